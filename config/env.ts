@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { contentModel, type ContentModel } from '../lib/editions/model.ts'
+
+/** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
+export const Environment = Type.Object({
+  HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
+  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
+  LOG_LEVEL: Type.Unsafe<string>({
+    type: 'string', default: 'info', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], description: 'one of fatal, error, warn, info, debug, trace, silent'
+  }),
+  ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
+  DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
+  AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
+  DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
+  CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
+  CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
+  CMS_AUTH: Type.Unsafe<'passthrough' | 'basic'>({ type: 'string', default: 'passthrough', enum: ['passthrough', 'basic'], description: 'passthrough or basic' }),
+  CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic)' })),
+  CMS_PASSWORD: Type.Optional(Type.String({ minLength: 1, description: 'the password of the service account (needed with CMS_AUTH=basic)' })),
+  CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
+  CONTENT_MODEL: Type.String({
+    default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1, description: 'the path of a content model file'
+  })
+})
+type Environment = Static<typeof Environment>
+
+/** The settings as the application uses them. */
+export interface Config {
+  host: string
+  port: number
+  logLevel: string
+  /** First part of the key of every lock record. */
+  environment: string
+  table: string
+  dynamodb: { region: string, endpoint?: string }
+  cms: {
+    /** Without a slash at the end. */
+    url: string
+    jsonapiPath: string
+    timeoutMs: number
+    /** Of the service account; absent when the caller's own credentials go upstream. */
+    basic?: { user: string, password: string }
+  }
+  contentModel: ContentModel
+}
+
+/** Thrown by `readConfig`: every missing and every wrong setting at once, one line each. */
+export class SettingsError extends Error {
+  readonly problems: string[]
+
+  constructor (problems: string[]) {
+    super(`Quoin cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+    this.name = 'SettingsError'
+    this.problems = problems
+  }
+}
+
+/**
+ * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as not set.
+ * @throws {SettingsError} naming all that is missing or wrong.
+ */
+export function readConfig (env: Record<string, string | undefined>): Config {
+  const problems: string[] = []
+  const given = Object.fromEntries(Object.keys(Environment.properties).filter((name) => env[name]).map((name) => [name, env[name]]))
+  const settings = Value.Convert(Environment, Value.Default(Environment, given)) as Environment
+
+  for (const [name, schema] of Object.entries(Environment.properties)) {
+    const value = settings[name as keyof Environment]
+    const secret = name === 'CMS_PASSWORD'
+    if (value === undefined && 'ENVIRONMENT CMS_URL'.split(' ').includes(name)) problems.push(`${name} is missing: ${schema.description}`)
+    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${secret ? 'not right' : JSON.stringify(env[name])} but must be ${schema.description}`)
+  }
+  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
+  if (settings.CMS_AUTH === 'basic') {
+    for (const name of ['CMS_USER', 'CMS_PASSWORD'] as const) {
+      if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
+    }
+  }
+  const model = readContentModel(settings.CONTENT_MODEL, problems)
+  if (problems.length > 0 || !model) throw new SettingsError(problems)
+
+  return {
+    host: settings.HOST,
+    port: settings.PORT,
+    logLevel: settings.LOG_LEVEL,
+    environment: settings.ENVIRONMENT,
+    table: settings.DATA_STATE_TABLE,
+    dynamodb: {
+      region: settings.AWS_REGION ?? 'local',
+      ...(settings.DYNAMODB_ENDPOINT && { endpoint: settings.DYNAMODB_ENDPOINT })
+    },
+    cms: {
+      url: settings.CMS_URL.replace(/\/+$/, ''),
+      jsonapiPath: settings.CMS_JSONAPI_PATH,
+      timeoutMs: settings.CMS_TIMEOUT_MS,
+      ...(settings.CMS_AUTH === 'basic' && { basic: { user: settings.CMS_USER!, password: settings.CMS_PASSWORD! } })
+    },
+    contentModel: model
+  }
+}
+
+function readContentModel (path: string, problems: string[]): ContentModel | undefined {
+  try {
+    return contentModel(JSON.parse(readFileSync(path, 'utf8')))
+  } catch (error) {
+    problems.push(`CONTENT_MODEL is ${JSON.stringify(path)} but ${(error as Error).message}`)
+    return undefined
+  }
+}

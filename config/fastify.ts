@@ -1,0 +1,43 @@
+import { randomUUID } from 'node:crypto'
+import type { FastifyServerOptions } from 'fastify'
+
+/** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
+export const BODY_LIMIT = 4 * 1024 * 1024
+
+const REQUEST_ID = /^[\w.:-]{1,128}$/
+
+/**
+ * Options for the Fastify instance: limits and identifiers of requests, and how a schema violation is worded.
+ */
+export const fastifyOptions = {
+  bodyLimit: BODY_LIMIT,
+  requestTimeout: 30_000,
+  return503OnClosing: true,
+  routerOptions: { maxParamLength: 4096 },
+  genReqId (request) {
+    const given = request.headers['x-request-id']
+    return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
+  },
+  schemaErrorFormatter ([error], dataVar) {
+    const where = `${dataVar}${error!.instancePath}`
+    const { allowedValues, allowedValue, additionalProperty } = error!.params as Record<string, unknown>
+    const allowed = (allowedValues as unknown[] | undefined) ?? (allowedValue === undefined ? undefined : [allowedValue])
+    if (allowed) return new Error(`${where} must be ${allowed.map((value) => JSON.stringify(value)).join(' or ')}`)
+    if (additionalProperty) return new Error(`${where} must not have "${String(additionalProperty)}"`)
+    return new Error(`${where} ${error!.message ?? 'is not valid'}`)
+  }
+} satisfies FastifyServerOptions
+
+const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]']
+
+/**
+ * The logger's options: JSON lines, or readable ones on a terminal.
+ * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
+ */
+export function loggerOptions (level: string, terminal: boolean): NonNullable<FastifyServerOptions['logger']> {
+  return {
+    level,
+    redact: REDACTED,
+    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } } })
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * The closed vocabulary of failures: every `code` that an answer of this service can carry, with its HTTP status
+ * (RFC 9110, RFC 4918 for 423) and the `name` shown in the lock endpoints' `error` object.
+ */
+export const failures = {
+  BAD_REQUEST: { status: 400, name: 'BadRequestError' },
+  CMS_UNAUTHORIZED: { status: 401, name: 'UnauthorizedError' },
+  CMS_FORBIDDEN: { status: 403, name: 'ForbiddenError' },
+  NOT_FOUND: { status: 404, name: 'NotFoundError' },
+  METHOD_NOT_ALLOWED: { status: 405, name: 'MethodNotAllowedError' },
+  CONFLICT: { status: 409, name: 'ConflictError' },
+  STALE_EDIT: { status: 409, name: 'ConflictError' },
+  PRECONDITION_FAILED: { status: 412, name: 'PreconditionFailedError' },
+  TOO_LARGE: { status: 413, name: 'PayloadTooLargeError' },
+  URI_TOO_LONG: { status: 414, name: 'URITooLongError' },
+  UNSUPPORTED_MEDIA_TYPE: { status: 415, name: 'UnsupportedMediaTypeError' },
+  UNPROCESSABLE: { status: 422, name: 'UnprocessableEntityError' },
+  FIELD_LOCKED: { status: 423, name: 'ConditionalCheckFailedException' },
+  INTERNAL: { status: 500, name: 'InternalServerError' },
+  STORE_FAILED: { status: 500, name: 'InternalServerError' },
+  STORE_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
+  CMS_UNREACHABLE: { status: 502, name: 'BadGatewayError' },
+  CMS_INVALID_RESPONSE: { status: 502, name: 'BadGatewayError' },
+  CMS_FAILED: { status: 502, name: 'BadGatewayError' },
+  CMS_READ_ONLY: { status: 502, name: 'BadGatewayError' },
+  CMS_REFUSED: { status: 502, name: 'BadGatewayError' },
+  CMS_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
+  CMS_TIMEOUT: { status: 504, name: 'GatewayTimeoutError' }
+} as const
+
+export type FailureCode = keyof typeof failures
+
+export interface FailureOptions {
+  /** What went wrong underneath; logged, never sent. */
+  cause?: unknown
+  /** Members added to the answer: `violations`, `lock`, `failed`, ... */
+  details?: Record<string, unknown>
+  /** Response header fields: `allow`, `retry-after`, `www-authenticate`. */
+  headers?: Record<string, string>
+}
+
+/** A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals. */
+export class Failure extends Error {
+  readonly code: FailureCode
+  readonly statusCode: number
+  readonly details: Record<string, unknown>
+  readonly headers: Record<string, string>
+
+  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {} }: FailureOptions = {}) {
+    super(message, { cause })
+    this.name = failures[code].name
+    this.code = code
+    this.statusCode = failures[code].status
+    this.details = details
+    this.headers = headers
+  }
+}

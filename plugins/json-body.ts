@@ -1,0 +1,32 @@
+import { isUtf8 } from 'node:buffer'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure } from '../lib/errors.ts'
+
+const HAS_SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
+const LONE_SURROGATE = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/
+
+/**
+ * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused, since a store would
+ * silently put U+FFFD in its place: bytes that are not UTF-8 (RFC 8259 section 8.1) and lone surrogates (section 8.2).
+ * An empty body is no body. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
+ */
+async function jsonBody (fastify: FastifyInstance) {
+  const parse = fastify.getDefaultJsonParser('error', 'error')
+  fastify.removeAllContentTypeParsers()
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    if (bytes.length === 0) return done(null, undefined)
+    if (!isUtf8(bytes as Buffer)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
+    const text = bytes.toString('utf8')
+    return parse(request, text, (error, value) => {
+      if (error) return done(error)
+      // JSON.stringify escapes lone surrogates and no others (ECMA-262, well-formed JSON.stringify).
+      if (HAS_SURROGATE_ESCAPE.test(text) && LONE_SURROGATE.test(JSON.stringify(value))) {
+        return done(new Failure('BAD_REQUEST', 'The request body has a string with a lone surrogate, which is not Unicode text'))
+      }
+      return done(null, value)
+    })
+  })
+}
+
+export default fp(jsonBody, { name: 'json-body', fastify: '5.x' })

@@ -1,0 +1,23 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import manifest from '../package.json' with { type: 'json' }
+
+/** OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. */
+async function openapi (fastify: FastifyInstance) {
+  await fastify.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: 'Quoin', version: manifest.version, description: manifest.description },
+      tags: [
+        { name: 'locks', description: 'Who is editing which field of which entity' },
+        { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
+        { name: 'health', description: 'Whether the service and what it depends on are up' }
+      ]
+    }
+  })
+  await fastify.register(swaggerUi, { routePrefix: '/docs' })
+}
+
+export default fp(openapi, { name: 'openapi', fastify: '5.x' })

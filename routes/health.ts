@@ -1,0 +1,39 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+
+const Live = Type.Object({ status: Type.Literal('ok') })
+
+const Ready = Type.Object({
+  status: Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] }),
+  dependencies: Type.Record(Type.String(), Type.Object({
+    status: Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] }),
+    message: Type.Optional(Type.String())
+  }))
+}, { examples: [{ status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } }] })
+
+/** GET /health/live and GET /health/ready. */
+export default async function health (fastify: FastifyInstance) {
+  fastify.get('/health/live', {
+    logLevel: 'warn',
+    schema: { tags: ['health'], summary: 'Whether the process runs', response: { 200: Live } }
+  }, async () => ({ status: 'ok' }))
+
+  fastify.get('/health/ready', {
+    logLevel: 'warn',
+    schema: { tags: ['health'], summary: 'Whether each dependency answers', response: { 200: Ready, 503: Ready } }
+  }, ready)
+}
+
+async function ready (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
+  const states = await Promise.all([...this.probes].map(async ([name, probe]) => {
+    try {
+      await probe()
+      return [name, { status: 'ok' }]
+    } catch (error) {
+      return [name, { status: 'unavailable', message: (error as Error).message }]
+    }
+  }))
+  const dependencies = Object.fromEntries(states) as Record<string, { status: string }>
+  const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
+  return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', dependencies })
+}

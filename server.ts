@@ -1,0 +1,35 @@
+import { existsSync } from 'node:fs'
+import closeWithGrace from 'close-with-grace'
+import Fastify from 'fastify'
+import { app } from './app.ts'
+import { readConfig, SettingsError, type Config } from './config/env.ts'
+import { fastifyOptions, loggerOptions } from './config/fastify.ts'
+import { answer } from './plugins/errors.ts'
+
+/** How long running requests may take to finish after SIGTERM, in milliseconds. */
+const GRACE_MS = 10_000
+
+/** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
+export async function serve (config: Config): Promise<string> {
+  const fastify = Fastify({
+    ...fastifyOptions,
+    logger: loggerOptions(config.logLevel, process.stdout.isTTY),
+    frameworkErrors: answer
+  })
+  await fastify.register(app, { config })
+  closeWithGrace({ delay: GRACE_MS, logger: fastify.log }, async ({ err }) => {
+    if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')
+    await fastify.close()
+  })
+  return fastify.listen({ host: config.host, port: config.port })
+}
+
+if (import.meta.main ?? process.argv[1] === import.meta.filename) {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  try {
+    await serve(readConfig(process.env))
+  } catch (error) {
+    console.error(error instanceof SettingsError ? error.message : error)
+    process.exit(1)
+  }
+}

@@ -1,0 +1,25 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import type { Test } from 'tap'
+import { app } from '../app.ts'
+import { readConfig, type Config } from '../config/env.ts'
+import { fastifyOptions } from '../config/fastify.ts'
+import { answer } from '../plugins/errors.ts'
+
+/** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
+export function testConfig (env: Record<string, string> = {}): Config {
+  return readConfig({
+    ENVIRONMENT: 'test',
+    CMS_URL: 'http://cms.example',
+    DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
+    ...env
+  })
+}
+
+/** The application on a Fastify instance as server.ts makes it, without a logger; closed when the test ends. */
+export async function build (t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
+  const fastify = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
+  t.teardown(() => fastify.close())
+  await fastify.register(app, { config: testConfig(env) })
+  await fastify.ready()
+  return fastify
+}
