@@ -1,5 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { isObject } from '../jsonapi/document.ts'
 
 const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
@@ -59,6 +60,8 @@ export function contentModel (json: unknown): ContentModel {
   const model = Value.Default(ContentModel, Value.Clone(json))
   const problem = Value.Errors(ContentModel, model).First()
   if (problem) throw new Error(`its member ${problem.path || '/'} is not right: ${problem.message}`)
+  // Names come from callers' bodies: "constructor" must find nothing.
+  for (const names of Object.values(model as ContentModel)) if (isObject(names)) Object.setPrototypeOf(names, null)
   return model as ContentModel
 }
 

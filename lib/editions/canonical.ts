@@ -1,0 +1,60 @@
+import { isDeepStrictEqual } from 'node:util'
+import { isObject } from '../jsonapi/document.ts'
+import type { ContentModel } from './model.ts'
+import type { Item } from './read.ts'
+
+/** Computed properties that core REST shows and nobody can set. */
+export const COMPUTED = ['processed', 'summary_processed', 'resolvable_uri', 'url', 'entity']
+
+/**
+ * Whether two lists of items say the same of a field, as far as Drupal can tell: computed properties, the format of a time
+ * stamp, absent against null and the way of naming a reference aside. `current` has the types that Drupal gives.
+ */
+export function sameItems (field: string, current: Item[], given: Item[], model: ContentModel): boolean {
+  return current.length === given.length && current.every((item, index) => sameItem(field, item, given[index]!, model))
+}
+
+function sameItem (field: string, current: Item, given: Item, model: ContentModel): boolean {
+  if ('target_id' in current || 'target_id' in given || 'target_uuid' in given) return sameReference(current, given)
+  if (model.timestampFields.includes(field)) return instant(current.value) === instant(given.value)
+  return sameProperties(current, given)
+}
+
+function sameReference (current: Item, given: Item): boolean {
+  const same = current.target_uuid !== undefined && given.target_uuid !== undefined
+    ? current.target_uuid === given.target_uuid
+    : sameValue(current.target_id, given.target_id)
+  const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
+  const { target_id: _4, target_uuid: _5, target_type: _6, ...ofGiven } = given
+  return same && sameProperties(ofCurrent, ofGiven)
+}
+
+function sameProperties (current: Item, given: Item): boolean {
+  const names = new Set([...Object.keys(current), ...Object.keys(given)])
+  return [...names].every((name) => COMPUTED.includes(name) || sameValue(current[name], given[name]))
+}
+
+function sameValue (current: unknown, given: unknown): boolean {
+  if (current === undefined || current === null) return given === undefined || given === null
+  if (typeof current === 'boolean') return String(given) === (current ? '1' : '0') || given === current
+  if (typeof current === 'number') return typeof given !== 'boolean' && given !== null && given !== '' && Number(given) === current
+  if (typeof current === 'string') return current === (typeof given === 'number' ? String(given) : given)
+  return isDeepStrictEqual(map(current), map(given))
+}
+
+/** PHP has one empty array for JSON's `[]` and `{}`. */
+function map (value: unknown): unknown {
+  if (isObject(value)) {
+    const members = Object.entries(value)
+    return members.length === 0 ? [] : Object.fromEntries(members.map(([name, member]) => [name, map(member)]))
+  }
+  return Array.isArray(value) ? value.map(map) : value
+}
+
+/**
+ * The instant of a time stamp in milliseconds: seconds since the epoch as a number or digits, or a date with a zone.
+ * NaN, which equals nothing, for anything else.
+ */
+export function instant (value: unknown): number {
+  return typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value)) ? Number(value) * 1000 : Date.parse(String(value))
+}

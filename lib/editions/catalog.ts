@@ -1,0 +1,129 @@
+import { Failure } from '../errors.ts'
+import type { Jsonapi } from '../jsonapi/client.ts'
+import type { Caller } from '../jsonapi/credentials.ts'
+import { isObject, resources } from '../jsonapi/document.ts'
+import { splitType, type ContentModel } from './model.ts'
+import { refusal } from './failures.ts'
+
+/** A JSON:API collection: one bundle of one entity type. */
+export interface Collection {
+  resourceType: string
+  entityType: string
+  bundle: string
+  /** Below the JSON:API prefix, such as `/node/article`. */
+  path: string
+}
+
+/** A machine name and what people call it. */
+export interface Named {
+  id: string
+  label: string
+}
+
+export interface Catalog {
+  /** Every collection of an entity type. */
+  collections (entityType: string, caller: Caller): Promise<Collection[]>
+  /**
+   * The collections of editions, one per bundle, in the order of the content model or else of the CMS.
+   * @throws {Failure} CMS_INVALID_RESPONSE when there is none.
+   */
+  editions (caller: Caller): Promise<Collection[]>
+  /** The bundles of editions with their labels, as far as the caller may see them. */
+  bundles (caller: Caller): Promise<Named[]>
+  /** The edition types: the allowed values of the list field, or the bundles where no field tells the type. */
+  editionTypes (caller: Caller): Promise<Named[]>
+}
+
+/** How long the CMS's list of resource types is believed, in milliseconds. */
+const REMEMBERED_MS = 60_000
+
+/** Labels where neither the content model nor the CMS gives any. */
+const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
+
+/**
+ * Finds out what the CMS has: content model first, then the CMS, then the defaults of the module `publisher`.
+ * The list of resource types is the same for every caller (Drupal\jsonapi\Controller\EntryPoint), so it is shared.
+ */
+export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
+  let remembered: { at: number, collections: Promise<Collection[]> } | undefined
+
+  function all (caller: Caller): Promise<Collection[]> {
+    if (remembered && now() - remembered.at < REMEMBERED_MS) return remembered.collections
+    const fresh = { at: now(), collections: entryPoint(caller) }
+    fresh.collections.catch(() => { if (remembered === fresh) remembered = undefined })
+    remembered = fresh
+    return fresh.collections
+  }
+
+  async function entryPoint (caller: Caller): Promise<Collection[]> {
+    const answer = await cms.request({ path: '', caller })
+    if (answer.status >= 400) throw refusal(answer)
+    const { self, ...links } = answer.document.links ?? {}
+    const prefix = pathname(self).replace(/\/$/, '')
+    return Object.entries(links).flatMap(([resourceType, link]) => {
+      const path = pathname(link)
+      return path.startsWith(`${prefix}/`) ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }] : []
+    })
+  }
+
+  async function collections (entityType: string, caller: Caller): Promise<Collection[]> {
+    return (await all(caller)).filter((collection) => collection.entityType === entityType)
+  }
+
+  async function editions (caller: Caller): Promise<Collection[]> {
+    const exposed = await collections(model.entityType, caller)
+    const wanted = model.bundles && Object.keys(model.bundles)
+    const found = wanted ? wanted.flatMap((bundle) => exposed.filter((collection) => collection.bundle === bundle)) : exposed
+    if (found.length === 0) {
+      throw new Failure('CMS_INVALID_RESPONSE', `The CMS exposes no resource type ${model.entityType}--${wanted ? wanted.join('|') : '*'} through JSON:API`)
+    }
+    return found
+  }
+
+  async function bundles (caller: Caller): Promise<Named[]> {
+    const found = await editions(caller)
+    const labels = model.bundles ?? { ...LABELS, ...await bundleLabels(caller) }
+    return found.map(({ bundle }) => ({ id: bundle, label: labels[bundle] ?? bundle }))
+  }
+
+  /** Readable only with the bundle type's administration permission; others get an empty list. */
+  async function bundleLabels (caller: Caller): Promise<Record<string, string>> {
+    const rows = await config(model.bundleEntityType, [], caller)
+    return Object.fromEntries(rows.map(({ drupal_internal__id: id, label }) => [String(id), String(label)]))
+  }
+
+  async function editionTypes (caller: Caller): Promise<Named[]> {
+    if (model.editionTypes) return named(model.editionTypes)
+    if (model.fields.editionType === null) return bundles(caller)
+    const id = `${model.entityType}.${model.fields.editionType}`
+    const [storage] = await config('field_storage_config', [['filter[drupal_internal__id]', id]], caller)
+    return named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined) ?? LABELS)
+  }
+
+  /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */
+  async function config (entityType: string, query: Array<[string, string]>, caller: Caller): Promise<Array<Record<string, unknown>>> {
+    const [collection] = await collections(entityType, caller)
+    if (!collection) return []
+    const { status, document } = await cms.request({ path: collection.path, query, caller })
+    return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
+  }
+
+  return { collections, editions, bundles, editionTypes }
+}
+
+function named (labels: Record<string, string>): Named[] {
+  return Object.entries(labels).map(([id, label]) => ({ id, label }))
+}
+
+/** Allowed values as Drupal stores them: an object of labels by value, a list where the values are 0, 1, ..., or a list of pairs. */
+function allowedValues (values: unknown): Record<string, string> | undefined {
+  if (!isObject(values) && !Array.isArray(values)) return undefined
+  return Object.fromEntries(Object.entries(values).map(([value, label]) => isObject(label)
+    ? [String(label.value), String(label.label)]
+    : [value, String(label)]))
+}
+
+function pathname (link: unknown): string {
+  const href = isObject(link) ? link.href : link
+  return URL.parse(String(href), 'http://cms')?.pathname ?? ''
+}

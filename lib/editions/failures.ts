@@ -1,0 +1,86 @@
+import { Failure } from '../errors.ts'
+import type { JsonapiAnswer } from '../jsonapi/client.ts'
+import type { ErrorObject } from '../jsonapi/document.ts'
+
+/** One violation of a constraint: the property path as core REST gives it, and its text. */
+export interface Violation {
+  path: string
+  message: string
+}
+
+const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
+const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
+const UNKNOWN_REFERENCE = /^The resource identified by `(.+?)(?:--.*?)?:(.*?)` \(given as a relationship item\) could not be found\.$/
+const READ_ONLY = /only read operations/
+const WORKING_COPY = /working copy/
+
+/**
+ * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
+ * Sources: Drupal\jsonapi\Controller\EntityResource (texts), Drupal\rest\Plugin\rest\resource\EntityResource and
+ * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
+ */
+export function refusal ({ status, document, challenge }: JsonapiAnswer): Failure {
+  const errors = Array.isArray(document.errors) ? document.errors : []
+  const details = errors.map(({ detail }) => String(detail ?? '')).filter(Boolean)
+  const detail = details.join('\n')
+  const cause = new Error(`the CMS answered ${status}: ${detail}`)
+  switch (status) {
+    case 401:
+      return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', { cause, headers: { 'www-authenticate': challenge ?? 'Basic' } })
+    case 403:
+      return new Failure('CMS_FORBIDDEN', forbidden(detail), { cause })
+    case 404:
+      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
+    case 409:
+      return new Failure('CONFLICT', detail || 'The CMS sees a conflict', { cause })
+    case 422:
+      return unprocessable(errors, detail, cause)
+    case 405:
+      if (READ_ONLY.test(detail)) {
+        return new Failure('CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)", { cause })
+      }
+      break
+    case 400:
+      if (WORKING_COPY.test(detail)) {
+        return new Failure('CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded', { cause })
+      }
+  }
+  return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
+}
+
+/** Whether a refused update was refused because `changed` was not the present one. */
+export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
+  return status === 403 && (document.errors ?? []).some(({ source }) => source?.pointer === `/data/attributes/${changedField}`)
+}
+
+/** The field and property that a refused write had and Drupal does not know; core REST ignores such a property. */
+export function unknownProperty ({ status, document }: JsonapiAnswer): { field: string, property: string } | undefined {
+  if (status !== 422) return undefined
+  const [, property, field] = /^The property '(.+?)' does not exist on the '(.+?)' field/.exec(document.errors?.[0]?.detail ?? '') ?? []
+  return property !== undefined && field !== undefined ? { property, field } : undefined
+}
+
+function forbidden (detail: string): string {
+  const [, method, field, reason] = ACCESS.exec(detail) ?? []
+  if (method === 'POST') return `Access denied on creating field '${field}'.`
+  if (method === 'PATCH') return `Access denied on updating field '${field}'.${reason ? ` ${reason}` : ''}`
+  return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
+}
+
+function unknownReference (detail: string, cause: Error): Failure {
+  const [, entityType, uuid] = UNKNOWN_REFERENCE.exec(detail)!
+  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${uuid}".`, { cause })
+}
+
+function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {
+  const violations = errors.filter(({ source }) => source?.pointer !== undefined).map(violation)
+  if (violations.length === 0) return new Failure('UNPROCESSABLE', detail || 'The CMS could not process the edition', { cause })
+  const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
+  return new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { cause, details: { violations } })
+}
+
+function violation ({ detail = '' }: ErrorObject): Violation {
+  const ofEntity = detail.replace(/^Entity is not valid: /, ': ')
+  const [, path = '', message = ofEntity] = /^([\w.]*): (.*)$/s.exec(ofEntity) ?? []
+  return { path, message }
+}

@@ -1,0 +1,54 @@
+import { publicName, type ContentModel } from './model.ts'
+
+/** What a list of editions is narrowed by. */
+export interface Selection {
+  /** Substring of the title. */
+  q?: string
+  /** 1 published, 0 not. */
+  status?: 0 | 1
+  /** Edition types, all of which an edition must have (two different ones: none has). */
+  types?: string[]
+  /** Exact key. */
+  key?: string
+}
+
+type Parameters = Array<[string, string]>
+
+/** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
+export const PAGE_MAX = 50
+
+/**
+ * The filter of a collection request. Every condition is written out in full, so that no value can be taken for anything
+ * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
+ */
+export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel): Parameters {
+  const conditions: Array<[path: string, operator: string, value: string]> = []
+  if (q) conditions.push([model.keys.label, 'CONTAINS', q])
+  if (status !== undefined) conditions.push([model.keys.published, '=', String(status)])
+  if (model.fields.editionType !== null) for (const type of types) conditions.push([model.fields.editionType, '=', type])
+  if (key !== undefined) conditions.push([model.fields.key, '=', key])
+  return conditions.flatMap(([path, operator, value], index) => condition(`c${index}`, publicName(model, path), operator, [value]))
+}
+
+/** A filter for entities by their integer ids. */
+export function idQuery (idAttribute: string, ids: string[]): Parameters {
+  return condition('ids', idAttribute, 'IN', ids)
+}
+
+/** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
+export function pageQuery (offset: number, limit: number, model: ContentModel): Parameters {
+  return [
+    ['sort', `-${publicName(model, model.keys.id)}`],
+    ['page[offset]', String(offset)],
+    ['page[limit]', String(limit)]
+  ]
+}
+
+function condition (name: string, path: string, operator: string, values: string[]): Parameters {
+  const base = `filter[${name}][condition]`
+  return [
+    [`${base}[path]`, path],
+    [`${base}[operator]`, operator],
+    ...values.map((value, index): [string, string] => [operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`, value])
+  ]
+}

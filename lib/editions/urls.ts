@@ -1,0 +1,56 @@
+import { identifiers, isObject, type Resource } from '../jsonapi/document.ts'
+import { internalName, publicName, splitType, type ContentModel } from './model.ts'
+import type { UrlOf } from './read.ts'
+import { isContentEntity, type Shape } from './shapes.ts'
+
+/**
+ * JSON:API does not give a reference's `url`; it is put together from the target's path alias or file URI, which come
+ * along by `include` with sparse fields.
+ */
+export interface Include {
+  /** Public names of the relationships included. */
+  relationships: ReadonlySet<string>
+  query: Array<[string, string]>
+}
+
+/** What to ask for so that the urls of an edition's references can be told; nothing while its fields are not known. */
+export function includeOf (shape: Shape | undefined, model: ContentModel): Include {
+  const relationships = new Set<string>()
+  const types = new Set<string>()
+  for (const [field, { kind, sample }] of shape ?? []) {
+    if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
+    relationships.add(publicName(model, field))
+    if (sample && splitType(model, sample.type).entityType !== model.entityType) types.add(sample.type)
+  }
+  if (relationships.size === 0) return { relationships, query: [] }
+  return {
+    relationships,
+    query: [['include', [...relationships].join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])]
+  }
+}
+
+/** Whether everything that an edition refers to, and that has a url, was included. */
+export function covers ({ relationships }: Include, resource: Resource, model: ContentModel): boolean {
+  return Object.entries(resource.relationships ?? {}).every(([name, relationship]) => relationships.has(name) ||
+    internalName(model, name) === model.keys.bundle || !identifiers(relationship).some(isContentEntity))
+}
+
+/**
+ * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
+ * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
+ * @param cmsUrl origin of the CMS, with a path if Drupal lives under one
+ */
+export function urlsOf (included: Resource[] | undefined, model: ContentModel, cmsUrl: string): UrlOf {
+  const { origin, pathname } = new URL(cmsUrl)
+  const base = pathname.replace(/\/$/, '')
+  const targets = new Map((included ?? []).map((resource) => [`${resource.type}:${resource.id}`, resource.attributes]))
+
+  return (identifier, entityType) => {
+    const { path, uri } = targets.get(`${identifier.type}:${identifier.id}`) ?? {}
+    if (isObject(uri) && typeof uri.url === 'string') return new URL(uri.url, origin).href
+    if (isObject(path) && typeof path.alias === 'string') return base + path.alias
+    const canonical = model.canonicalPaths[entityType]
+    const id = identifier.meta?.drupal_internal__target_id
+    return canonical && id !== undefined ? base + canonical.replace('{id}', String(id)) : undefined
+  }
+}

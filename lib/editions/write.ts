@@ -1,0 +1,176 @@
+import { Failure } from '../errors.ts'
+import { isObject, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { COMPUTED, instant, sameItems } from './canonical.ts'
+import { publicName, type ContentModel } from './model.ts'
+import { NOT_A_PROPERTY, read, type Entity, type Item } from './read.ts'
+import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
+
+/** A reference given by its integer id alone: JSON:API wants its uuid. */
+export interface Unresolved {
+  field: string
+  /** Position in the field. */
+  delta: number
+  entityType: string
+  id: string
+}
+
+/** Finds the identifier of a reference that is named by entity type and, where there is one, uuid, else integer id. */
+export type Resolve = (reference: { entityType: string, uuid?: string, id?: string, field: string, delta: number }) => ResourceIdentifier
+
+/**
+ * Reads a body in core REST's JSON: a field's value is a list of items, or an object, or null for none; an item is an object
+ * or the bare value of its main property.
+ * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
+ *   (Drupal\serialization\Normalizer\FieldNormalizer).
+ */
+export function normalize (body: Record<string, unknown>, model: ContentModel): Entity {
+  return Object.fromEntries(Object.entries(body).map(([field, value]) => {
+    if (value === null) return [field, []]
+    if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
+    if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
+    return [field, [value].flat().filter((item) => item !== null).map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
+  }))
+}
+
+/** The bundle that a body names, in any of the forms that core takes, or undefined. */
+export function bundleOf (entity: Entity, model: ContentModel): string | undefined {
+  const [item] = entity[model.keys.bundle] ?? []
+  const bundle = item?.target_id ?? item?.value
+  return typeof bundle === 'string' ? bundle : undefined
+}
+
+/** The references of some fields that only an integer id names, for `Resolve` to have looked them up. */
+export function unresolved (entity: Entity, shape: Shape | undefined, model: ContentModel): Unresolved[] {
+  return Object.entries(entity).flatMap(([field, items]) => {
+    if (!isReference(field, items, shape?.get(field), model)) return []
+    return items.flatMap((item, delta) => {
+      const id = targetId(item)
+      const entityType = entityTypeOf(field, item, shape?.get(field), model)
+      return id === undefined || item.target_uuid !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
+    })
+  })
+}
+
+/**
+ * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
+ * client-generated id.
+ */
+export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
+  const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, ...fields } = entity
+  const id = uuid?.[0]?.value
+  return { type: resourceType, ...(id !== undefined && { id: String(id) }), ...members(fields, shape, model, resolve) }
+}
+
+/**
+ * The fields of a body that differ from the edition as it is.
+ * @throws {Failure} CMS_FORBIDDEN for another id or uuid, in core's words
+ *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
+ *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
+ */
+export function difference (entity: Entity, current: Resource, model: ContentModel): Entity {
+  const { [model.keys.bundle]: _bundle, ...fields } = entity
+  const was: Entity = Object.assign(Object.create(null), read(current, model))
+  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !sameItems(field, was[field], items, model))
+  for (const [field] of differing) {
+    if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
+    if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
+    if (field === model.keys.changed && was[field]) throw stale(was[field][0]?.value)
+  }
+  return Object.fromEntries(differing)
+}
+
+/** What a caller is told whose copy of an edition is older than the edition. */
+export function stale (changed: unknown): Failure {
+  const when = typeof changed === 'string' ? ` at ${changed}` : ''
+  return new Failure('STALE_EDIT', `Somebody else has saved this edition${when}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`)
+}
+
+/** The resource object that updates an edition: only the fields given. */
+export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve): NewResource {
+  return { type: current.type, id: current.id, ...members(changes, shapeOf(current, model), model, resolve) }
+}
+
+function members (fields: Entity, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
+  const attributes: Array<[string, unknown]> = []
+  const relationships: Array<[string, Relationship]> = []
+  for (const [field, items] of Object.entries(fields)) {
+    const known = shape?.get(field)
+    const name = publicName(model, field)
+    if (isReference(field, items, known, model)) relationships.push([name, { data: linkage(field, items, known, model, resolve) }])
+    else attributes.push([name, attribute(field, items, known, model)])
+  }
+  return {
+    ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }),
+    ...(relationships.length > 0 && { relationships: Object.fromEntries(relationships) })
+  }
+}
+
+function isReference (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): boolean {
+  if (known) return known.kind === 'relationship'
+  return model.references[field] !== undefined || items.some((item) => 'target_id' in item || 'target_uuid' in item)
+}
+
+function attribute (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): unknown {
+  const values = items.map((item) => flat(clean(field, item, model), model.mainProperty[field] ?? 'value'))
+  if (!known || known.many || values.length > 1) return values
+  return values[0] ?? null
+}
+
+function clean (field: string, item: Item, model: ContentModel): Item {
+  const dropped = model.timestampFields.includes(field) ? [...COMPUTED, 'format'] : COMPUTED
+  const kept = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
+  return model.timestampFields.includes(field) ? { ...kept, value: withoutMilliseconds(kept.value) } : kept
+}
+
+/** Drupal refuses fractions of a second, which JavaScript's `toISOString()` always has. */
+function withoutMilliseconds (value: unknown): unknown {
+  return typeof value === 'string' && !Number.isNaN(instant(value)) ? value.replace(/(T\d\d:\d\d:\d\d)\.\d+/, '$1') : value
+}
+
+function flat (item: Item, mainProperty: string): unknown {
+  return mainProperty in item && Object.keys(item).length === 1 ? item[mainProperty] : item
+}
+
+function linkage (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
+  const data = items.flatMap((item, delta) => {
+    const id = targetId(item)
+    const uuid = typeof item.target_uuid === 'string' ? item.target_uuid : undefined
+    if (id === undefined && uuid === undefined) return []
+    const entityType = entityTypeOf(field, item, known, model)
+    if (!entityType) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_type": no edition seen so far tells what it refers to`)
+    if (uuid && item.target_type !== undefined && item.target_type !== entityType) {
+      throw new Failure('UNPROCESSABLE', `The field "${field}" property "target_type" must be set to "${entityType}" or omitted.`)
+    }
+    const target = resolve({ entityType, field, delta, ...(uuid !== undefined && { uuid }), ...(id !== undefined && { id }) })
+    const meta = { ...revision(field, item, target, known), ...ownProperties(item) }
+    return [{ type: target.type, id: target.id, ...(Object.keys(meta).length > 0 && { meta }) }]
+  })
+  return known && !known.many && data.length < 2 ? data[0] ?? null : data
+}
+
+/**
+ * The revision of a reference to one (paragraphs): an item without it counts as empty and Drupal drops it in silence, so
+ * it is taken from the edition as it is, and missed aloud. Source: EntityReferenceRevisionsItem::isEmpty().
+ */
+function revision (field: string, item: Item, target: ResourceIdentifier, known: FieldShape | undefined): Item {
+  if (known?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
+  const { target_revision_id: current } = target.meta ?? {}
+  if (current === undefined) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
+  return { target_revision_id: current }
+}
+
+function ownProperties (item: Item): Item {
+  const dropped = new Set([...COMPUTED, 'target_id', 'target_uuid', 'target_type', 'value'])
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && !NOT_A_PROPERTY.test(name)))
+}
+
+/** The target's integer id (or config id) as text: from `target_id`, or a bare value, as core takes both. */
+function targetId (item: Item): string | undefined {
+  const id = item.target_id ?? item.value
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : undefined
+}
+
+function entityTypeOf (field: string, item: Item, known: FieldShape | undefined, model: ContentModel): string | undefined {
+  return targetEntityType(field, known, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
+}
+

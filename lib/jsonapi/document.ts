@@ -1,0 +1,59 @@
+/** JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/, shared names only). */
+
+export interface ResourceIdentifier {
+  type: string
+  id: string
+  meta?: Record<string, unknown>
+}
+
+export interface Relationship {
+  data?: ResourceIdentifier | ResourceIdentifier[] | null
+}
+
+export interface Resource {
+  type: string
+  id: string
+  attributes?: Record<string, unknown>
+  relationships?: Record<string, Relationship>
+}
+
+export interface ErrorObject {
+  status?: string
+  detail?: string
+  source?: { pointer?: string }
+}
+
+export interface Document {
+  data?: Resource | Resource[] | null
+  included?: Resource[]
+  errors?: ErrorObject[]
+  links?: Record<string, unknown>
+  meta?: Record<string, unknown>
+}
+
+/** A resource object to be written: no links, and no id when the server gives it. */
+export type NewResource = Omit<Resource, 'id'> & { id?: string }
+
+export function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The resource of an individual's document, or undefined where there is none. */
+export function oneResource (document: Document): Resource | undefined {
+  return isResource(document.data) ? document.data : undefined
+}
+
+/** The resources of a collection's document, in order. */
+export function resources (document: Document): Resource[] {
+  return Array.isArray(document.data) ? document.data.filter(isResource) : []
+}
+
+/** The identifiers of a relationship, whatever its cardinality. */
+export function identifiers (relationship: Relationship | undefined): ResourceIdentifier[] {
+  const data = relationship?.data
+  return data === undefined || data === null ? [] : [data].flat()
+}
+
+function isResource (value: unknown): value is Resource {
+  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string'
+}
