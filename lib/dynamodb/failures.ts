@@ -1,0 +1,38 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { Failure } from '../errors.ts'
+
+// The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
+// name lib/dynamodb/client.ts gives to a request without an answer.
+const UNAVAILABLE = new Set([
+  'LimitExceededException',
+  'ProvisionedThroughputExceededException',
+  'ReplicatedWriteConflictException',
+  'RequestLimitExceeded',
+  'ServiceUnavailable',
+  'Throttling',
+  'ThrottlingException',
+  'TimeoutError',
+  'AbortError'
+])
+const UNAVAILABLE_STATUS = new Set([429, 502, 503, 504])
+
+/**
+ * Awaits a reply of DynamoDB and translates what goes wrong: STORE_UNAVAILABLE (503, Retry-After) when the store is
+ * throttled, unreachable or slow, STORE_FAILED (500) otherwise. An unmet condition is the caller's to judge and is
+ * rethrown as it is.
+ * @throws {Failure | ConditionalCheckFailedException}
+ */
+export async function reply<T> (pending: Promise<T>): Promise<T> {
+  try {
+    return await pending
+  } catch (error) {
+    throw error instanceof ConditionalCheckFailedException ? error : storeFailure(error as Error)
+  }
+}
+
+function storeFailure (cause: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
+  if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode ?? 0)) {
+    return new Failure('STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again', { cause, headers: { 'retry-after': '1' } })
+  }
+  return new Failure('STORE_FAILED', 'The lock store could not do what was asked', { cause })
+}

@@ -1,0 +1,28 @@
+import { CreateTableCommand, ResourceInUseException, waitUntilTableExists, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+
+/** The table of locks as CreateTable takes it; a site's own table needs the same two keys. */
+export function tableDefinition (name: string): CreateTableCommandInput {
+  return {
+    TableName: name,
+    BillingMode: 'PAY_PER_REQUEST',
+    AttributeDefinitions: [
+      { AttributeName: 'env_entityType_entityId', AttributeType: 'S' },
+      { AttributeName: 'fieldName', AttributeType: 'S' }
+    ],
+    KeySchema: [
+      { AttributeName: 'env_entityType_entityId', KeyType: 'HASH' },
+      { AttributeName: 'fieldName', KeyType: 'RANGE' }
+    ]
+  }
+}
+
+/** Makes the table where it is absent and waits until it can be used. An existing table is left as it is. */
+export async function createTable (client: DynamoDBDocumentClient, name: string): Promise<void> {
+  try {
+    await client.send(new CreateTableCommand(tableDefinition(name)))
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error
+  }
+  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1 }, { TableName: name })
+}

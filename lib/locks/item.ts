@@ -1,0 +1,62 @@
+import { Failure } from '../errors.ts'
+
+/** A value as the document client is given it: objects as maps, since it takes a member called `constructor` for a class. */
+export type Stored = string | number | boolean | null | Stored[] | Map<string, Stored>
+
+/** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
+export const ITEM_LIMIT = 409_600
+
+const LEVELS = 32
+const LARGEST_NAME = 65_535
+const SMALLEST_NUMBER = 1e-130
+
+/**
+ * A JSON value made fit to be stored.
+ * @throws {Failure} BAD_REQUEST for what DynamoDB or its document client cannot keep as it is ("Constraints": 32
+ * levels of nesting, names of 1 to 65535 bytes, numbers from 1e-130; integers beyond 2^53 lost digits already when
+ * they were parsed).
+ */
+export function stored (value: unknown, where: string, level = 1): Stored {
+  if (level > LEVELS) throw new Failure('BAD_REQUEST', `${where.split('/', 2).join('/')} is nested more than ${LEVELS} levels deep`)
+  if (Array.isArray(value)) return value.map((element, index) => stored(element, `${where}/${index}`, level + 1))
+  if (typeof value === 'number') return storedNumber(value, where)
+  if (value !== null && typeof value === 'object') {
+    return new Map(Object.entries(value).map(([name, member]) => {
+      const bytes = Buffer.byteLength(name)
+      if (bytes < 1 || bytes > LARGEST_NAME) throw new Failure('BAD_REQUEST', `${where} has a member whose name has ${bytes} bytes; 1 to ${LARGEST_NAME} can be stored`)
+      return [name, stored(member, `${where}/${name}`, level + 1)]
+    }))
+  }
+  return value as string | boolean | null
+}
+
+function storedNumber (value: number, where: string): number {
+  const size = Math.abs(value)
+  if (size > Number.MAX_SAFE_INTEGER) throw new Failure('BAD_REQUEST', `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`)
+  if (size !== 0 && size < SMALLEST_NUMBER) throw new Failure('BAD_REQUEST', `${where} is a number closer to zero than ${SMALLEST_NUMBER}; send it as a string`)
+  return value
+}
+
+/**
+ * The size of an item in bytes as DynamoDB counts it: names and strings in UTF-8, numbers two digits to a byte and
+ * one more, 3 for a list or map and 1 for each of its members. Source: "DynamoDB item sizes and formats"; how a number's
+ * digits pair up is as measured by dynalite against AWS.
+ */
+export function itemSize (item: Record<string, Stored>): number {
+  return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)
+}
+
+function valueSize (value: Stored): number {
+  if (typeof value === 'string') return Buffer.byteLength(value)
+  if (typeof value === 'number') return numberSize(value)
+  if (Array.isArray(value)) return value.reduce<number>((sum, element) => sum + 1 + valueSize(element), 3)
+  if (value instanceof Map) return [...value].reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueSize(member), 3)
+  return 1
+}
+
+function numberSize (value: number): number {
+  if (value === 0) return 1
+  const [digits, exponent] = Math.abs(value).toExponential().replace('.', '').split('e') as [string, string]
+  const unpaired = digits.length % 2 === 0 && Number(exponent) % 2 === 0 ? 1 : 0
+  return 1 + Math.ceil(digits.length / 2) + unpaired + (value < 0 ? 1 : 0)
+}

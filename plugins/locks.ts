@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { createStore } from '../lib/dynamodb/client.ts'
+import { createLocks, type Locks } from '../lib/locks/locks.ts'
+
+/** How long /health/ready waits for the store, in milliseconds. */
+const PROBE_MS = 1000
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    locks: Locks
+  }
+}
+
+/** The field locks over the configured table, and the probe `store`. */
+async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
+  const { client, destroy } = createStore(config.dynamodb)
+  const locks = createLocks({ client, table: config.table, environment: config.environment })
+  fastify.decorate('locks', locks)
+  fastify.probes.set('store', () => locks.probe(AbortSignal.timeout(PROBE_MS)))
+  fastify.addHook('onClose', destroy)
+}
+
+export default fp(locks, { name: 'locks', dependencies: ['health'], fastify: '5.x' })
