@@ -40,7 +40,8 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
     requestHandler: undiciHandler(connectMs, attemptMs)
   })
   return {
-    client: DynamoDBDocumentClient.from(client, { unmarshallOptions }),
+    // A copy, since the document client sets an option of its own in it.
+    client: DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } }),
     destroy: () => client.destroy()
   }
 }
