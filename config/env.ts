@@ -8,8 +8,8 @@ import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 export const Environment = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
-  LOG_LEVEL: Type.Unsafe<string>({
-    type: 'string', default: 'info', enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], description: 'one of fatal, error, warn, info, debug, trace, silent'
+  LOG_LEVEL: Type.String({
+    default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
@@ -17,7 +17,7 @@ export const Environment = Type.Object({
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
-  CMS_AUTH: Type.Unsafe<'passthrough' | 'basic'>({ type: 'string', default: 'passthrough', enum: ['passthrough', 'basic'], description: 'passthrough or basic' }),
+  CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic')], { default: 'passthrough', description: 'passthrough or basic' }),
   CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic)' })),
   CMS_PASSWORD: Type.Optional(Type.String({ minLength: 1, description: 'the password of the service account (needed with CMS_AUTH=basic)' })),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
