@@ -1,12 +1,14 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config/env.ts'
+import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import openapi from './plugins/openapi.ts'
 import validation from './plugins/validation.ts'
+import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import lockRoutes from './routes/locks.ts'
 
@@ -27,5 +29,10 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
   await fastify.register(async function locks (scope) {
     await scope.register(lockStore, { config })
     await scope.register(lockRoutes)
+  })
+
+  await fastify.register(async function editions (scope) {
+    await scope.register(editionStore, { config })
+    await scope.register(editionRoutes)
   })
 }

@@ -21,8 +21,8 @@ export interface Named {
 }
 
 export interface Catalog {
-  /** Every collection of an entity type. */
-  collections (entityType: string, caller: Caller): Promise<Collection[]>
+  /** Every collection of the CMS. */
+  all (caller: Caller): Promise<Collection[]>
   /**
    * The collections of editions, one per bundle, in the order of the content model or else of the CMS.
    * @throws {Failure} CMS_INVALID_RESPONSE when there is none.
@@ -66,12 +66,8 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     })
   }
 
-  async function collections (entityType: string, caller: Caller): Promise<Collection[]> {
-    return (await all(caller)).filter((collection) => collection.entityType === entityType)
-  }
-
   async function editions (caller: Caller): Promise<Collection[]> {
-    const exposed = await collections(model.entityType, caller)
+    const exposed = (await all(caller)).filter(({ entityType }) => entityType === model.entityType)
     const wanted = model.bundles && Object.keys(model.bundles)
     const found = wanted ? wanted.flatMap((bundle) => exposed.filter((collection) => collection.bundle === bundle)) : exposed
     if (found.length === 0) {
@@ -102,13 +98,13 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 
   /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */
   async function config (entityType: string, query: Array<[string, string]>, caller: Caller): Promise<Array<Record<string, unknown>>> {
-    const [collection] = await collections(entityType, caller)
+    const collection = (await all(caller)).find((collection) => collection.entityType === entityType)
     if (!collection) return []
     const { status, document } = await cms.request({ path: collection.path, query, caller })
     return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
   }
 
-  return { collections, editions, bundles, editionTypes }
+  return { all, editions, bundles, editionTypes }
 }
 
 function named (labels: Record<string, string>): Named[] {

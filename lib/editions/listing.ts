@@ -71,7 +71,7 @@ interface Stream<Row> {
 }
 
 async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: ListOptions<Row>, guarded: boolean): Promise<Listing<Row>> {
-  const size = Math.min(pageMax, offset + limit + 1)
+  const firstSize = Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source): Stream<Row> =>
     ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, hidden: 0, count: undefined }))
   await Promise.all(streams.map((stream) => fill(stream, false)))
@@ -97,18 +97,19 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
   async function fill (stream: Stream<Row>, watched: boolean): Promise<void> {
     while (stream.more && !buffered(stream)) {
       const again = watched && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
+      const size = stream.position === 0 ? firstSize : pageMax
       const page = await stream.source(stream.position - again, size, 'rows')
       if (again > 0 && !page.rows.some((row) => idOf(row) === stream.last)) throw new Moved()
-      advance(stream, page, stream.position - again)
+      stream.position += size - again
+      stream.hidden = size - page.rows.length
+      advance(stream, page)
     }
   }
 
-  function advance (stream: Stream<Row>, page: Page<Row>, start: number): void {
+  function advance (stream: Stream<Row>, page: Page<Row>): void {
     stream.rows = page.rows.filter((row) => idOf(row) < stream.last)
     stream.head = 0
-    stream.position = start + size
     stream.more = page.more
-    stream.hidden = size - page.rows.length
     stream.count ??= page.count
     stream.last = stream.rows.length > 0 ? idOf(stream.rows.at(-1)!) : stream.last
   }
@@ -123,11 +124,9 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
     let rest = stream.rows.length - stream.head
     while (stream.more) {
       const page = await stream.source(stream.position, pageMax, 'count')
-      const fresh = page.rows.filter((row) => idOf(row) < stream.last)
-      rest += fresh.length
       stream.position += pageMax
-      stream.more = page.more
-      stream.last = fresh.length > 0 ? idOf(fresh.at(-1)!) : stream.last
+      advance(stream, page)
+      rest += stream.rows.length
     }
     return rest
   }

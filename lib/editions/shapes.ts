@@ -17,6 +17,8 @@ export interface Shapes {
   learn (resource: Resource): void
   /** Fields (by internal name) of a resource type; undefined while no document of it was seen. */
   of (resourceType: string): Shape | undefined
+  /** For a resource type whose fields have changed. */
+  forget (resourceType: string): void
 }
 
 /**
@@ -34,7 +36,7 @@ export function createShapes (model: ContentModel): Shapes {
     }
   }
 
-  return { learn, of: (resourceType) => shapes.get(resourceType) }
+  return { learn, of: (resourceType) => shapes.get(resourceType), forget: (resourceType) => { shapes.delete(resourceType) } }
 }
 
 /** The shape that one resource shows. */

@@ -173,4 +173,3 @@ function targetId (item: Item): string | undefined {
 function entityTypeOf (field: string, item: Item, known: FieldShape | undefined, model: ContentModel): string | undefined {
   return targetEntityType(field, known, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
 }
-

@@ -1,0 +1,142 @@
+import { Failure } from '../errors.ts'
+import type { Jsonapi } from '../jsonapi/client.ts'
+import type { Caller } from '../jsonapi/credentials.ts'
+import type { NewResource } from '../jsonapi/document.ts'
+import { createCatalog, type Collection, type Named } from './catalog.ts'
+import { etagOf, matches } from './etag.ts'
+import { isStale, refusal } from './failures.ts'
+import { publicName, type ContentModel } from './model.ts'
+import { read, type Entity } from './read.ts'
+import { createReferences } from './references.ts'
+import { createResources, type Loaded } from './resources.ts'
+import { createSearch, type Search } from './search.ts'
+import { shapeOf } from './shapes.ts'
+import * as write from './write.ts'
+
+/** An edition in core REST's JSON, with its entity tag and integer id. */
+export interface Edition {
+  entity: Entity
+  etag: string
+  id: string
+}
+
+export interface Found {
+  editions: Entity[]
+  hasMore: boolean
+  /** How many there are in all; null where nobody has counted. */
+  total: number | null
+}
+
+/** Editions as the routes see them. All verbs throw the failures of the CMS (lib/jsonapi/client.ts, failures.ts). */
+export interface Editions {
+  /** @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates. */
+  create (body: Record<string, unknown>, caller: Caller): Promise<Edition>
+  /**
+   * Changes the fields given that differ; writes nothing when none does, as core REST.
+   * @param id integer id or uuid
+   * @param ifMatch the If-Match header field
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN.
+   */
+  update (id: string, body: Record<string, unknown>, caller: Caller, ifMatch?: string): Promise<Edition>
+  /** @throws {Failure} NOT_FOUND. */
+  read (id: string, caller: Caller): Promise<Edition>
+  /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
+  search (bundle: string, search: Search, caller: Caller): Promise<Found>
+  bundles (caller: Caller): Promise<Named[]>
+  types (caller: Caller): Promise<Named[]>
+}
+
+export interface EditionsOptions {
+  cms: Jsonapi
+  model: ContentModel
+  /** Origin of the CMS, with a path if Drupal lives under one: a file's url starts with it. */
+  cmsUrl: string
+}
+
+/** Editions over a Drupal's JSON:API. */
+export function createEditions ({ cms, model, cmsUrl }: EditionsOptions): Editions {
+  const catalog = createCatalog({ cms, model })
+  const resources = createResources({ cms, catalog, model, cmsUrl })
+  const references = createReferences({ cms, catalog, model })
+  const search = createSearch({ catalog, resources, model })
+  const changedAttribute = publicName(model, model.keys.changed)
+
+  function entityOf ({ resource, urlOf }: Loaded): Entity {
+    return read(resource, model, urlOf)
+  }
+
+  function editionOf (loaded: Loaded): Edition {
+    const entity = entityOf(loaded)
+    return { entity, etag: etagOf(entity, model), id: String(entity[model.keys.id]?.[0]?.value ?? loaded.resource.id) }
+  }
+
+  async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition> {
+    const entity = write.normalize(body, model)
+    const collection = collectionFor(entity, await catalog.editions(caller))
+    const shape = await resources.shape(collection, caller)
+    const resolve = await references.resolver(write.unresolved(entity, shape, model), caller)
+    const result = await resources.send('POST', write.create(entity, collection.resourceType, shape, model, resolve), caller)
+    if ('refused' in result) throw refusal(result.refused)
+    return editionOf(result.saved)
+  }
+
+  /** The bundle as the body names it; else the one named like the edition type, or the only one there is. */
+  function collectionFor (entity: Entity, collections: Collection[]): Collection {
+    const bundle = write.bundleOf(entity, model)
+    if (bundle !== undefined) return known(bundle, collections)
+    const { editionType } = model.fields
+    const type = editionType === null ? undefined : entity[editionType]?.[0]?.value
+    const derived = collections.find((collection) => collection.bundle === type) ?? (type !== undefined && collections.length === 1 ? collections[0] : undefined)
+    if (!derived) throw new Failure('UNPROCESSABLE', `Could not determine entity type bundle: "${model.keys.bundle}" field is missing.`)
+    return derived
+  }
+
+  function known (bundle: string, collections: Collection[]): Collection {
+    const collection = collections.find((collection) => collection.bundle === bundle)
+    if (!collection) throw new Failure('UNPROCESSABLE', `"${bundle}" is not a valid bundle type for denormalization.`)
+    return collection
+  }
+
+  async function update (id: string, body: Record<string, unknown>, caller: Caller, ifMatch?: string): Promise<Edition> {
+    const entity = write.normalize(body, model)
+    const bundle = write.bundleOf(entity, model)
+    if (bundle !== undefined) known(bundle, await catalog.editions(caller))
+    const current = await resources.load(id, caller)
+    const edition = editionOf(current)
+    if (ifMatch !== undefined && !matches(ifMatch, edition.etag)) throw moved(edition.etag)
+    const changes = write.difference(entity, current.resource, model)
+    if (Object.keys(changes).length === 0) return edition
+
+    const wanted = write.unresolved(changes, shapeOf(current.resource, model), model)
+    const resolve = await references.resolver(wanted, caller, current.resource)
+    const resource = write.update(changes, current.resource, model, resolve)
+    const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
+    const result = await resources.send('PATCH', guarded ? withChanged(resource, current) : resource, caller)
+    if ('saved' in result) return editionOf(result.saved)
+    if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : moved(undefined)
+    throw refusal(result.refused)
+  }
+
+  /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */
+  function withChanged (resource: NewResource, { resource: { attributes } }: Loaded): NewResource {
+    return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: attributes?.[changedAttribute] } }
+  }
+
+  return {
+    create,
+    update,
+    read: async (id, caller) => editionOf(await resources.load(id, caller)),
+    async search (bundle, wanted, caller) {
+      const { rows, hasMore, total } = await search(bundle, wanted, caller)
+      return { editions: rows.map(entityOf), hasMore, total }
+    },
+    bundles: catalog.bundles,
+    types: catalog.editionTypes
+  }
+}
+
+function moved (etag: string | undefined): Failure {
+  return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
+    ...(etag !== undefined && { headers: { etag } })
+  })
+}

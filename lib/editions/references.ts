@@ -1,0 +1,79 @@
+import { Failure } from '../errors.ts'
+import type { Jsonapi } from '../jsonapi/client.ts'
+import type { Caller } from '../jsonapi/credentials.ts'
+import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import type { Catalog, Collection } from './catalog.ts'
+import { refusal, type Violation } from './failures.ts'
+import { splitType, type ContentModel } from './model.ts'
+import { idQuery, PAGE_MAX } from './query.ts'
+import type { Resolve, Unresolved } from './write.ts'
+
+export interface References {
+  /**
+   * Looks up all references of a body that only an integer id names, in batches, and gives what `write` needs to name them.
+   * @param current the edition as it is, when it is updated: its own references are taken from it
+   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint).
+   */
+  resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
+}
+
+/** How many looked-up references are remembered; they never change. */
+const REMEMBERED = 50_000
+
+/** Translates integer ids to uuids, which is what JSON:API calls an entity. */
+export function createReferences ({ cms, catalog, model }: { cms: Jsonapi, catalog: Catalog, model: ContentModel }): References {
+  const remembered = new Map<string, ResourceIdentifier>()
+
+  async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
+    const collections = await catalog.all(caller)
+    const known = new Map<string, ResourceIdentifier>()
+    const byUuid = new Map<string, ResourceIdentifier>()
+    for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
+      const id = identifier.meta?.drupal_internal__target_id
+      if (id !== undefined) known.set(keyOf(splitType(model, identifier.type).entityType, String(id)), identifier)
+      byUuid.set(identifier.id, identifier)
+    }
+    const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.has(keyOf(entityType, id)))
+    const byType = Map.groupBy(missing, ({ entityType }) => entityType)
+    await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
+
+    const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
+    const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).map(doesNotExist)
+    if (violations.length > 0) {
+      const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
+      throw new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { details: { violations } })
+    }
+    return ({ entityType, uuid, id }) => {
+      if (uuid === undefined) return identify(entityType, id!)!
+      // Drupal wants some resource type of the right entity type; it does not compare the bundle.
+      const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
+      return byUuid.get(uuid) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
+    }
+  }
+
+  async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
+    const idAttribute = `drupal_internal__${model.idKeys[entityType] ?? 'id'}`
+    const batches = Array.from({ length: Math.ceil(ids.length / PAGE_MAX) }, (_, index) => ids.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX))
+    await Promise.all(collections.flatMap(({ path, resourceType }) => batches.map(async (batch) => {
+      const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
+      const answer = await cms.request({ path, query, caller })
+      if (answer.status >= 400) throw refusal(answer)
+      for (const { type, id, attributes } of resources(answer.document)) remember(keyOf(entityType, String(attributes?.[idAttribute])), { type, id })
+    })))
+  }
+
+  function remember (key: string, identifier: ResourceIdentifier): void {
+    if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
+    remembered.set(key, identifier)
+  }
+
+  return { resolver }
+}
+
+function keyOf (entityType: string, id: string): string {
+  return `${entityType}:${id}`
+}
+
+function doesNotExist ({ field, delta, entityType, id }: Unresolved): Violation {
+  return { path: `${field}.${delta}.target_id`, message: `The referenced entity (${entityType}: ${id}) does not exist.` }
+}

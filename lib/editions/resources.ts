@@ -1,0 +1,166 @@
+import { Failure } from '../errors.ts'
+import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
+import type { Caller } from '../jsonapi/credentials.ts'
+import { oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
+import type { Catalog, Collection } from './catalog.ts'
+import { refusal, unknownProperty } from './failures.ts'
+import { internalName, publicName, type ContentModel } from './model.ts'
+import { idQuery, pageQuery } from './query.ts'
+import { createShapes, type Shape } from './shapes.ts'
+import { covers, includeOf, urlsOf, type Include } from './urls.ts'
+import type { Page } from './listing.ts'
+import type { UrlOf } from './read.ts'
+
+/** An edition as JSON:API gives it, with the urls of its references. */
+export interface Loaded {
+  resource: Resource
+  urlOf: UrlOf
+}
+
+export interface Resources {
+  /**
+   * The edition with an integer id or uuid.
+   * @throws {Failure} NOT_FOUND, CMS_UNAUTHORIZED, CMS_FORBIDDEN, and those of the CMS.
+   */
+  load (id: string, caller: Caller): Promise<Loaded>
+  /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
+  page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<Loaded>>
+  /** The same with no more than some attributes of each row. */
+  sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<Loaded>>
+  /** What is known of a collection's fields; a document of it is looked at when none was seen before. */
+  shape (collection: Collection, caller: Caller): Promise<Shape | undefined>
+  /** Writes a new (POST) or changed (PATCH) edition: as it is afterwards, or the CMS's refusal. */
+  send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
+}
+
+type Parameters = Array<[string, string]>
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/** How many ids of editions are remembered with their resource types. */
+const REMEMBERED = 50_000
+
+/** How many unknown properties are taken out of a body before a refusal counts; core REST ignores any number. */
+const PROPERTIES_DROPPED = 10
+
+/** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
+export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi, catalog: Catalog, model: ContentModel, cmsUrl: string }): Resources {
+  const shapes = createShapes(model)
+  const remembered = new Map<string, { type: string, uuid: string }>()
+  const idAttribute = publicName(model, model.keys.id)
+
+  /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */
+  async function get (resourceType: string, path: string, query: Parameters, caller: Caller): Promise<JsonapiAnswer> {
+    for (let attempt = 0; ; attempt++) {
+      const include = includeOf(shapes.of(resourceType), model)
+      const answer = await cms.request({ path, query: [...query, ...include.query], caller })
+      if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
+        shapes.forget(resourceType)
+        continue
+      }
+      const found = learned(answer.document)
+      if (attempt > 1 || found.every((resource) => resource.type === resourceType && covers(include, resource, model))) return answer
+      resourceType = found[0]!.type
+    }
+  }
+
+  function learned (document: Document): Resource[] {
+    const found = [oneResource(document) ?? resources(document)].flat()
+    found.forEach(shapes.learn)
+    return found
+  }
+
+  function loaded ({ document }: JsonapiAnswer): Loaded | undefined {
+    const resource = oneResource(document) ?? resources(document)[0]
+    if (!resource) return undefined
+    remember(resource)
+    return { resource, urlOf: urlsOf(document.included, model, cmsUrl) }
+  }
+
+  function remember ({ type, id: uuid, attributes }: Resource): void {
+    if (remembered.size >= REMEMBERED) remembered.clear()
+    for (const id of [uuid, String(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
+  }
+
+  async function load (given: string, caller: Caller): Promise<Loaded> {
+    const id = given.toLowerCase()
+    const collections = await catalog.editions(caller)
+    const known = remembered.get(id)
+    const collection = known && collections.find(({ resourceType }) => resourceType === known.type)
+    if (collection) return byUuid(collection, known.uuid, id, caller)
+    return UUID.test(id) ? byUuid(collections[0]!, id, id, caller) : byInteger(collections, id, caller)
+  }
+
+  /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
+  async function byUuid ({ path, resourceType }: Collection, uuid: string, id: string, caller: Caller): Promise<Loaded> {
+    const answer = await get(resourceType, `${path}/${uuid}`, [], caller)
+    if (answer.status === 404) return notFound(id)
+    if (answer.status >= 400) throw refusal(answer)
+    return loaded(answer) ?? notFound(id)
+  }
+
+  async function byInteger (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
+    const answers = await Promise.all(collections.map(({ resourceType, path }) => get(resourceType, path, idQuery(idAttribute, [id]), caller)))
+    const refused = answers.find(({ status }) => status >= 400)
+    if (refused) throw refusal(refused)
+    return answers.map(loaded).find((found) => found !== undefined) ?? notFound(id)
+  }
+
+  async function page ({ resourceType, path }: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
+    return pageOf(await get(resourceType, path, query, caller))
+  }
+
+  async function sparsePage ({ resourceType, path }: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<Loaded>> {
+    return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }))
+  }
+
+  function pageOf (answer: JsonapiAnswer): Page<Loaded> {
+    if (answer.status >= 400) throw refusal(answer)
+    const { links, meta, included } = answer.document
+    const urlOf = urlsOf(included, model, cmsUrl)
+    return {
+      rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
+      more: links?.next !== undefined,
+      ...(typeof meta?.count === 'number' && { count: meta.count })
+    }
+  }
+
+  async function shape (collection: Collection, caller: Caller): Promise<Shape | undefined> {
+    if (!shapes.of(collection.resourceType)) await page(collection, pageQuery(0, 1, model), caller)
+    return shapes.of(collection.resourceType)
+  }
+
+  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
+    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
+    const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
+    const include = includeOf(shapes.of(resource.type), model)
+    for (let dropped = 0; ; dropped++) {
+      const answer = await cms.request({ method, path, query: include.query, body: { data: resource }, caller })
+      if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
+      const unknown = unknownProperty(answer)
+      if (!unknown || dropped === PROPERTIES_DROPPED || !drop(resource, unknown.field, unknown.property)) return { refused: answer }
+    }
+  }
+
+  async function saved (answer: JsonapiAnswer, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
+    const [resource] = learned(answer.document)
+    if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS saved the edition but did not answer with it')
+    return covers(include, resource, model) ? loaded(answer)! : byUuid(collection, resource.id, resource.id, caller)
+  }
+
+  /** Takes a property that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */
+  function drop ({ attributes = {}, relationships = {} }: NewResource, field: string, property: string): boolean {
+    const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
+    if (name === undefined) return false
+    const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
+    const having = items.filter((item): item is Record<string, unknown> => typeof item === 'object' && item !== null && property in item)
+    for (const item of having) delete item[property]
+    return having.length > 0
+  }
+
+  return { load, page, sparsePage, shape, send }
+}
+
+function notFound (id: string): never {
+  throw new Failure('NOT_FOUND', `There is no edition ${id}`)
+}

@@ -1,0 +1,94 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+
+/** Largest offset of a list. */
+export const OFFSET_MAX = 100_000
+
+/** An edition in core REST's JSON; which fields it has is the CMS's business. */
+export const Edition = Type.Unsafe<Record<string, unknown>>({
+  title: 'Edition',
+  description: "An entity in the JSON of Drupal core's REST endpoints: every field a list of items",
+  type: 'object',
+  additionalProperties: true,
+  examples: [{
+    id: [{ value: 12 }],
+    uuid: [{ value: 'ceea8601-33e7-4005-8409-18a46e1916e1' }],
+    type: [{ target_id: 'daily', target_type: 'publisher_container_type', target_uuid: 'da70793f-d6da-4c24-9a08-6ee507503fc5' }],
+    status: [{ value: true }],
+    title: [{ value: 'Monday' }],
+    field_key: [{ value: 'daily-2026-11-16' }],
+    field_articles: [{ target_id: 4, target_type: 'node', target_uuid: '5488028b-da9e-41aa-aa6a-f0b640c7436e', url: '/node/4' }]
+  }]
+})
+
+/** What is sent to create or change an edition: the same JSON, as many fields of it as are meant. */
+export const EditionBody = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  examples: [
+    { type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], field_key: [{ value: 'daily-2026-11-16' }], field_articles: [{ target_id: 4 }] },
+    { title: [{ value: 'Monday, late' }] }
+  ]
+})
+
+export const EditionParams = Type.Object({
+  id: Type.String({
+    pattern: '^(?:[1-9][0-9]{0,18}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
+    description: 'Integer id or uuid',
+    examples: ['12', 'ceea8601-33e7-4005-8409-18a46e1916e1']
+  })
+})
+export type EditionParams = Static<typeof EditionParams>
+
+export const UpdateHeaders = Type.Object({
+  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when the edition has moved on' }))
+})
+export type UpdateHeaders = Static<typeof UpdateHeaders>
+
+export const SearchParams = Type.Object({
+  bundle: Type.String({ minLength: 1, maxLength: 64, description: '`publisher_container` for all, or a bundle, or an edition type', examples: ['publisher_container', 'daily', 'special'] })
+})
+export type SearchParams = Static<typeof SearchParams>
+
+export const SearchQuery = Type.Object({
+  q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title' })),
+  status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type', examples: ['daily', 'special'] })),
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
+  limit: Type.Integer({ minimum: 1, maximum: 500, default: 20 }),
+  offset: Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0 }),
+  total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: 'Have the total found, whatever it takes' })),
+  _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: "As core REST's clients send it" }))
+}, { additionalProperties: false })
+export type SearchQuery = Static<typeof SearchQuery>
+
+export const EditionList = Type.Object({
+  data: Type.Array(Edition),
+  meta: Type.Object({
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+    hasMore: Type.Boolean(),
+    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many there are in all, where that is known' })
+  }),
+  links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
+})
+
+export const NamedList = Type.Object({
+  data: Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))
+}, { examples: [{ data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] }] })
+
+/** A failure of an edition endpoint: core REST's form, and more. */
+export const EditionFailure = Type.Object({
+  message: Type.String(),
+  statusCode: Type.Integer(),
+  error: Type.String(),
+  code: Type.String(),
+  violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
+}, {
+  additionalProperties: true,
+  examples: [{ message: 'There is no edition 999', statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
+})
+
+/** Response schemas: one success and the failures with these statuses. */
+export function answers (success: Record<number, TSchema>, ...statuses: number[]): Record<number, TSchema> {
+  return { ...success, ...Object.fromEntries(statuses.map((status) => [status, EditionFailure])) }
+}

@@ -1,0 +1,101 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import {
+  answers, Edition, EditionBody, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
+} from '../lib/editions/schemas.ts'
+
+/** What every request to the CMS may end in. */
+const UPSTREAM = [401, 403, 500, 502, 503, 504]
+
+/** POST /api/collection and its neighbours: editions in core REST's JSON. */
+export default async function editions (fastify: FastifyInstance) {
+  fastify.post('/api/collection', {
+    schema: {
+      tags: ['editions'],
+      summary: 'Create an edition',
+      body: EditionBody,
+      response: answers({ 201: Edition }, 400, 409, 413, 415, 422, ...UPSTREAM)
+    }
+  }, create)
+
+  fastify.post('/api/collection/:id', {
+    schema: {
+      tags: ['editions'],
+      summary: 'Change an edition',
+      description: 'Only the fields sent change; nothing is written when none of them differs.',
+      params: EditionParams,
+      headers: UpdateHeaders,
+      body: EditionBody,
+      response: answers({ 200: Edition }, 400, 404, 409, 412, 413, 415, 422, ...UPSTREAM)
+    }
+  }, update)
+
+  fastify.get('/api/collection/:id', {
+    schema: {
+      tags: ['editions'],
+      summary: 'Read an edition',
+      params: EditionParams,
+      response: answers({ 200: Edition }, 400, 404, ...UPSTREAM)
+    }
+  }, read)
+
+  fastify.get('/api/collection/bundles', {
+    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: NamedList }, ...UPSTREAM) }
+  }, bundles)
+
+  fastify.get('/api/publisher-edition/bundles', {
+    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: NamedList }, ...UPSTREAM) }
+  }, types)
+
+  fastify.get('/api/collections/:bundle', {
+    schema: {
+      tags: ['editions'],
+      summary: 'List and search editions, newest first',
+      params: SearchParams,
+      querystring: SearchQuery,
+      response: answers({ 200: EditionList }, 400, 404, ...UPSTREAM)
+    }
+  }, search)
+}
+
+async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
+  const { entity, etag, id } = await this.editions.create(request.body, request.caller())
+  return reply.code(201).headers({ location: `/api/collection/${id}`, etag }).send(entity)
+}
+
+async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
+  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), request.headers['if-match'])
+  return reply.header('etag', etag).send(entity)
+}
+
+async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>, reply: FastifyReply) {
+  const { entity, etag } = await this.editions.read(request.params.id, request.caller())
+  return reply.header('etag', etag).send(entity)
+}
+
+async function bundles (this: FastifyInstance, request: FastifyRequest) {
+  return { data: await this.editions.bundles(request.caller()) }
+}
+
+async function types (this: FastifyInstance, request: FastifyRequest) {
+  return { data: await this.editions.types(request.caller()) }
+}
+
+async function search (this: FastifyInstance, request: FastifyRequest<{ Params: SearchParams, Querystring: SearchQuery }>) {
+  const { bundle } = request.params
+  const { total: wantTotal, _format, ...query } = request.query
+  const { editions, hasMore, total } = await this.editions.search(bundle, { ...query, total: wantTotal === 1 }, request.caller())
+  const { limit, offset } = query
+  const link = (to: number) => {
+    const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
+    return `/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
+  }
+  return {
+    data: editions,
+    meta: { limit, offset, hasMore, total },
+    links: {
+      self: link(offset),
+      ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
+      ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
+    }
+  }
+}
