@@ -1,0 +1,96 @@
+import type { Entity } from './store.ts'
+import { valueOf } from './store.ts'
+
+/** Whoever asks: uid 0 is anonymous; an administrator may do everything. */
+export interface Viewer {
+  uid: number
+  uuid: string | undefined
+  name: string
+  admin: boolean
+  permissions: ReadonlySet<string>
+}
+
+export interface Access {
+  allowed: boolean
+  reason: string
+}
+
+export type Operation = 'view' | 'update' | 'delete'
+
+const yes: Access = { allowed: true, reason: '' }
+
+export const can = (viewer: Viewer, permission: string): boolean => viewer.admin || viewer.permissions.has(permission)
+
+function ifCan (viewer: Viewer, permission: string): Access {
+  return can(viewer, permission) ? yes : { allowed: false, reason: `The '${permission}' permission is required.` }
+}
+
+const denied: Access = { allowed: false, reason: '' }
+
+const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
+
+function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): Access {
+  if (can(viewer, 'bypass node access')) return yes
+  if (operation !== 'view') {
+    const verb = operation === 'update' ? 'edit' : 'delete'
+    return can(viewer, `${verb} any ${entity.bundle} content`) ? yes : denied
+  }
+  if (!can(viewer, 'access content')) return { allowed: false, reason: "The 'access content' permission is required." }
+  const own = viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid && can(viewer, 'view own unpublished content')
+  return isPublished(entity) || own ? yes : denied
+}
+
+/** Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be empty). */
+export function entityAccess (viewer: Viewer, entity: Entity, operation: Operation): Access {
+  switch (entity.entityType) {
+    case 'publisher_container': {
+      if (can(viewer, 'administer publisher_container')) return yes
+      if (operation !== 'view') return ifCan(viewer, `${operation} publisher_container`)
+      return ifCan(viewer, `view ${isPublished(entity) ? 'published' : 'unpublished'} publisher_container`)
+    }
+    case 'node': return nodeAccess(viewer, entity, operation)
+    case 'taxonomy_term':
+      if (operation !== 'view') return ifCan(viewer, `${operation === 'update' ? 'edit' : 'delete'} terms in ${entity.bundle}`)
+      return ifCan(viewer, isPublished(entity) ? 'access content' : 'administer taxonomy')
+    case 'file': return operation === 'view' ? ifCan(viewer, 'access content') : denied
+    case 'user': return viewer.uid === entity.id || can(viewer, 'administer users') ? yes : ifCan(viewer, 'access user profiles')
+    case 'node_type':
+    case 'taxonomy_vocabulary': return ifCan(viewer, 'access content')
+    case 'publisher_container_type': return ifCan(viewer, 'administer publisher_container types')
+    case 'field_storage_config':
+    case 'field_config': return ifCan(viewer, `administer ${String(entity.config?.entity_type)} fields`)
+    default: return ifCan(viewer, 'administer site configuration')
+  }
+}
+
+/** Whether a new entity of that type and bundle may be made. */
+export function createAccess (viewer: Viewer, entityType: string, bundle: string): Access {
+  if (entityType === 'publisher_container') {
+    const allowed = can(viewer, 'administer publisher_container') || can(viewer, 'create publisher_container')
+    return { allowed, reason: allowed ? '' : "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'." }
+  }
+  if (entityType === 'node') {
+    return can(viewer, 'bypass node access') ? yes : ifCan(viewer, `create ${bundle} content`)
+  }
+  return ifCan(viewer, `administer ${entityType}`)
+}
+
+/** Whether a field's value may be seen; a field that may not is simply absent from every answer. */
+export function fieldViewAccess (viewer: Viewer, entityType: string, field: string, entity?: Entity): Access {
+  if (entityType === 'publisher_container' && field === 'field_internal_note') {
+    if (can(viewer, 'access publisher internal note')) return yes
+    return ifCan(viewer, 'view publisher internal note')
+  }
+  if (entityType === 'user' && ['status', 'access', 'login', 'init', 'roles'].includes(field)) {
+    return can(viewer, 'administer users') && entity?.id !== undefined ? yes : denied
+  }
+  return yes
+}
+
+/** Whether a field may be set. Nobody sets `changed`, and the ids are fixed. */
+export function fieldEditAccess (viewer: Viewer, entityType: string, field: string, idKey: string): Access {
+  if (field === idKey) return { allowed: false, reason: 'The entity ID cannot be changed.' }
+  if (field === 'changed') return denied
+  if (entityType === 'publisher_container' && field === 'field_internal_note') return ifCan(viewer, 'access publisher internal note')
+  return yes
+}

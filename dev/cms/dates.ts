@@ -1,0 +1,66 @@
+import { CmsError } from './errors.ts'
+
+const zoned = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(Z|[+-]\d\d:?\d\d)$/
+const dateOnly = /^(\d{4})-(\d\d)-(\d\d)$/
+
+const pad = (value: number) => String(value).padStart(2, '0')
+
+function refuse (value: unknown, formats: string): never {
+  throw new CmsError(422, `The specified date "${String(value)}" is not in an accepted format: ${formats}.`)
+}
+
+function instant (text: string): number | undefined {
+  const match = zoned.exec(text)
+  if (!match) return undefined
+  const [, year, month, day, hour, minute, second, zone] = match
+  if (!isDate(Number(year), Number(month), Number(day))) return undefined
+  const offset = zone === 'Z' ? 'Z' : `${zone!.slice(0, 3)}:${zone!.slice(-2)}`
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}${offset}`)
+  return Number.isNaN(time) ? undefined : time / 1000
+}
+
+function isDate (year: number, month: number, day: number): boolean {
+  const date = new Date(Date.UTC(year, month - 1, day))
+  return date.getUTCMonth() === month - 1 && date.getUTCDate() === day
+}
+
+/** Unix seconds from a sent timestamp; milliseconds, a missing zone and a bare date are refused with 422. */
+export function readTimestamp (value: unknown): number {
+  if (typeof value === 'number' && Number.isInteger(value)) return value
+  if (typeof value === 'string' && /^-?\d+$/.test(value)) return Number(value)
+  return (typeof value === 'string' ? instant(value) : undefined) ??
+    refuse(value, '"U" (UNIX timestamp), "Y-m-d\\TH:i:sO" (ISO 8601), "Y-m-d\\TH:i:sP" (RFC 3339)')
+}
+
+/** A date and time as it is stored: UTC without a zone. */
+export function readDateTime (value: unknown): string {
+  const seconds = typeof value === 'string' ? instant(value) : undefined
+  if (seconds === undefined) return refuse(value, '"Y-m-d\\TH:i:sP" (RFC 3339), "Y-m-d\\TH:i:sO" (ISO 8601)')
+  return new Date(seconds * 1000).toISOString().slice(0, 19)
+}
+
+/** A date without a time; only `Y-m-d` is taken, and the empty string is refused like any other text. */
+export function readDate (value: unknown): string {
+  const match = typeof value === 'string' ? dateOnly.exec(value) : null
+  if (!match || !isDate(Number(match[1]), Number(match[2]), Number(match[3]))) return refuse(value, '"Y-m-d" (date-only)')
+  return match[0]
+}
+
+/** A timestamp as every answer shows it: RFC 3339 in UTC with the offset written `+00:00`. */
+export function showTimestamp (seconds: number): string {
+  return `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`
+}
+
+/** A stored date and time, shown in the zone of the site (never of the user). */
+export function showDateTime (stored: string, timeZone: string): string {
+  const date = new Date(`${stored}Z`)
+  const parts = new Intl.DateTimeFormat('en-CA', {
+    timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
+  }).formatToParts(date)
+  const part = (type: string) => Number(parts.find(one => one.type === type)!.value)
+  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
+  const offset = Math.round((local - date.getTime()) / 60_000)
+  const sign = offset < 0 ? '-' : '+'
+  const minutes = Math.abs(offset)
+  return `${new Date(local).toISOString().slice(0, 19)}${sign}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`
+}

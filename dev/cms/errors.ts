@@ -1,0 +1,60 @@
+/** One failed constraint of a write: the dotted path that Drupal reports, its message, and its JSON pointer. */
+export interface Violation {
+  path: string
+  message: string
+  pointer: string
+}
+
+interface Details {
+  pointer?: string | undefined
+  headers?: Record<string, string>
+  violations?: Violation[]
+}
+
+/** An answer other than the asked one: status, detail, and where the request went wrong. */
+export class CmsError extends Error {
+  status: number
+  pointer: string | undefined
+  headers: Record<string, string>
+  violations: Violation[]
+
+  constructor (status: number, detail: string, details: Details = {}) {
+    super(detail)
+    this.status = status
+    this.pointer = details.pointer
+    this.headers = details.headers ?? {}
+    this.violations = details.violations ?? []
+  }
+}
+
+const rfc2616 = 'http://www.w3.org/Protocols/rfc2616/rfc2616-sec10.html#sec10.'
+
+const kinds: Record<number, { title: string, section?: string }> = {
+  400: { title: 'Bad Request', section: '4.1' },
+  401: { title: 'Unauthorized', section: '4.2' },
+  403: { title: 'Forbidden', section: '4.4' },
+  404: { title: 'Not Found', section: '4.5' },
+  405: { title: 'Method Not Allowed', section: '4.6' },
+  406: { title: 'Not Acceptable', section: '4.7' },
+  409: { title: 'Conflict', section: '4.10' },
+  415: { title: 'Unsupported Media Type', section: '4.16' },
+  422: { title: 'Unprocessable Content' },
+  500: { title: 'Internal Server Error', section: '5.1' },
+  501: { title: 'Not Implemented', section: '5.2' },
+  503: { title: 'Service Unavailable', section: '5.4' }
+}
+
+/**
+ * The `errors` member of a JSON:API answer: one object per violation without links, or a single one with
+ * `links.via` and (not for 422) `links.info`, as jsonapi's HttpExceptionNormalizer and its 422 child build them.
+ */
+export function errorObjects (error: CmsError, via: string): object[] {
+  const { title, section } = kinds[error.status] ?? { title: 'Error' }
+  const status = String(error.status)
+  if (error.violations.length > 0) {
+    return error.violations.map(({ path, message, pointer }) =>
+      ({ title, status, detail: path === '' ? message : `${path}: ${message}`, source: { pointer } }))
+  }
+  const links = { via: { href: via }, ...(section ? { info: { href: rfc2616 + section } } : {}) }
+  return [{ title, status, detail: error.message, links, ...(error.pointer ? { source: { pointer: error.pointer } } : {}) }]
+}

@@ -1,0 +1,67 @@
+import { entityAccess, fieldViewAccess, type Viewer } from './access.ts'
+import { CmsError } from './errors.ts'
+import { entityTypes, isReference } from './model.ts'
+import type { Omitted } from './document.ts'
+import { isLabelOnly } from './resource.ts'
+import { resourceUrl, type Site } from './site.ts'
+import type { Entity } from './store.ts'
+
+interface Tree {
+  [name: string]: Tree
+}
+
+/** The include paths as a tree; every path is checked against the type it starts from. */
+function parseInclude (entityType: string, include: string): Tree {
+  const tree: Tree = {}
+  for (const path of include.split(',').filter(one => one !== '')) {
+    let at = tree
+    let type: string | undefined = entityType
+    for (const name of path.split('.')) {
+      const relationships: { public: string, target?: string }[] = (entityTypes[type ?? '']?.fields ?? []).filter(isReference)
+      const field = relationships.find(one => one.public === name)
+      if (!field) {
+        throw new CmsError(400, `\`${name}\` is not a valid relationship field name. Possible values: ${relationships.map(one => one.public).join(', ')}.`)
+      }
+      at = at[name] ??= {}
+      type = field.target
+    }
+  }
+  return tree
+}
+
+/**
+ * The entities that an `include` parameter adds to the primary ones, each once, parents before their children; what
+ * the viewer may not see goes to `omitted`.
+ */
+export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omitted: Omitted[]): Entity[] {
+  const found = new Map<string, Entity>()
+  const visit = (entities: Entity[], tree: Tree): void => {
+    for (const [name, inner] of Object.entries(tree)) {
+      const next: Entity[] = []
+      for (const entity of entities) {
+        const field = entityTypes[entity.entityType]?.fields.find(one => one.public === name)
+        if (!field) continue
+        if (!fieldViewAccess(viewer, entity.entityType, field.name, entity).allowed) {
+          omitted.push({ href: `${resourceUrl(site, entity)}/${name}`, detail: 'The current user is not allowed to view this relationship.' })
+          continue
+        }
+        const bundleKey = entityTypes[entity.entityType]?.bundleKey
+        const ids = name === bundleKey || field.name === bundleKey ? [entity.bundle] : (entity.fields[field.name] ?? []).map(item => item.target_id)
+        for (const id of ids) {
+          const target = site.store.byId(field.target!, id as number | string)
+          if (!target || next.includes(target)) continue
+          const access = entityAccess(viewer, target, 'view')
+          if (access.allowed || isLabelOnly(viewer, target)) next.push(target)
+          else {
+            const detail = `The current user is not allowed to GET the selected resource. ${access.reason}`.trim()
+            omitted.push({ href: resourceUrl(site, target), detail })
+          }
+        }
+      }
+      for (const target of next) found.set(`${target.entityType} ${target.uuid}`, target)
+      visit(next, inner)
+    }
+  }
+  visit(primary, parseInclude(entityType, include))
+  return [...found.values()]
+}

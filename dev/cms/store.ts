@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto'
+import { entityTypes, isReference, mainProperty } from './model.ts'
+
+/** One value of a field, by its properties. */
+export type Item = Record<string, unknown>
+
+/** An entity as a site stores it: every field a list of items; configuration keeps its values in `config`. */
+export interface Entity {
+  entityType: string
+  bundle: string
+  uuid: string
+  id: number | string
+  revision: number
+  fields: Record<string, Item[]>
+  config?: Record<string, unknown>
+}
+
+/**
+ * An entity to begin with. `type` is the resource type ("node--article"); a field is given as a list of items, one
+ * item, or a bare value; timestamps are Unix seconds, dates with a time are UTC without a zone.
+ */
+export interface Seed {
+  type: string
+  uuid?: string
+  id: number | string
+  revision?: number
+  fields?: Record<string, unknown>
+  config?: Record<string, unknown>
+}
+
+export interface Store {
+  all: (entityType: string, bundle?: string) => Entity[]
+  byUuid: (entityType: string, uuid: string) => Entity | undefined
+  byId: (entityType: string, id: number | string) => Entity | undefined
+  revision: (entityType: string, revision: number) => Entity | undefined
+  insert: (entity: Omit<Entity, 'id' | 'revision'>) => Entity
+  update: (entity: Entity, newRevision: boolean) => Entity
+  remove: (entity: Entity) => void
+}
+
+const items = (entityType: string, name: string, value: unknown): Item[] => {
+  if (value === null || value === undefined) return []
+  const field = entityTypes[entityType]?.fields.find(one => one.name === name)
+  if (!field) throw new Error(`${entityType} has no field ${name}`)
+  const list = Array.isArray(value) ? value : [value]
+  return list.map(one => typeof one === 'object' && one !== null ? { ...one } : { [mainProperty(field)]: one })
+}
+
+const defaults: Record<string, Record<string, unknown>> = {
+  publisher_container: { langcode: 'en', status: true, default_langcode: true, revision_translation_affected: true },
+  node: {
+    langcode: 'en',
+    status: true,
+    promote: true,
+    sticky: false,
+    default_langcode: true,
+    revision_translation_affected: true,
+    path: { alias: null, pid: null, langcode: 'en' },
+    comment: { status: 2, cid: 0, last_comment_timestamp: 0, last_comment_name: null, last_comment_uid: 0, comment_count: 0 }
+  },
+  taxonomy_term: {
+    langcode: 'en',
+    status: true,
+    weight: 0,
+    parent: [{ target_id: 0 }],
+    default_langcode: true,
+    revision_translation_affected: true,
+    path: { alias: null, pid: null, langcode: 'en' }
+  },
+  file: { langcode: 'en', filemime: 'image/png', filesize: 282, status: true },
+  user: { langcode: 'en', preferred_langcode: 'en', timezone: 'Europe/Berlin', status: true, default_langcode: true }
+}
+
+/** The fields that an entity of that type has when nobody gave them, as items. */
+export function defaultFields (entityType: string): Record<string, Item[]> {
+  const given = defaults[entityType] ?? {}
+  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, items(entityType, name, value)]))
+}
+
+/** The entities of the site by uuid, by id and by revision; ids and revisions only ever grow. */
+export function createStore (seeds: Seed[]): Store {
+  const types = new Map<string, Map<string, Entity>>()
+  const revisions = new Map<string, Map<number, Entity>>()
+  const next = new Map<string, { id: number, revision: number }>()
+
+  const table = (entityType: string) => {
+    if (!types.has(entityType)) types.set(entityType, new Map())
+    return types.get(entityType)!
+  }
+
+  const put = (entity: Entity) => {
+    table(entity.entityType).set(entity.uuid, entity)
+    if (!revisions.has(entity.entityType)) revisions.set(entity.entityType, new Map())
+    revisions.get(entity.entityType)!.set(entity.revision, entity)
+    const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
+    next.set(entity.entityType, {
+      id: typeof entity.id === 'number' ? Math.max(last.id, entity.id) : last.id,
+      revision: Math.max(last.revision, entity.revision)
+    })
+    return entity
+  }
+
+  for (const seed of seeds) {
+    const [entityType = '', bundle = ''] = seed.type.split('--')
+    const fields = defaultFields(entityType)
+    for (const [name, value] of Object.entries(seed.fields ?? {})) fields[name] = items(entityType, name, value)
+    const revision = seed.revision ?? (typeof seed.id === 'number' ? seed.id : 0)
+    put({ entityType, bundle, uuid: seed.uuid ?? randomUUID(), id: seed.id, revision, fields, ...(seed.config ? { config: seed.config } : {}) })
+  }
+
+  return {
+    all: (entityType, bundle) => [...table(entityType).values()].filter(one => bundle === undefined || one.bundle === bundle),
+    byUuid: (entityType, uuid) => table(entityType).get(uuid),
+    byId: (entityType, id) => [...table(entityType).values()].find(one => one.id === id),
+    revision: (entityType, revision) => revisions.get(entityType)?.get(revision),
+    insert: entity => {
+      const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
+      return put({ ...entity, id: last.id + 1, revision: last.revision + 1 })
+    },
+    update: (entity, newRevision) => {
+      const revision = newRevision ? next.get(entity.entityType)!.revision + 1 : entity.revision
+      return put({ ...entity, revision })
+    },
+    remove: entity => {
+      table(entity.entityType).delete(entity.uuid)
+      for (const [number, one] of revisions.get(entity.entityType) ?? []) {
+        if (one.uuid === entity.uuid) revisions.get(entity.entityType)!.delete(number)
+      }
+    }
+  }
+}
+
+/** The first item's main value of a field, or undefined. */
+export function valueOf (entity: Entity, name: string): unknown {
+  const item = entity.fields[name]?.[0]
+  const field = entityTypes[entity.entityType]?.fields.find(one => one.name === name)
+  return item === undefined || field === undefined ? undefined : item[isReference(field) ? 'target_id' : mainProperty(field)]
+}
