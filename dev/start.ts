@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs'
+import { readConfig, SettingsError } from '../config/env.ts'
+import { createStore } from '../lib/dynamodb/client.ts'
+import { createTable } from '../lib/dynamodb/table.ts'
+import { serve } from '../server.ts'
+import { createCms } from './cms.ts'
+import { newspaper } from './content.ts'
+import { startDynamodb } from './dynamodb.ts'
+
+const DATA_DIR = '.data'
+
+/** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
+async function start (): Promise<void> {
+  const env: Record<string, string | undefined> = { ...process.env, ENVIRONMENT: process.env.ENVIRONMENT || 'local' }
+  const embedded: string[] = []
+
+  if (!env.DYNAMODB_ENDPOINT) {
+    const dataDir = env.DATA_DIR || DATA_DIR
+    const engine = await startDynamodb(dataDir)
+    env.DYNAMODB_ENDPOINT = engine.endpoint
+    embedded.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
+  }
+  if (!env.CMS_URL) {
+    env.CMS_URL = await createCms({ content: newspaper() }).listen()
+    Object.assign(env, { CMS_JSONAPI_PATH: '/jsonapi', CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
+    embedded.push(`editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`)
+  }
+
+  const config = readConfig(env)
+  if (!process.env.DYNAMODB_ENDPOINT) {
+    const { client, destroy } = createStore(config.dynamodb)
+    await createTable(client, config.table)
+    destroy()
+  }
+  const address = await serve(config)
+  console.log([
+    '',
+    `Quoin listens on ${address} (its API: ${address}/docs)`,
+    ...embedded.map((part) => `  ${part}`),
+    '',
+    'Try:',
+    `  curl -X POST ${address}/api/cloud/data-state/article/1 -H 'content-type: application/json' -d '{"fieldName":"title","userData":{"uid":"7","name":"Anna"},"payload":"A headline"}'`,
+    `  curl '${address}/api/collections/publisher_container?limit=2'`,
+    ''
+  ].join('\n'))
+}
+
+if (existsSync('.env')) process.loadEnvFile('.env')
+try {
+  await start()
+} catch (error) {
+  console.error(error instanceof SettingsError || error instanceof Error ? error.message : error)
+  process.exit(1)
+}

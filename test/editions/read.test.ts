@@ -1,0 +1,91 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { read, type Entity } from '../../lib/editions/read.ts'
+import { urlsOf } from '../../lib/editions/urls.ts'
+import type { Resource } from '../../lib/jsonapi/document.ts'
+import { recording, recordings } from '../fixtures/recordings.ts'
+import { anyEdition, model, recordedEditions, recordedResources, withoutUrls } from './fixtures.ts'
+
+const CMS = 'http://cms.example'
+
+t.test('reading a recorded JSON:API document gives the recorded body of core REST, urls included', async (t) => {
+  // Members that come by `include` alone: every reference's url where the target has a path alias or is a file. The
+  // recorded documents of the targets stand in for what `include` brings; test:drupal compares a living site.
+  const urlOf = urlsOf(recordedResources(), model, CMS)
+  const bodies = recordings(({ name, response }) => name.startsWith('rest-get') && response.body?.revision_id)
+  const pairs = bodies.flatMap(({ name, request, response: { body } }) => {
+    // What a user may see differs; editor2 has the editor's permissions.
+    const document = recordedEditions(request.as.replace('2', '')).find((edition) => edition.id === body.uuid[0].value &&
+      edition.attributes!.drupal_internal__revision_id === body.revision_id[0].value &&
+      edition.attributes!.changed === body.changed[0].value &&
+      !JSON.stringify(edition).includes('"missing"'))
+    return document ? [{ name, as: request.as, body, document }] : []
+  })
+  t.ok(pairs.length >= 11, `${pairs.length} golden pairs`)
+  for (const { name, body, document } of pairs) {
+    const dangling = name === 'rest-get-after-referenced-article-deleted'
+    const entity = read(document, model, urlOf)
+    t.strictSame(Object.keys(entity).sort(), Object.keys(body).sort(), `${name}: the same fields`)
+    for (const field of Object.keys(body)) {
+      if (dangling && field === 'field_articles') continue
+      t.strictSame(entity[field], body[field], `${name}: ${field}`)
+    }
+  }
+})
+
+t.test('of a reference to an entity that is gone only its place is left', async (t) => {
+  const { data } = recording('jsonapi-individual-after-referenced-article-deleted').response.body
+  const rest = recording('rest-get-after-referenced-article-deleted').response.body
+  const entity = read(data, model)
+  const gone = rest.field_articles.findIndex((item: Entity) => !('target_type' in item))
+  t.strictSame(entity.field_articles![gone], { target_id: null })
+  t.equal(entity.field_articles!.length, rest.field_articles.length)
+  t.strictSame(read({ ...data, relationships: { parent: { data: { type: 'taxonomy_term--sections', id: 'virtual' } } } }, model).parent, [{ target_id: null }])
+})
+
+t.test('reading never throws and gives lists of objects, whatever comes (property 1)', async () => {
+  const resource = fc.record({ type: fc.string(), id: fc.string(), attributes: fc.dictionary(fc.string(), fc.jsonValue()), relationships: fc.dictionary(fc.string(), fc.record({ data: fc.jsonValue() })) }, { requiredKeys: ['type', 'id'] })
+  fc.assert(fc.property(resource, (resource) => Object.values(read(resource as Resource, model)).every((items) => Array.isArray(items) && items.every((item) => typeof item === 'object' && item !== null))))
+})
+
+t.test('flat and itemised values read the same (property 2)', async (t) => {
+  fc.assert(fc.property(anyEdition, (edition) => {
+    const itemised = Object.entries(edition.attributes!).map(([name, value]) => [name, value === null ? [] : [value].flat().map((item) => typeof item === 'object' && item !== null ? item : { value: item })])
+    t.strictSame(read({ ...edition, attributes: Object.fromEntries(itemised) }, model), read(edition, model))
+  }), { numRuns: 50 })
+})
+
+t.test('the names that JSON:API reserves are given back', async (t) => {
+  const issue = { ...model, entityType: 'issue', keys: { ...model.keys, id: 'iid', revision: 'vid', bundle: 'bundle' } }
+  const resource = { type: 'issue--weekly', id: 'u', attributes: { drupal_internal__iid: 3, drupal_internal__vid: 4, issue_type: 'x' } }
+  t.strictSame(read(resource, issue), {
+    uuid: [{ value: 'u' }], iid: [{ value: 3 }], vid: [{ value: 4 }], issue_type: [{ value: 'x' }], bundle: [{ target_id: 'weekly', target_type: 'publisher_container_type' }]
+  })
+})
+
+t.test('renamed resource types, raw fields and other main properties are read as the content model says', async (t) => {
+  const own = { ...model, resourceTypes: { edition: { entityType: 'publisher_container', bundle: 'daily' } }, rawFields: ['field_map'], mainProperty: { field_odd: 'code' } }
+  const resource = { type: 'edition', id: 'u', attributes: { field_map: { a: [1] }, field_odd: 'x' }, relationships: { uid: { data: { type: 'user--user', id: 'v' } } } }
+  const entity = read(resource, own)
+  t.strictSame(entity.type, [{ target_id: 'daily', target_type: 'publisher_container_type' }])
+  t.strictSame(entity.field_map, [{ a: [1] }])
+  t.strictSame(entity.field_odd, [{ code: 'x' }])
+  t.strictSame(entity.uid, [{ target_id: null, target_type: 'user', target_uuid: 'v' }])
+})
+
+t.test('a url is an alias, a file address or the canonical path, below the path Drupal lives under', async (t) => {
+  const included: Resource[] = [
+    { type: 'node--article', id: 'a', attributes: { path: { alias: '/articles/a' } } },
+    { type: 'node--article', id: 'b', attributes: { path: { alias: null } } },
+    { type: 'file--file', id: 'f', attributes: { uri: { url: '/cms/files/f.png' } } }
+  ]
+  const urlOf = urlsOf(included, model, 'https://news.example/cms')
+  const url = (type: string, id: string) => urlOf({ type, id, meta: { drupal_internal__target_id: 9 } }, type.split('--')[0]!)
+  t.equal(url('node--article', 'a'), '/cms/articles/a')
+  t.equal(url('node--article', 'b'), '/cms/node/9')
+  t.equal(url('node--article', 'hidden'), '/cms/node/9')
+  t.equal(url('file--file', 'f'), 'https://news.example/cms/files/f.png')
+  t.equal(url('file--file', 'hidden'), undefined)
+  t.equal(urlOf({ type: 'user--user', id: 'x' }, 'user'), undefined, 'no id, no path')
+  t.strictSame(withoutUrls({ a: [{ url: 'x', value: 1 }] }), { a: [{ value: 1 }] })
+})
