@@ -4,7 +4,7 @@ import Fastify from 'fastify'
 import { app } from './app.ts'
 import { readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions } from './config/fastify.ts'
-import { answer } from './plugins/errors.ts'
+import { answer, refuse } from './plugins/errors.ts'
 
 /** How long running requests may take to finish after SIGTERM, in milliseconds. */
 const GRACE_MS = 10_000
@@ -14,7 +14,8 @@ export async function serve (config: Config): Promise<string> {
   const fastify = Fastify({
     ...fastifyOptions,
     logger: loggerOptions(config.logLevel, process.stdout.isTTY),
-    frameworkErrors: answer
+    frameworkErrors: answer,
+    clientErrorHandler: refuse
   })
   await fastify.register(app, { config })
   closeWithGrace({ delay: GRACE_MS, logger: fastify.log }, async ({ err }) => {

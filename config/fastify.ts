@@ -18,13 +18,16 @@ export const fastifyOptions = {
     const given = request.headers['x-request-id']
     return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
   },
-  schemaErrorFormatter ([error], dataVar) {
+  schemaErrorFormatter (errors, dataVar) {
+    const [error] = errors
     const where = `${dataVar}${error!.instancePath}`
     const { allowedValues, allowedValue, additionalProperty } = error!.params as Record<string, unknown>
     const allowed = (allowedValues as unknown[] | undefined) ?? (allowedValue === undefined ? undefined : [allowedValue])
     if (allowed) return new Error(`${where} must be ${allowed.map((value) => JSON.stringify(value)).join(' or ')}`)
     if (additionalProperty) return new Error(`${where} must not have "${String(additionalProperty)}"`)
-    return new Error(`${where} ${error!.message ?? 'is not valid'}`)
+    // Of a union every branch has said what is wrong with the same place.
+    const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(({ message }) => message)
+    return new Error(`${where} ${reasons.join(' or ')}`)
   }
 } satisfies FastifyServerOptions
 

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Socket } from 'node:net'
+import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
 
@@ -47,7 +48,32 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   if (failure.statusCode >= 500) request.log.error({ err: failure }, failure.message)
   else request.log.debug({ code: failure.code }, failure.message)
   reply.code(failure.statusCode).headers(failure.headers).type('application/json; charset=utf-8')
-  reply.send(JSON.stringify(LOCKS.test(request.url) ? lockBody(failure) : body(failure)))
+  reply.send(JSON.stringify(LOCKS.test(pathOf(request)) ? lockBody(failure) : body(failure)))
+}
+
+/** The pattern of the route, which stands for every spelling of its path; without a route the path as it was sent. */
+function pathOf ({ routeOptions, url }: FastifyRequest): string {
+  return routeOptions?.url ?? url.replace(/^https?:\/\/[^/]*/, '')
+}
+
+/**
+ * Refuses what is no HTTP request: Fastify's `clientErrorHandler`. The body has the shape of the path, where that can
+ * be read, else that of the lock endpoints, which promise theirs in every answer.
+ */
+export function refuse (error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const failure = error.code === 'HPE_HEADER_OVERFLOW'
+    ? new Failure('HEADERS_TOO_LARGE', 'The request has too long a path or too many header fields')
+    : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+      ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
+      : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
+  const path = /^[A-Z]+ (\/\S*) /.exec((error.rawPacket as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
+  const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
+  const { statusCode } = failure
+  socket.end(`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${text.length}\r\n\r\n${text}`, () => socket.destroy())
 }
 
 function toFailure (error: FastifyError | Failure, request: FastifyRequest): Failure {

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { app } from '../app.ts'
 import { readConfig, type Config } from '../config/env.ts'
 import { fastifyOptions } from '../config/fastify.ts'
-import { answer } from '../plugins/errors.ts'
+import { answer, refuse } from '../plugins/errors.ts'
 
 /** A configuration for tests: nothing listens on its addresses unless the test sees to it. */
 export function testConfig (env: Record<string, string> = {}): Config {
@@ -17,7 +17,7 @@ export function testConfig (env: Record<string, string> = {}): Config {
 
 /** The application on a Fastify instance as server.ts makes it, without a logger; closed when the test ends. */
 export async function build (t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
-  const fastify = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
+  const fastify = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer, clientErrorHandler: refuse })
   t.teardown(() => fastify.close())
   await fastify.register(app, { config: testConfig(env) })
   await fastify.ready()
