@@ -1,5 +1,5 @@
 import { Ajv, type AnySchema } from 'ajv'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import fp from 'fastify-plugin'
 
 /**
@@ -8,9 +8,19 @@ import fp from 'fastify-plugin'
  */
 async function validation (fastify: FastifyInstance) {
   const options = { removeAdditional: false, useDefaults: true, keywords: ['example'] }
-  const strict = new Ajv(options)
-  const coercing = new Ajv({ ...options, coerceTypes: true })
-  fastify.setValidatorCompiler<AnySchema>(({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema))
+  // Not setValidatorCompiler: a scope that adds schemas of its own would fall back to Fastify's default validation.
+  fastify.setSchemaController({
+    compilersFactory: {
+      buildValidator (shared: Record<string, AnySchema>) {
+        const strict = new Ajv(options)
+        const coercing = new Ajv({ ...options, coerceTypes: true })
+        for (const ajv of [strict, coercing]) ajv.addSchema(Object.values(shared))
+        const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing).compile(schema)
+        // The declared type is that of a compiler for Ajv's JSON Type Definition too, which nothing here uses.
+        return compiler as never
+      }
+    }
+  })
 }
 
 export default fp(validation, { name: 'validation', fastify: '5.x' })
