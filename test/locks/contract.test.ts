@@ -63,8 +63,25 @@ for (const engine of engineNames) {
 
     t.test('other top-level members are ignored, all members of userData are kept', async (t) => {
       const userData = {
-        uid: '7', name: '', nothing: null, yes: true, no: false, list: [1, [], {}, 'a'], rate: -0.25, big: 9007199254740991, small: 1e-100, 'ключ 🔑': '✓',
-        constructor: 'C', toString: 't', hasOwnProperty: 1, length: 2, __type: 'x', $metadata: {}, S: 's', N: 'n', M: { L: [{ constructor: { name: 'Set' } }] }
+        uid: '7',
+        name: '',
+        nothing: null,
+        yes: true,
+        no: false,
+        list: [1, [], {}, 'a'],
+        rate: -0.25,
+        big: 9007199254740991,
+        small: 1e-100,
+        'ключ 🔑': '✓',
+        constructor: 'C',
+        toString: 't',
+        hasOwnProperty: 1,
+        length: 2,
+        __type: 'x',
+        $metadata: {},
+        S: 's',
+        N: 'n',
+        M: { L: [{ constructor: { name: 'Set' } }] }
       }
       const reply = await send(app, 'POST', 'members', { fieldName: 'title', userData, colour: 'red', version: 3, env_entityType_entityId: 'x', constructor: 1 })
       t.strictSame(reply.json(), { success: true })
