@@ -19,7 +19,7 @@ export type Resolve = (reference: { entityType: string, uuid?: string, id?: stri
 
 /**
  * Reads a body in core REST's JSON: a field's value is a list of items, or an object, or null for none; an item is an object
- * or the bare value of its main property.
+ * or the bare value of its main property. Empty items are left out, as Drupal leaves them out.
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
  *   (Drupal\serialization\Normalizer\FieldNormalizer).
  */
@@ -28,7 +28,8 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     if (value === null) return [field, []]
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
     if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
-    return [field, [value].flat().filter((item) => item !== null).map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
+    const items = [value].flat().filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
+    return [field, items.map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
   }))
 }
 
@@ -42,7 +43,7 @@ export function bundleOf (entity: Entity, model: ContentModel): string | undefin
 /** The references of some fields that only an integer id names, for `Resolve` to have looked them up. */
 export function unresolved (entity: Entity, shape: Shape | undefined, model: ContentModel): Unresolved[] {
   return Object.entries(entity).flatMap(([field, items]) => {
-    if (!isReference(field, items, shape?.get(field), model)) return []
+    if (field === model.keys.bundle || !isReference(field, items, shape?.get(field), model)) return []
     return items.flatMap((item, delta) => {
       const id = targetId(item)
       const entityType = entityTypeOf(field, item, shape?.get(field), model)
@@ -53,22 +54,22 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
 
 /**
  * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
- * client-generated id.
+ * client-generated id; revision ids are Drupal's to give.
  */
 export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
-  const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, ...fields } = entity
+  const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const id = uuid?.[0]?.value
   return { type: resourceType, ...(id !== undefined && { id: String(id) }), ...members(fields, shape, model, resolve) }
 }
 
 /**
- * The fields of a body that differ from the edition as it is.
+ * The fields of a body that differ from the edition as it is, its bundle and revision id aside, which no save can choose.
  * @throws {Failure} CMS_FORBIDDEN for another id or uuid, in core's words
  *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
  *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
  */
 export function difference (entity: Entity, current: Resource, model: ContentModel): Entity {
-  const { [model.keys.bundle]: _bundle, ...fields } = entity
+  const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const was: Entity = Object.assign(Object.create(null), read(current, model))
   const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !sameItems(field, was[field], items, model))
   for (const [field] of differing) {

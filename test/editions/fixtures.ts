@@ -46,18 +46,21 @@ export const resolve: Resolve = ({ entityType, uuid, id }) => uuid === undefined
   ? identifiersSeen.get(`${entityType}:${id}`) ?? { type: `${entityType}--${entityType}`, id: `uuid-of-${entityType}-${id}` }
   : { type: `${entityType}--${entityType}`, id: uuid }
 
+/** Objects as JSON.parse makes them. */
+const record = <T>(members: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record<T>(members, { noNullPrototype: true } as never) as fc.Arbitrary<T>
+
 const uuid = fc.uuid({ version: 4 })
 const date = fc.date({ min: new Date('1971-01-01'), max: new Date('2099-01-01'), noInvalidDate: true }).map((date) => date.toISOString().replace(/\.\d+Z$/, '+00:00'))
-const text = fc.record({ value: fc.string({ unit: 'grapheme' }), format: fc.constantFrom('basic_html', null), processed: fc.string() })
+const text = record({ value: fc.string({ unit: 'grapheme' }), format: fc.constantFrom('basic_html', null), processed: fc.string() })
 
 const references = (type: string, meta: fc.Arbitrary<object> = fc.constant({})) => fc.tuple(uuid, fc.nat(), meta)
   .map(([id, target, properties]): ResourceIdentifier => ({ type, id, meta: { ...properties, drupal_internal__target_id: target } }))
 
 /** Any edition: the fields of the recorded site with any content, empty or not. */
-export const anyEdition: fc.Arbitrary<Resource> = fc.record({
+export const anyEdition: fc.Arbitrary<Resource> = record({
   type: fc.constantFrom('publisher_container--daily', 'publisher_container--special'),
   id: uuid,
-  attributes: fc.record({
+  attributes: record({
     drupal_internal__id: fc.integer({ min: 1 }),
     drupal_internal__revision_id: fc.integer({ min: 1 }),
     langcode: fc.constant('en'),
@@ -73,20 +76,20 @@ export const anyEdition: fc.Arbitrary<Resource> = fc.record({
     field_featured: fc.option(fc.boolean()),
     field_key: fc.string({ minLength: 1 }),
     field_labels: fc.array(fc.string()),
-    field_link: fc.option(fc.record({ uri: fc.webUrl(), title: fc.option(fc.string()), options: fc.constantFrom([], { attributes: { rel: 'x' } }) })),
+    field_link: fc.option(record({ uri: fc.webUrl(), title: fc.option(fc.string()), options: fc.constantFrom([], { attributes: { rel: 'x' } }) })),
     field_page_count: fc.option(fc.integer()),
     field_price: fc.option(fc.constantFrom('2.5', '1.00', '0.1')),
     field_rating: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
     field_publication_date: fc.option(date.map((date) => date.slice(0, 10))),
     field_published_at: fc.option(date)
   }),
-  relationships: fc.record({
+  relationships: record({
     publisher_container_type: fc.constant({ data: { type: 'publisher_container_type--publisher_container_type', id: 'da70793f-d6da-4c24-9a08-6ee507503fc5', meta: { drupal_internal__target_id: 'daily' } } }),
     uid: references('user--user').map((data) => ({ data })),
     field_articles: fc.array(references('node--article')).map((data) => ({ data })),
     field_section: fc.option(references('taxonomy_term--sections')).map((data) => ({ data })),
-    field_cover: fc.option(references('file--file', fc.record({ alt: fc.string(), title: fc.option(fc.string()), width: fc.nat(), height: fc.nat() }))).map((data) => ({ data })),
-    field_blocks: fc.array(references('paragraph--text', fc.record({ target_revision_id: fc.nat() }))).map((data) => ({ data }))
+    field_cover: fc.option(references('file--file', record({ alt: fc.string(), title: fc.option(fc.string()), width: fc.nat(), height: fc.nat() }))).map((data) => ({ data })),
+    field_blocks: fc.array(references('paragraph--text', record({ target_revision_id: fc.nat() }))).map((data) => ({ data }))
   })
 })
 
