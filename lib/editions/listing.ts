@@ -67,13 +67,15 @@ interface Stream<Row> {
   last: number
   /** Rows of the last page that were not visible. */
   hidden: number
+  /** Whether a page had rows that were not visible: then the CMS's count is not the caller's. */
+  hides: boolean
   count: number | undefined
 }
 
 async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: ListOptions<Row>, guarded: boolean): Promise<Listing<Row>> {
   const firstSize = Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source): Stream<Row> =>
-    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, hidden: 0, count: undefined }))
+    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, hidden: 0, hides: false, count: undefined }))
   await Promise.all(streams.map((stream) => fill(stream, false)))
 
   const rows: Row[] = []
@@ -102,6 +104,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
       if (again > 0 && !page.rows.some((row) => idOf(row) === stream.last)) throw new Moved()
       stream.position += size - again
       stream.hidden = size - page.rows.length
+      stream.hides ||= page.more && stream.hidden > 0
       advance(stream, page)
     }
   }
@@ -117,7 +120,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
   async function count (): Promise<number | null> {
     if (total) return taken + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0)
     if (streams.every(({ more }) => !more)) return taken + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
-    return streams.every(({ count, hidden }) => count !== undefined && hidden === 0) ? streams.reduce((sum, { count }) => sum + count!, 0) : null
+    return streams.every(({ count, hides }) => count !== undefined && !hides) ? streams.reduce((sum, { count }) => sum + count!, 0) : null
   }
 
   async function countRest (stream: Stream<Row>): Promise<number> {

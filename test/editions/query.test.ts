@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { filterQuery, idQuery, pageQuery } from '../../lib/editions/query.ts'
+import { model } from './fixtures.ts'
+
+/** Reads a query string as PHP does: brackets make nested arrays. */
+function parse (encoded: string): any {
+  const root: any = {}
+  for (const [name, value] of new URLSearchParams(encoded)) {
+    const path = [name.slice(0, name.includes('[') ? name.indexOf('[') : undefined), ...[...name.matchAll(/\[([^\]]*)\]/g)].map(([, key]) => key!)]
+    const last = path.pop()!
+    let place = root
+    for (const key of path) place = place[key] ??= {}
+    place[last] = value
+  }
+  return root
+}
+
+const encode = (query: Array<[string, string]>) => new URLSearchParams(query).toString()
+
+t.test('a filter says what was meant, whatever the text, and stays short (property 14)', async (t) => {
+  const q = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 })
+  const selection = fc.record({ q: fc.oneof(q, fc.constantFrom('%', '_', '\\', '[]', '&a=b', '+', '#', "'\"", 'ü%26', '日本')), status: fc.constantFrom(0 as const, 1 as const), types: fc.array(q, { maxLength: 2 }), key: q }, { requiredKeys: [] })
+  fc.assert(fc.property(selection, (selection) => {
+    const { filter = {} } = parse(encode(filterQuery(selection, model)))
+    const conditions = Object.values<any>(filter).map(({ condition }) => [condition.path, condition.operator, condition.value])
+    t.strictSame(conditions, [
+      ...selection.q ? [['title', 'CONTAINS', selection.q]] : [],
+      ...selection.status === undefined ? [] : [['status', '=', String(selection.status)]],
+      ...(selection.types ?? []).map((type) => ['field_publisher_edition_type', '=', type]),
+      ...selection.key === undefined ? [] : [['field_key', '=', selection.key]]
+    ])
+    for (const one of Object.values<any>(filter)) t.notOk(one.condition.memberOf, 'no group is named that does not exist')
+  }), { numRuns: 200 })
+  const longest = filterQuery({ q: '日'.repeat(255), status: 1, types: ['special'], key: 'daily-2026-01-01' }, model)
+  t.ok(encode(longest).length < 8000, `${encode(longest).length} characters at the longest title`)
+})
+
+t.test('fifty ids fit into one request', async (t) => {
+  const ids = Array.from({ length: 50 }, (_, index) => String(10_000_000 + index))
+  const encoded = encode(idQuery('drupal_internal__nid', ids))
+  t.ok(encoded.length < 8000)
+  t.strictSame(Object.values(parse(encoded).filter.ids.condition.value), ids)
+  t.equal(parse(encoded).filter.ids.condition.operator, 'IN')
+})
+
+t.test('every page ends its order with the unique id', async (t) => {
+  t.strictSame(parse(encode(pageQuery(100, 50, model))), { sort: '-drupal_internal__id', page: { offset: '100', limit: '50' } })
+})
+
+t.test('where no field tells the edition type there is nothing to filter by', async (t) => {
+  t.strictSame(filterQuery({ types: ['daily'] }, { ...model, fields: { ...model.fields, editionType: null } }), [])
+  t.strictSame(filterQuery({ q: '' }, model), [], 'every title contains nothing')
+})
