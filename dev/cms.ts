@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { createCache } from './cms/cache.ts'
 import { errorDocument } from './cms/document.ts'
 import { CmsError, errorObjects } from './cms/errors.ts'
 import { answerJsonApi, type Answer, type Incoming } from './cms/jsonapi.ts'
@@ -74,7 +75,15 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
   const requestLines: string[] = []
   let requests = 0
   let host = 'http://127.0.0.1'
-  const site: Site = { name: content.name, timeZone: content.timeZone, origin: () => host + basePath, settings, store: createStore(content.entities), now }
+  const site: Site = {
+    name: content.name,
+    timeZone: content.timeZone,
+    origin: () => host + basePath,
+    settings,
+    store: createStore(content.entities),
+    cache: createCache(),
+    now
+  }
   const login = createLogin(site, new Map(Object.entries(content.passwords)), content.roles)
 
   const answer = (path: string, incoming: Incoming, address: string): Answer => {
@@ -90,11 +99,13 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const shown = refused
       ? new CmsError(401, 'No authentication credentials provided.', { headers: { 'www-authenticate': `Basic realm="${site.name}"` } })
       : error
+    const { resourceVersion: _, ...unversioned } = incoming.query
+    const via = shown.pointer === '/data' ? unversioned : incoming.query
     const isJsonApi = path.startsWith('/jsonapi') && shown.status !== 406
     return {
       status: shown.status,
       headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...shown.headers },
-      body: isJsonApi ? errorDocument(errorObjects(shown, sortedUrl(incoming.url, incoming.query))) : { message: shown.message }
+      body: isJsonApi ? errorDocument(errorObjects(shown, sortedUrl(incoming.url, via))) : { message: shown.message }
     }
   }
 

@@ -8,6 +8,8 @@ export interface Violation {
 interface Details {
   pointer?: string | undefined
   headers?: Record<string, string>
+  /** The address of `links.info`, when it is not the section of the status. */
+  info?: string
   violations?: Violation[]
 }
 
@@ -17,6 +19,7 @@ export class CmsError extends Error {
   pointer: string | undefined
   headers: Record<string, string>
   violations: Violation[]
+  info: string | undefined
 
   constructor (status: number, detail: string, details: Details = {}) {
     super(detail)
@@ -24,6 +27,7 @@ export class CmsError extends Error {
     this.pointer = details.pointer
     this.headers = details.headers ?? {}
     this.violations = details.violations ?? []
+    this.info = details.info
   }
 }
 
@@ -55,6 +59,7 @@ export function errorObjects (error: CmsError, via: string): object[] {
     return error.violations.map(({ path, message, pointer }) =>
       ({ title, status, detail: path === '' ? message : `${path}: ${message}`, source: { pointer } }))
   }
-  const links = { via: { href: via }, ...(section ? { info: { href: rfc2616 + section } } : {}) }
+  const info = error.info ?? (section && rfc2616 + section)
+  const links = { via: { href: via }, ...(info ? { info: { href: info } } : {}) }
   return [{ title, status, detail: error.message, links, ...(error.pointer ? { source: { pointer: error.pointer } } : {}) }]
 }

@@ -96,14 +96,18 @@ export function filterGuard (site: Site, viewer: Viewer): Guard {
   }
 }
 
-const sql = (entityType: string) => 'SQLSTATE[HY000]: General error: 1 near ")": syntax error: SELECT "base_table"."revision_id" AS ' +
-  `"revision_id", "base_table"."id" AS "id"\nFROM\n"${entityType}" "base_table"\n`
+/** What SQLite says of a group without conditions; Drupal hands its words on, query and all. */
+const sql = (table: string, bundle: string) => 'SQLSTATE[HY000]: General error: 1 near ")": syntax error: SELECT "base_table"."revision_id" ' +
+  `AS "revision_id", "base_table"."id" AS "id"\nFROM\n"${table}" "base_table"\nINNER JOIN "${table}_field_data" "${table}_field_data" ` +
+  `ON "${table}_field_data"."id" = "base_table"."id"\nWHERE () AND ("${table}_field_data"."type" = :db_condition_placeholder_0)\n` +
+  'GROUP BY "base_table"."revision_id", "base_table"."id"\nLIMIT 51 OFFSET 0; Array\n(\n' +
+  `    [:db_condition_placeholder_0] => ${bundle}\n)\n`
 
 /**
  * The rows a `filter` parameter keeps, for that viewer. Shorthand, conditions and nested groups are understood; a
  * membership in a group that nobody defined fails in the database with 500, as it does for real.
  */
-export function parseFilter (site: Site, viewer: Viewer, entityType: string, filter: string | Query | undefined): Predicate {
+export function parseFilter (site: Site, viewer: Viewer, entityType: string, bundle: string, filter: string | Query | undefined): Predicate {
   if (filter === undefined) return () => true
   if (typeof filter === 'string') throw new CmsError(400, 'Unexpected value for parameter "filter": expecting "array", got "string".')
   const guard = filterGuard(site, viewer)
@@ -123,7 +127,7 @@ export function parseFilter (site: Site, viewer: Viewer, entityType: string, fil
   }
   for (const { group, predicate } of members) {
     const found = groups.get(group)
-    if (!found) throw new CmsError(500, sql(entityType))
+    if (!found) throw new CmsError(500, sql(entityType, bundle))
     found.members.push(predicate)
   }
   const combine = (name: string): Predicate => {

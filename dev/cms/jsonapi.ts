@@ -31,6 +31,8 @@ const mediaType = 'application/vnd.api+json'
 
 const isWrite = (method: string) => method === 'POST' || method === 'PATCH' || method === 'DELETE'
 
+const parametersSpec = 'http://jsonapi.org/format/#query-parameters'
+
 const known = new Set(['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion'])
 
 /** Refuses parameters of lower-case letters that JSON:API does not know; any other character makes them pass. */
@@ -38,7 +40,7 @@ function checkParameters (query: Query): void {
   const unknown = Object.keys(query).filter(name => /^[a-z]+$/.test(name) && !known.has(name))
   if (unknown.length === 0) return
   throw new CmsError(400, `The following query parameters violate the JSON:API spec: '${unknown.join("', '")}'.`,
-    { headers: { link: 'http://jsonapi.org/format/#query-parameters' } })
+    { headers: { link: parametersSpec }, info: parametersSpec })
 }
 
 function entryPoint (site: Site, request: Request): object {
@@ -65,7 +67,10 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
       `${site.origin()}/admin/config/services/jsonapi.`, { headers: { allow: 'GET' } })
   }
   requireMethod(route, method, sortedUrl(url, query))
-  if (query._format !== undefined && query._format !== 'api_json') throw new CmsError(406, `No route found for the specified format ${String(query._format)}. Supported formats: api_json.`)
+  if (query._format !== undefined && query._format !== 'api_json') {
+    const link = `<${sortedUrl(url, { ...query, _format: 'api_json' })}>; rel="alternate"; type="${mediaType}"`
+    throw new CmsError(406, `No route found for the specified format ${String(query._format)}. Supported formats: api_json.`, { headers: { link } })
+  }
   if (method === 'POST' || method === 'PATCH' || (method === 'DELETE' && route.kind === 'relationship')) {
     requireContentType(headers['content-type'], mediaType)
   }
@@ -75,10 +80,22 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
   const request: Request = { viewer: caller.viewer, url, query }
   const entity = 'uuid' in route ? site.store.byUuid(route.entityType, route.uuid) : undefined
   if ('uuid' in route && !entity) throw notConverted(route, method)
-  checkParameters(query)
-  if (isWrite(method)) login.checkCsrf(caller, headers)
-  if (!isWrite(method)) return { status: 200, body: read(site, route, request) }
-  return write(site, route, request, method, incoming.text)
+  const isCached = route.kind === 'individual' && !isWrite(method)
+  const cached = isCached ? site.cache.get(caller.viewer, url, query) : undefined
+  if (cached) return { status: 200, body: cached }
+  try {
+    checkParameters(query)
+  } catch (error) {
+    site.cache.widen(url)
+    throw error
+  }
+  if (isWrite(method)) {
+    login.checkCsrf(caller, headers)
+    return write(site, route, request, method, incoming.text)
+  }
+  const body = read(site, route, request)
+  if (isCached) site.cache.set(caller.viewer, url, query, route.uuid, body)
+  return { status: 200, body }
 }
 
 function read (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Request): object {
@@ -103,10 +120,12 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
   const entity = site.store.byUuid(route.entityType, route.uuid)!
   if (route.kind !== 'individual') {
     requireAccess(viewer, entity, 'update')
+    site.cache.forget(entity.uuid)
     const saved = changeRelationship(site, viewer, method, entity, route.field, readBody(text))
     return method === 'POST' ? { status: 200, body: relationshipDocument(site, request, saved, route.field) } : { status: 204 }
   }
   requireAccess(viewer, entity, method === 'DELETE' ? 'delete' : 'update')
+  site.cache.forget(entity.uuid)
   if (method === 'DELETE') {
     site.store.remove(entity)
     return { status: 204 }

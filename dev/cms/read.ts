@@ -102,7 +102,7 @@ export function readCollection (site: Site, request: Request, entityType: string
   const { viewer, query, url } = request
   versionOf(request, entityType, true)
   const page = parsePage(query.page)
-  const kept = parseFilter(site, viewer, entityType, query.filter)
+  const kept = parseFilter(site, viewer, entityType, bundle, query.filter)
   const rows = site.store.all(entityType, bundle).filter(kept).sort(parseSort(site, viewer, entityType, query.sort))
   const start = Math.max(0, page.offset)
   const window = rows.slice(start, start + page.limit)

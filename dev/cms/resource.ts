@@ -112,6 +112,7 @@ export function resource (site: Site, entity: Entity, view: View): Resource {
     links['latest-version'] = { href: `${url}?resourceVersion=rel%3Alatest-version` }
     links['working-copy'] = { href: `${url}?resourceVersion=rel%3Aworking-copy` }
   }
+  const isDefault = valueOf(entity, 'default_langcode') !== false
   const attributes: Record<string, unknown> = {}
   const relationships: Record<string, unknown> = {}
   if (entity.entityType === 'user' && isWanted('display_name')) attributes.display_name = valueOf(entity, 'name')
@@ -124,12 +125,14 @@ export function resource (site: Site, entity: Entity, view: View): Resource {
       attributes[field.public] = attribute(site, field, fieldItems(entity, field))
       continue
     }
-    relationships[field.public] = {
-      data: relationshipData(site, { ...entity, fields: { ...entity.fields, [field.name]: fieldItems(entity, field) } }, field),
-      links: { related: { href: `${url}/${field.public}${version}` }, self: { href: `${url}/relationships/${field.public}${version}` } }
-    }
+    const data = relationshipData(site, { ...entity, fields: { ...entity.fields, [field.name]: fieldItems(entity, field) } }, field)
+    relationships[field.public] = !isDefault
+      ? { data }
+      : {
+          data,
+          links: { related: { href: `${url}/${field.public}${version}` }, self: { href: `${url}/relationships/${field.public}${version}` } }
+        }
   }
-  const isDefault = valueOf(entity, 'default_langcode') !== false
   return {
     type,
     id: entity.uuid,

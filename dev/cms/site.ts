@@ -1,3 +1,4 @@
+import type { Cache } from './cache.ts'
 import type { Store, Entity } from './store.ts'
 import { entityTypes } from './model.ts'
 
@@ -20,6 +21,7 @@ export interface Site {
   timeZone: string
   settings: Settings
   store: Store
+  cache: Cache
   now: () => number
 }
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { entityTypes, isReference, mainProperty } from './model.ts'
 
-/** One value of a field, by its properties. */
-export type Item = Record<string, unknown>
+/** One value of a field, by its properties; never changed, only replaced. */
+export type Item = Readonly<Record<string, unknown>>
 
 /** An entity as a site stores it: every field a list of items; configuration keeps its values in `config`. */
 export interface Entity {
@@ -38,12 +38,14 @@ export interface Store {
   remove: (entity: Entity) => void
 }
 
+const mains = new Map(Object.values(entityTypes).flatMap(type => type.fields.map(field => [`${type.id} ${field.name}`, mainProperty(field)])))
+
 const items = (entityType: string, name: string, value: unknown): Item[] => {
+  const main = mains.get(`${entityType} ${name}`)
+  if (main === undefined) throw new Error(`${entityType} has no field ${name}`)
   if (value === null || value === undefined) return []
-  const field = entityTypes[entityType]?.fields.find(one => one.name === name)
-  if (!field) throw new Error(`${entityType} has no field ${name}`)
   const list = Array.isArray(value) ? value : [value]
-  return list.map(one => typeof one === 'object' && one !== null ? { ...one } : { [mainProperty(field)]: one })
+  return list.map(one => typeof one === 'object' && one !== null ? one : { [main]: one })
 }
 
 const defaults: Record<string, Record<string, unknown>> = {
@@ -71,15 +73,16 @@ const defaults: Record<string, Record<string, unknown>> = {
   user: { langcode: 'en', preferred_langcode: 'en', timezone: 'Europe/Berlin', status: true, default_langcode: true }
 }
 
+const defaultItems = new Map(Object.entries(defaults).map(([entityType, given]) =>
+  [entityType, Object.fromEntries(Object.entries(given).map(([name, value]) => [name, items(entityType, name, value)]))]))
+
 /** The fields that an entity of that type has when nobody gave them, as items. */
-export function defaultFields (entityType: string): Record<string, Item[]> {
-  const given = defaults[entityType] ?? {}
-  return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, items(entityType, name, value)]))
-}
+export const defaultFields = (entityType: string): Record<string, Item[]> => ({ ...defaultItems.get(entityType) })
 
 /** The entities of the site by uuid, by id and by revision; ids and revisions only ever grow. */
 export function createStore (seeds: Seed[]): Store {
   const types = new Map<string, Map<string, Entity>>()
+  const ids = new Map<string, string>()
   const revisions = new Map<string, Map<number, Entity>>()
   const next = new Map<string, { id: number, revision: number }>()
 
@@ -90,6 +93,7 @@ export function createStore (seeds: Seed[]): Store {
 
   const put = (entity: Entity) => {
     table(entity.entityType).set(entity.uuid, entity)
+    ids.set(`${entity.entityType} ${entity.id}`, entity.uuid)
     if (!revisions.has(entity.entityType)) revisions.set(entity.entityType, new Map())
     revisions.get(entity.entityType)!.set(entity.revision, entity)
     const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
@@ -111,7 +115,7 @@ export function createStore (seeds: Seed[]): Store {
   return {
     all: (entityType, bundle) => [...table(entityType).values()].filter(one => bundle === undefined || one.bundle === bundle),
     byUuid: (entityType, uuid) => table(entityType).get(uuid),
-    byId: (entityType, id) => [...table(entityType).values()].find(one => one.id === id),
+    byId: (entityType, id) => table(entityType).get(ids.get(`${entityType} ${id}`) ?? ''),
     revision: (entityType, revision) => revisions.get(entityType)?.get(revision),
     insert: entity => {
       const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
@@ -122,6 +126,7 @@ export function createStore (seeds: Seed[]): Store {
       return put({ ...entity, revision })
     },
     remove: entity => {
+      ids.delete(`${entity.entityType} ${entity.id}`)
       table(entity.entityType).delete(entity.uuid)
       for (const [number, one] of revisions.get(entity.entityType) ?? []) {
         if (one.uuid === entity.uuid) revisions.get(entity.entityType)!.delete(number)

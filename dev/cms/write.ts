@@ -74,11 +74,16 @@ const same = (left: Item[], right: Item[]): boolean => JSON.stringify(left) === 
 const isAffected = (before: Entity, after: Entity): boolean =>
   Object.keys(after.fields).some(name => !name.startsWith('revision_') && name !== 'changed' && !same(after.fields[name]!, before.fields[name] ?? []))
 
-/** Saves the entity with a new `changed` when anything differs, as a new revision when asked. */
-export function save (site: Site, viewer: Viewer, before: Entity, after: Entity, newRevision: boolean): Entity {
+/**
+ * Saves the entity with a new `changed` when anything differs, as a new revision when asked; a revision in which
+ * nothing differs has no `revision_translation_affected` unless that was sent.
+ */
+export function save (site: Site, viewer: Viewer, before: Entity, after: Entity, newRevision: boolean, sent = new Set<string>()): Entity {
   const stamp = [{ value: seconds(site) }]
-  const fields = { ...cast(site, after).fields }
-  if (isAffected(before, { ...after, fields })) fields.changed = stamp
+  const { fields } = cast(site, after)
+  const affected = isAffected(before, { ...after, fields })
+  if (affected) fields.changed = stamp
+  if (newRevision && !sent.has('revision_translation_affected')) fields.revision_translation_affected = affected ? [{ value: true }] : []
   if (newRevision && before.entityType !== 'taxonomy_term') {
     fields.revision_uid = [{ target_id: viewer.uid }]
     fields.revision_timestamp = stamp
@@ -113,5 +118,5 @@ export function update (site: Site, viewer: Viewer, before: Entity, bundle: stri
   }
   const after = { ...before, fields }
   validate(site, viewer, after, before, touched)
-  return save(site, viewer, before, after, entityTypes[entityType]!.revisionKey !== undefined)
+  return save(site, viewer, before, after, entityTypes[entityType]!.revisionKey !== undefined, touched)
 }

@@ -1,0 +1,35 @@
+import type { Viewer } from './access.ts'
+import { buildQuery, type Query } from './query.ts'
+
+/** Answers to GETs of single resources, kept until the resource itself is written. */
+export interface Cache {
+  get: (viewer: Viewer, path: string, query: Query) => object | undefined
+  set: (viewer: Viewer, path: string, query: Query, uuid: string, body: object) => void
+  widen: (path: string) => void
+  forget: (uuid: string) => void
+}
+
+const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion']
+
+/**
+ * The part of Drupal's dynamic page cache that shows: users of equal permissions share an answer, parameters that
+ * JSON:API does not know are not part of its key (so they are neither refused nor seen in `links.self` on a hit) until
+ * one of them was refused, and deleting a referenced entity does not clear what refers to it.
+ */
+export function createCache (): Cache {
+  const kept = new Map<string, { uuid: string, body: object }>()
+  const wide = new Set<string>()
+  const key = (viewer: Viewer, path: string, query: Query) => {
+    const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
+    const part = Object.fromEntries(names.map(name => [name, query[name]!]))
+    return [viewer.admin, [...viewer.permissions].sort().join(), path, buildQuery(part)].join(' ')
+  }
+  return {
+    get: (viewer, path, query) => kept.get(key(viewer, path, query))?.body,
+    set: (viewer, path, query, uuid, body) => kept.set(key(viewer, path, query), { uuid, body }),
+    widen: path => wide.add(path),
+    forget: uuid => {
+      for (const [name, one] of kept) if (one.uuid === uuid) kept.delete(name)
+    }
+  }
+}
