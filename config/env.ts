@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 
@@ -17,15 +17,31 @@ export const Environment = Type.Object({
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
-  CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic')], { default: 'passthrough', description: 'passthrough or basic' }),
-  CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic)' })),
-  CMS_PASSWORD: Type.Optional(Type.String({ minLength: 1, description: 'the password of the service account (needed with CMS_AUTH=basic)' })),
+  CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough', description: 'passthrough, basic, session or oauth' }),
+  CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)' })),
+  CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^\\P{Cc}+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
+  CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
+  CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
   CONTENT_MODEL: Type.String({
     default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1, description: 'the path of a content model file'
   })
 })
 type Environment = Static<typeof Environment>
+
+/** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
+export type CmsAuth =
+  | { kind: 'passthrough' }
+  | { kind: 'basic' | 'session', user: string, password: string }
+  | { kind: 'oauth', clientId: string, clientSecret: string }
+
+/** The settings that each kind of CMS_AUTH needs. */
+const NEEDED = {
+  passthrough: [],
+  basic: ['CMS_USER', 'CMS_PASSWORD'],
+  session: ['CMS_USER', 'CMS_PASSWORD'],
+  oauth: ['CMS_CLIENT_ID', 'CMS_CLIENT_SECRET']
+} as const
 
 /** The settings as the application uses them. */
 export interface Config {
@@ -41,8 +57,7 @@ export interface Config {
     url: string
     jsonapiPath: string
     timeoutMs: number
-    /** Of the service account; absent when the caller's own credentials go upstream. */
-    basic?: { user: string, password: string }
+    auth: CmsAuth
   }
   contentModel: ContentModel
 }
@@ -64,20 +79,17 @@ export class SettingsError extends Error {
  */
 export function readConfig (env: Record<string, string | undefined>): Config {
   const problems: string[] = []
-  const given = Object.fromEntries(Object.keys(Environment.properties).filter((name) => env[name]).map((name) => [name, env[name]]))
-  const settings = Value.Convert(Environment, Value.Default(Environment, given)) as Environment
+  const given = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
+  const settings = Value.Default(Environment, Object.fromEntries(given)) as Environment
 
   for (const [name, schema] of Object.entries(Environment.properties)) {
     const value = settings[name as keyof Environment]
-    const secret = name === 'CMS_PASSWORD'
     if (value === undefined && 'ENVIRONMENT CMS_URL'.split(' ').includes(name)) problems.push(`${name} is missing: ${schema.description}`)
-    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${secret ? 'not right' : JSON.stringify(env[name])} but must be ${schema.description}`)
+    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.description}`)
   }
   if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
-  if (settings.CMS_AUTH === 'basic') {
-    for (const name of ['CMS_USER', 'CMS_PASSWORD'] as const) {
-      if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
-    }
+  for (const name of NEEDED[settings.CMS_AUTH] ?? []) {
+    if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
   }
   const model = readContentModel(settings.CONTENT_MODEL, problems)
   if (problems.length > 0 || !model) throw new SettingsError(problems)
@@ -96,10 +108,28 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       url: settings.CMS_URL.replace(/\/+$/, ''),
       jsonapiPath: settings.CMS_JSONAPI_PATH,
       timeoutMs: settings.CMS_TIMEOUT_MS,
-      ...(settings.CMS_AUTH === 'basic' && { basic: { user: settings.CMS_USER!, password: settings.CMS_PASSWORD! } })
+      auth: authOf(settings)
     },
     contentModel: model
   }
+}
+
+function authOf ({ CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret }: Environment): CmsAuth {
+  switch (kind) {
+    case 'passthrough': return { kind }
+    case 'oauth': return { kind, clientId: clientId!, clientSecret: clientSecret! }
+    default: return { kind, user: user!, password: password! }
+  }
+}
+
+/** The value of a variable as its schema has it. Only plain digits are a number: not 1e3, 0x50 or true. */
+function parsed (schema: TSchema, text: string): string | number {
+  return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
+}
+
+/** A wrong value as it may be printed: without a password, be it one inside a URL. */
+function shown (name: string, text: string): string {
+  return name === 'CMS_PASSWORD' || name === 'CMS_CLIENT_SECRET' ? 'not right' : JSON.stringify(text.replace(/\/\/.*@/, '//…@'))
 }
 
 function readContentModel (path: string, problems: string[]): ContentModel | undefined {

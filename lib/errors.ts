@@ -24,6 +24,7 @@ export const failures = {
   CMS_UNREACHABLE: { status: 502, name: 'BadGatewayError' },
   CMS_INVALID_RESPONSE: { status: 502, name: 'BadGatewayError' },
   CMS_FAILED: { status: 502, name: 'BadGatewayError' },
+  CMS_LOGIN_REFUSED: { status: 502, name: 'BadGatewayError' },
   CMS_READ_ONLY: { status: 502, name: 'BadGatewayError' },
   CMS_REFUSED: { status: 502, name: 'BadGatewayError' },
   CMS_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },

@@ -1,5 +1,7 @@
-import { Pool, type Dispatcher } from 'undici'
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool } from 'undici'
 import { Failure } from '../errors.ts'
+import type { Account } from './accounts.ts'
 import type { Caller } from './credentials.ts'
 import { isObject, type Document } from './document.ts'
 
@@ -28,26 +30,52 @@ export interface Jsonapi {
    *   CMS_INVALID_RESPONSE (redirects, HTML, broken JSON). Their messages hold nothing that the CMS said.
    */
   request (request: JsonapiRequest): Promise<JsonapiAnswer>
+}
+
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PATCH'
+  /** Below the address of the CMS, with the query. */
+  path: string
+  headers: Record<string, string>
+  body?: string
+}
+
+export interface HttpAnswer {
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+}
+
+/** HTTP to the CMS. */
+export interface Http {
+  /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE. */
+  send (request: HttpRequest): Promise<HttpAnswer>
   close (): Promise<void>
 }
 
-export interface JsonapiOptions {
+export interface HttpOptions {
   /** Origin, with a path if Drupal lives under one; no slash at the end. */
   url: string
-  /** Path of JSON:API below it, such as `/jsonapi`. */
-  jsonapiPath: string
   /** Deadline of a whole call, in milliseconds. */
   timeoutMs: number
+}
+
+export interface JsonapiOptions {
+  http: Http
+  /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
+  jsonapiPath: string
+  /** The service account that all requests are made with, if any. */
+  account?: Account
 }
 
 const MEDIA_TYPE = 'application/vnd.api+json'
 const LARGEST_BODY = 64 * 1024 * 1024
 const RETRY_AFTER_SECONDS = '30'
 
-/** A client of Drupal's JSON:API. Nothing connects before the first request. */
-export function createJsonapi ({ url, jsonapiPath, timeoutMs }: JsonapiOptions): Jsonapi {
+/** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
+export function createHttp ({ url, timeoutMs }: HttpOptions): Http {
   const { origin, pathname } = new URL(url)
-  const prefix = pathname.replace(/\/+$/, '') + jsonapiPath
+  const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: 64,
     connect: { timeout: timeoutMs },
@@ -56,30 +84,43 @@ export function createJsonapi ({ url, jsonapiPath, timeoutMs }: JsonapiOptions):
     maxResponseSize: LARGEST_BODY
   })
 
-  async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
-    const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
+  async function send ({ method, path, headers, body }: HttpRequest): Promise<HttpAnswer> {
     try {
-      const response = await pool.request({
-        method,
-        path: prefix + path + (parameters && `?${parameters}`),
-        headers: { ...caller, accept: MEDIA_TYPE, ...(body && { 'content-type': MEDIA_TYPE }) },
-        ...(body && { body: JSON.stringify(body) }),
-        signal: AbortSignal.timeout(timeoutMs)
-      })
-      return answerOf(response, await response.body.text())
+      const response = await pool.request({ method, path: base + path, headers, body: body ?? null, signal: AbortSignal.timeout(timeoutMs) })
+      return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
     } catch (error) {
-      throw error instanceof Failure ? error : transportFailure(error, timeoutMs)
+      throw transportFailure(error, timeoutMs)
     }
   }
 
-  return { request, close: () => pool.destroy() }
+  return { send, close: () => pool.destroy() }
 }
 
-function answerOf ({ statusCode: status, headers }: Dispatcher.ResponseData, text: string): JsonapiAnswer {
+/** A client of Drupal's JSON:API. */
+export function createJsonapi ({ http, jsonapiPath, account }: JsonapiOptions): Jsonapi {
+  async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
+    const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
+    const send = (credentials: Record<string, string>) => http.send({
+      method,
+      path: jsonapiPath + path + (parameters && `?${parameters}`),
+      headers: { ...caller, ...credentials, accept: MEDIA_TYPE, ...(body && { 'content-type': MEDIA_TYPE }) },
+      ...(body && { body: JSON.stringify(body) })
+    })
+    const credentials = await account?.credentials() ?? {}
+    const answer = await send(credentials)
+    // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
+    const refused = answer.status === 401 || answer.status === 403
+    return answerOf(refused && await account?.renew(credentials) ? await send(await account.credentials()) : answer)
+  }
+
+  return { request }
+}
+
+function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
   if (status === 503 || status === 429) {
     const retryAfter = headers['retry-after']
     throw new Failure('CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later', {
-      headers: { 'retry-after': typeof retryAfter === 'string' ? retryAfter : RETRY_AFTER_SECONDS },
+      headers: { 'retry-after': retryAfter ?? RETRY_AFTER_SECONDS },
       cause: upstream(status, text)
     })
   }
@@ -91,7 +132,7 @@ function answerOf ({ statusCode: status, headers }: Dispatcher.ResponseData, tex
     })
   }
   const challenge = headers['www-authenticate']
-  return { status, document, ...(typeof challenge === 'string' && { challenge }) }
+  return { status, document, ...(challenge !== undefined && { challenge }) }
 }
 
 function parse (mediaType: string, text: string): Document | undefined {
@@ -104,7 +145,7 @@ function parse (mediaType: string, text: string): Document | undefined {
   }
 }
 
-function mediaType (contentType: string | string[] | undefined): string {
+export function mediaType (contentType: string | undefined): string {
   return String(contentType).split(';', 1)[0]!.trim().toLowerCase()
 }
 

@@ -1,0 +1,156 @@
+import { Failure } from '../errors.ts'
+import type { Http } from './client.ts'
+import { isObject } from './document.ts'
+
+/** A service account at the CMS. */
+export interface Account {
+  /**
+   * Header fields that identify it, once they are known to be accepted.
+   * @throws {Failure} CMS_LOGIN_REFUSED, for good, after one refusal: Drupal's flood control locks out this service's
+   *   address, and so all who share it, after five.
+   */
+  credentials (): Promise<Record<string, string>>
+  /** After a refused request: whether other credentials than these are there now, to ask again with. */
+  renew (used: Record<string, string>): Promise<boolean>
+}
+
+export interface AccountOptions {
+  http: Http
+  /** Path of JSON:API, such as `/jsonapi`. */
+  jsonapiPath: string
+  /** Clock, in milliseconds. */
+  now?: () => number
+}
+
+/** How long a session is believed to live on after it was last seen alive, in milliseconds. */
+const SESSION_CHECK_MS = 60_000
+
+/** A session that was seen alive so recently was not what a request was refused for. */
+const JUST_CHECKED_MS = 1000
+
+/** How long before its end a token is replaced, in milliseconds. */
+const TOKEN_MARGIN_MS = 30_000
+
+/** HTTP Basic authentication (RFC 7617), tried out once: to a wrong password Drupal answers 200, as to anybody. */
+export function basicAccount ({ http, jsonapiPath }: AccountOptions, user: string, password: string): Account {
+  const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+  const accepted = remembering(async () => {
+    if (!await isKnown(http, jsonapiPath, headers)) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on?)')
+    return headers
+  })
+  return { credentials: accepted.get, renew: async () => false }
+}
+
+/**
+ * A session: logged in once, whoever asks at the same time, and again when it has ended. A dead session is not refused
+ * but taken for anonymous, so it is looked at again every minute, and whenever a request was refused.
+ * Source: Drupal\user\Controller\UserAuthenticationController::login().
+ */
+export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
+  let seenAlive = 0
+  const session = remembering(async () => {
+    const { status, headers, text } = await http.send({
+      method: 'POST',
+      path: '/user/login?_format=json',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ name: user, pass: password })
+    })
+    if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
+    const token = status === 200 ? json(text).csrf_token : undefined
+    const cookie = (headers['set-cookie'] ?? []).map((one) => one.split(';', 1)[0]).join('; ')
+    if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
+    seenAlive = now()
+    return { cookie, 'x-csrf-token': token }
+  })
+
+  async function credentials (): Promise<Record<string, string>> {
+    const current = await session.get()
+    if (now() - seenAlive >= SESSION_CHECK_MS) await renew(current)
+    return session.get()
+  }
+
+  async function renew (used: Record<string, string>): Promise<boolean> {
+    if (await session.get() !== used) return true
+    if (now() - seenAlive < JUST_CHECKED_MS) return false
+    if (await isKnown(http, jsonapiPath, used)) {
+      seenAlive = now()
+      return false
+    }
+    session.forget(used)
+    return true
+  }
+
+  return { credentials, renew }
+}
+
+/** OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. */
+export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId: string, clientSecret: string): Account {
+  let expires = 0
+  const token = remembering(async () => {
+    const { status, text } = await http.send({
+      method: 'POST',
+      path: '/oauth/token',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
+      body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
+    })
+    if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
+    const { access_token: accessToken, expires_in: seconds } = json(text)
+    if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
+    expires = now() + Number(seconds ?? 0) * 1000 - TOKEN_MARGIN_MS
+    return { authorization: `Bearer ${accessToken}` }
+  })
+
+  async function credentials (): Promise<Record<string, string>> {
+    const current = await token.get()
+    if (now() >= expires) token.forget(current)
+    return token.get()
+  }
+
+  async function renew (used: Record<string, string>): Promise<boolean> {
+    token.forget(used)
+    return true
+  }
+
+  return { credentials, renew }
+}
+
+/** Makes a value once for all who ask, again after a failure; but a refused login stays refused. */
+function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forget: (value: T) => void } {
+  let pending: Promise<T> | undefined
+  let current: T | undefined
+  return {
+    get () {
+      pending ??= make().then((value) => { current = value; return value }, (error: unknown) => {
+        if (!(error instanceof Failure && error.code === 'CMS_LOGIN_REFUSED')) pending = undefined
+        throw error
+      })
+      return pending
+    },
+    forget (value) {
+      if (value === current) pending = undefined
+    }
+  }
+}
+
+/** Whether the CMS knows who is asking. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me). */
+async function isKnown (http: Http, jsonapiPath: string, headers: Record<string, string>): Promise<boolean> {
+  const { status, text } = await http.send({ method: 'GET', path: jsonapiPath, headers })
+  const { meta } = json(text)
+  if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
+  return status === 200 && isObject(meta) && isObject(meta.links) && meta.links.me !== undefined
+}
+
+function json (text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function loginRefused (what: string, status?: number): Failure {
+  return new Failure('CMS_LOGIN_REFUSED', "The CMS does not accept this service's account; its operator has to correct the settings and restart it", {
+    cause: new Error(`the CMS refused the service account's ${what}${status ? ` with status ${status}` : ''}; not tried again, since Drupal locks an address out after five wrong tries`)
+  })
+}
