@@ -2,6 +2,8 @@ import { Failure } from '../errors.ts'
 import type { Http } from './client.ts'
 import { isObject } from './document.ts'
 
+type Headers = Record<string, string>
+
 /** A service account at the CMS. */
 export interface Account {
   /**
@@ -9,9 +11,9 @@ export interface Account {
    * @throws {Failure} CMS_LOGIN_REFUSED, for good, after one refusal: Drupal's flood control locks out this service's
    *   address, and so all who share it, after five.
    */
-  credentials (): Promise<Record<string, string>>
+  credentials (): Promise<Headers>
   /** After a refused request: whether other credentials than these are there now, to ask again with. */
-  renew (used: Record<string, string>): Promise<boolean>
+  renew (used: Headers): Promise<boolean>
 }
 
 export interface AccountOptions {
@@ -48,7 +50,8 @@ export function basicAccount ({ http, jsonapiPath }: AccountOptions, user: strin
  */
 export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
   let seenAlive = 0
-  const session = remembering(async () => {
+  let checking: Promise<boolean> | undefined
+  const session = remembering<Headers>(async () => {
     const { status, headers, text } = await http.send({
       method: 'POST',
       path: '/user/login?_format=json',
@@ -63,21 +66,22 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
     return { cookie, 'x-csrf-token': token }
   })
 
-  async function credentials (): Promise<Record<string, string>> {
+  async function credentials (): Promise<Headers> {
     const current = await session.get()
     if (now() - seenAlive >= SESSION_CHECK_MS) await renew(current)
     return session.get()
   }
 
-  async function renew (used: Record<string, string>): Promise<boolean> {
+  async function renew (used: Headers): Promise<boolean> {
     if (await session.get() !== used) return true
     if (now() - seenAlive < JUST_CHECKED_MS) return false
-    if (await isKnown(http, jsonapiPath, used)) {
-      seenAlive = now()
-      return false
+    checking ??= isKnown(http, jsonapiPath, used).finally(() => { checking = undefined })
+    if (!await checking) {
+      session.forget(used)
+      return true
     }
-    session.forget(used)
-    return true
+    seenAlive = now()
+    return false
   }
 
   return { credentials, renew }
@@ -86,7 +90,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. */
 export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId: string, clientSecret: string): Account {
   let expires = 0
-  const token = remembering(async () => {
+  const token = remembering<Headers>(async () => {
     const { status, text } = await http.send({
       method: 'POST',
       path: '/oauth/token',
@@ -100,13 +104,13 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
     return { authorization: `Bearer ${accessToken}` }
   })
 
-  async function credentials (): Promise<Record<string, string>> {
+  async function credentials (): Promise<Headers> {
     const current = await token.get()
     if (now() >= expires) token.forget(current)
     return token.get()
   }
 
-  async function renew (used: Record<string, string>): Promise<boolean> {
+  async function renew (used: Headers): Promise<boolean> {
     token.forget(used)
     return true
   }
@@ -133,7 +137,7 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
 }
 
 /** Whether the CMS knows who is asking. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me). */
-async function isKnown (http: Http, jsonapiPath: string, headers: Record<string, string>): Promise<boolean> {
+async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
   const { status, text } = await http.send({ method: 'GET', path: jsonapiPath, headers })
   const { meta } = json(text)
   if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
