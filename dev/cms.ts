@@ -3,10 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { createCache } from './cms/cache.ts'
 import { errorDocument } from './cms/document.ts'
-import { CmsError, errorObjects } from './cms/errors.ts'
+import { CmsError, errorObjects, restMessage } from './cms/errors.ts'
 import { answerJsonApi, type Answer, type Incoming } from './cms/jsonapi.ts'
 import { createLogin } from './cms/login.ts'
+import { createPageCache } from './cms/page-cache.ts'
 import { parseQuery, sortedUrl } from './cms/query.ts'
+import { answerRest } from './cms/rest.ts'
 import { findRoute } from './cms/routes.ts'
 import { answerSession } from './cms/session.ts'
 import type { Settings, Site } from './cms/site.ts'
@@ -71,7 +73,7 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
  * was recorded to; test/dev/cms.test.ts holds it to those recordings.
  */
 export function createCms ({ content, now = Date.now, basePath = '', onRequest = () => {}, ...switches }: CmsOptions): Cms {
-  const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, ...switches }
+  const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, maxAge: 0, ...switches }
   const requestLines: string[] = []
   let requests = 0
   let host = 'http://127.0.0.1'
@@ -86,11 +88,15 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
   }
   const login = createLogin(site, new Map(Object.entries(content.passwords)), content.roles)
 
+  const pageCache = createPageCache(site)
+
   const answer = (path: string, incoming: Incoming, address: string): Answer => {
     const route = findRoute(site, path)
     if (route && route.kind !== 'page') return answerJsonApi(site, login, route, incoming)
-    const session = answerSession(login, path, incoming, address)
-    return session ?? { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
+    const known = route && (answerSession(login, path, incoming, address) ?? answerRest(site, login, path, incoming))
+    if (known) return known
+    if (route && incoming.query._format === 'json') throw new CmsError(404, `No route found for "${incoming.method} ${incoming.url}"`)
+    return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
   }
 
   const fail = (error: unknown, path: string, incoming: Incoming): Answer => {
@@ -102,10 +108,11 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const { resourceVersion: _, ...unversioned } = incoming.query
     const via = shown.pointer === '/data' ? unversioned : incoming.query
     const isJsonApi = path.startsWith('/jsonapi') && shown.status !== 406
+    if (!isJsonApi && shown.status === 500) return { status: 500, headers: { 'content-type': 'text/plain; charset=UTF-8' }, body: shown.message }
     return {
       status: shown.status,
       headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...shown.headers },
-      body: isJsonApi ? errorDocument(errorObjects(shown, sortedUrl(incoming.url, via))) : { message: shown.message }
+      body: isJsonApi ? errorDocument(errorObjects(shown, sortedUrl(incoming.url, via))) : { message: restMessage(shown) }
     }
   }
 
@@ -124,7 +131,7 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     } catch (error) {
       given = fail(error, path, incoming)
     }
-    const { status, headers = {}, body } = given
+    const { status, headers = {}, body } = pageCache(given, incoming, request.url ?? '/')
     const type = body === undefined ? {} : { 'content-type': path.startsWith('/jsonapi') ? 'application/vnd.api+json' : 'application/json' }
     const stale = caller.staleCookie ? { 'set-cookie': caller.staleCookie } : {}
     requests++

@@ -51,12 +51,20 @@ export function showTimestamp (seconds: number): string {
   return `${new Date(seconds * 1000).toISOString().slice(0, 19)}+00:00`
 }
 
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+function formatter (timeZone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timeZone) ?? new Intl.DateTimeFormat('en-CA', {
+    timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
+  })
+  formatters.set(timeZone, known)
+  return known
+}
+
 /** A stored date and time, shown in the zone of the site (never of the user). */
 export function showDateTime (stored: string, timeZone: string): string {
   const date = new Date(`${stored}Z`)
-  const parts = new Intl.DateTimeFormat('en-CA', {
-    timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
-  }).formatToParts(date)
+  const parts = formatter(timeZone).formatToParts(date)
   const part = (type: string) => Number(parts.find(one => one.type === type)!.value)
   const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
   const offset = Math.round((local - date.getTime()) / 60_000)

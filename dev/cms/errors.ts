@@ -48,6 +48,10 @@ const kinds: Record<number, { title: string, section?: string }> = {
   503: { title: 'Service Unavailable', section: '5.4' }
 }
 
+/** The `message` of core REST: the detail, and for a failed validation one line per violation. */
+export const restMessage = ({ message, violations }: CmsError): string =>
+  violations.length === 0 ? message : `${message}\n${violations.map(one => `${one.path}: ${one.message}\n`).join('')}`
+
 /**
  * The `errors` member of a JSON:API answer: one object per violation without links, or a single one with
  * `links.via` and (not for 422) `links.info`, as jsonapi's HttpExceptionNormalizer and its 422 child build them.

@@ -10,6 +10,8 @@ export interface Settings {
   maintenance: boolean
   /** Whether a module tells JSON:API who may filter editions; without it their filtered collections are empty. */
   filterAccess: boolean
+  /** Seconds that answers without credentials may be kept by caches; 0, the default of core, for none. */
+  maxAge: number
   /** Whether a module adds `meta.count` and `links.last`; core never does. */
   includeCount: boolean
 }

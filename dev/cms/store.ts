@@ -4,7 +4,7 @@ import { entityTypes, isReference, mainProperty } from './model.ts'
 /** One value of a field, by its properties; never changed, only replaced. */
 export type Item = Readonly<Record<string, unknown>>
 
-/** An entity as a site stores it: every field a list of items; configuration keeps its values in `config`. */
+/** An entity as a site stores it: every field a list of items; configuration keeps its values in `config`. Never changed, only replaced. */
 export interface Entity {
   entityType: string
   bundle: string
@@ -79,6 +79,21 @@ const defaultItems = new Map(Object.entries(defaults).map(([entityType, given]) 
 /** The fields that an entity of that type has when nobody gave them, as items. */
 export const defaultFields = (entityType: string): Record<string, Item[]> => ({ ...defaultItems.get(entityType) })
 
+const entities = new WeakMap<Seed, Entity>()
+
+/** The entity of a seed: the same one for every store that begins with it, as entities are only ever replaced. */
+function planted (seed: Seed): Entity {
+  const known = entities.get(seed)
+  if (known) return known
+  const [entityType = '', bundle = ''] = seed.type.split('--')
+  const fields = defaultFields(entityType)
+  for (const [name, value] of Object.entries(seed.fields ?? {})) fields[name] = items(entityType, name, value)
+  const revision = seed.revision ?? (typeof seed.id === 'number' ? seed.id : 0)
+  const entity = { entityType, bundle, uuid: seed.uuid ?? randomUUID(), id: seed.id, revision, fields, ...(seed.config ? { config: seed.config } : {}) }
+  entities.set(seed, entity)
+  return entity
+}
+
 /** The entities of the site by uuid, by id and by revision; ids and revisions only ever grow. */
 export function createStore (seeds: Seed[]): Store {
   const types = new Map<string, Map<string, Entity>>()
@@ -104,13 +119,7 @@ export function createStore (seeds: Seed[]): Store {
     return entity
   }
 
-  for (const seed of seeds) {
-    const [entityType = '', bundle = ''] = seed.type.split('--')
-    const fields = defaultFields(entityType)
-    for (const [name, value] of Object.entries(seed.fields ?? {})) fields[name] = items(entityType, name, value)
-    const revision = seed.revision ?? (typeof seed.id === 'number' ? seed.id : 0)
-    put({ entityType, bundle, uuid: seed.uuid ?? randomUUID(), id: seed.id, revision, fields, ...(seed.config ? { config: seed.config } : {}) })
-  }
+  for (const seed of seeds) put(planted(seed))
 
   return {
     all: (entityType, bundle) => [...table(entityType).values()].filter(one => bundle === undefined || one.bundle === bundle),

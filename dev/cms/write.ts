@@ -19,7 +19,8 @@ const cast = (site: Site, entity: Entity): Entity => {
   return { ...entity, fields: Object.fromEntries(stored) }
 }
 
-const isKey = (entityType: string, field: Field): boolean => {
+/** Whether the field is a key of the entity, which no write changes. */
+export const isKey = (entityType: string, field: Field): boolean => {
   const { idKey, revisionKey, bundleKey } = entityTypes[entityType]!
   return [idKey, 'uuid', revisionKey, bundleKey].includes(field.name)
 }
@@ -52,24 +53,31 @@ function checkCreateFields (viewer: Viewer, entityType: string, sent: Sent): voi
 export function create (site: Site, viewer: Viewer, entityType: string, bundle: string, body: any): Entity {
   const sent = denormalize(site, entityType, `${entityType}--${bundle}`, body)
   checkCreateFields(viewer, entityType, sent)
-  const { fields } = entityTypes[entityType]!
-  const stamp = [{ value: seconds(site) }]
-  const given: Record<string, Item[]> = { ...defaultFields(entityType), uid: [{ target_id: viewer.uid }], created: stamp, changed: stamp }
-  const stampField = fields.find(one => one.name === 'revision_timestamp' || one.name === 'revision_created')
-  if (stampField) given[stampField.name] = stamp
-  for (const [field, items] of sent.fields) if (!isKey(entityType, field)) given[field.name] = prepareItems(field, items)
   const attributeUuid = body.data.attributes?.uuid
-  const uuid = sent.id ?? (typeof attributeUuid === 'string' ? attributeUuid : crypto.randomUUID())
-  const entity: Entity = { entityType, bundle, uuid, id: 0, revision: 0, fields: given }
-  validate(site, viewer, entity)
-  if (site.store.byUuid(entityType, uuid)) throw new CmsError(409, 'Conflict: Entity already exists.')
-  const saved = site.store.insert(cast(site, entity))
+  const uuid = sent.id ?? (typeof attributeUuid === 'string' ? attributeUuid : undefined)
+  const saved = insert(site, viewer, entityType, bundle, sent.fields, uuid, () => new CmsError(409, 'Conflict: Entity already exists.'))
   const isProcessed = [...sent.fields].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
   if (isProcessed) throw new CmsError(500, 'Call to a member function getProcessedText() on string')
   return saved
 }
 
-const same = (left: Item[], right: Item[]): boolean => JSON.stringify(left) === JSON.stringify(right)
+/** Validates and stores a new entity from the sent fields and the defaults; `conflict` is thrown for a uuid in use. */
+export function insert (site: Site, viewer: Viewer, entityType: string, bundle: string, sent: Map<Field, Item[]>, uuid: string = crypto.randomUUID(),
+  conflict: () => Error): Entity {
+  const { fields } = entityTypes[entityType]!
+  const stamp = [{ value: seconds(site) }]
+  const given: Record<string, Item[]> = { ...defaultFields(entityType), uid: [{ target_id: viewer.uid }], created: stamp, changed: stamp }
+  const stampField = fields.find(one => one.name === 'revision_timestamp' || one.name === 'revision_created')
+  if (stampField) given[stampField.name] = stamp
+  for (const [field, items] of sent) if (!isKey(entityType, field)) given[field.name] = prepareItems(field, items)
+  const entity: Entity = { entityType, bundle, uuid, id: 0, revision: 0, fields: given }
+  validate(site, viewer, entity)
+  if (site.store.byUuid(entityType, uuid)) throw conflict()
+  return site.store.insert(cast(site, entity))
+}
+
+/** Whether two lists of stored items are equal. */
+export const same = (left: Item[], right: Item[]): boolean => JSON.stringify(left) === JSON.stringify(right)
 
 const isAffected = (before: Entity, after: Entity): boolean =>
   Object.keys(after.fields).some(name => !name.startsWith('revision_') && name !== 'changed' && !same(after.fields[name]!, before.fields[name] ?? []))
@@ -116,7 +124,12 @@ export function update (site: Site, viewer: Viewer, before: Entity, bundle: stri
     fields[field.name] = received
     touched.add(field.name)
   }
+  return saveValid(site, viewer, before, fields, touched, entityTypes[entityType]!.revisionKey !== undefined)
+}
+
+/** Validates the touched fields of a changed entity and saves it. */
+export function saveValid (site: Site, viewer: Viewer, before: Entity, fields: Record<string, Item[]>, touched: Set<string>, newRevision: boolean): Entity {
   const after = { ...before, fields }
   validate(site, viewer, after, before, touched)
-  return save(site, viewer, before, after, entityTypes[entityType]!.revisionKey !== undefined, touched)
+  return save(site, viewer, before, after, newRevision, touched)
 }

@@ -1,0 +1,25 @@
+import type { Answer, Incoming } from './jsonapi.ts'
+import type { Site } from './site.ts'
+
+/**
+ * The headers of Drupal's page cache, when the site has a maximum age: answers to requests without credentials, a 401
+ * among them, are public and carry the second of their rendering as ETag; 304 only when both conditions are sent and
+ * match. Whoever is logged in gets none of it.
+ */
+export function createPageCache (site: Site): (answer: Answer, incoming: Incoming, url: string) => Answer {
+  const rendered = new Map<string, number>()
+  return (answer, { method, headers, caller }, url) => {
+    if (method !== 'GET' && method !== 'HEAD') {
+      rendered.clear()
+      return answer
+    }
+    const { maxAge } = site.settings
+    if (maxAge === 0 || !caller.challenged || answer.status >= 500) return answer
+    const second = rendered.get(url) ?? Math.floor(site.now() / 1000)
+    rendered.set(url, second)
+    const [etag, modified] = [`"${second}"`, new Date(second * 1000).toUTCString()]
+    const common = { 'cache-control': `max-age=${maxAge}, public`, vary: 'Cookie' }
+    if (headers['if-none-match'] === etag && headers['if-modified-since'] === modified) return { status: 304, headers: common }
+    return { ...answer, headers: { ...answer.headers, ...common, etag, 'last-modified': modified } }
+  }
+}

@@ -1,0 +1,87 @@
+import { createAccess, fieldEditAccess, fieldViewAccess, type Viewer } from './access.ts'
+import { CmsError } from './errors.ts'
+import { entityTypes, type Field } from './model.ts'
+import { readItems } from './rest-items.ts'
+import { fieldItems } from './resource.ts'
+import type { Site } from './site.ts'
+import type { Entity, Item } from './store.ts'
+import { prepareItems, storedItems } from './validate.ts'
+import { insert, isKey, same, saveValid } from './write.ts'
+
+const entityType = 'publisher_container'
+
+/** A failure that core REST answers as plain text, without a word on the cause. */
+export const unexpected = (): CmsError => new CmsError(500, 'The website encountered an unexpected error. Please try again later.')
+
+function decode (text: string): Record<string, unknown> {
+  if (text === '') throw new CmsError(400, 'No entity content received.')
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {
+    const isUnterminated = (text.match(/(?<!\\)"/g) ?? []).length % 2 === 1
+    throw new CmsError(400, isUnterminated ? 'Control character error, possibly incorrectly encoded' : 'Syntax error')
+  }
+  if (typeof body !== 'object' || body === null) throw unexpected()
+  return body as Record<string, unknown>
+}
+
+function bundleOf (site: Site, body: Record<string, unknown>): string {
+  const given = Array.isArray(body.type) ? body.type[0] : body.type
+  const id = typeof given === 'object' && given !== null ? given.target_id ?? given.value : given
+  if (id === undefined || id === null) throw new CmsError(422, 'Could not determine entity type bundle: "type" field is missing.')
+  if (!site.store.byId('publisher_container_type', id)) throw new CmsError(422, `"${id}" is not a valid bundle type for denormalization.`)
+  return id
+}
+
+/** The sent fields as items; a name that the entity type does not know is a fatal error in core. */
+function sentFields (site: Site, body: Record<string, unknown>): Map<Field, Item[]> {
+  const { fields } = entityTypes[entityType]!
+  const sent = new Map<Field, Item[]>()
+  for (const [name, data] of Object.entries(body)) {
+    if (name === 'type') continue
+    const field = fields.find(one => one.name === name)
+    if (!field) throw unexpected()
+    sent.set(field, readItems(site, field, data))
+  }
+  return sent
+}
+
+const isProcessed = (sent: Map<Field, Item[]>) => [...sent].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
+
+/** POST /entity/publisher_container: creates an edition from core's json. */
+export function restCreate (site: Site, viewer: Viewer, text: string): Entity {
+  const body = decode(text)
+  const bundle = bundleOf(site, body)
+  const sent = sentFields(site, body)
+  const access = createAccess(viewer, entityType, bundle)
+  if (!access.allowed) throw new CmsError(403, access.reason)
+  for (const field of sent.keys()) {
+    if (!fieldEditAccess(viewer, entityType, field.name, 'id').allowed) throw new CmsError(403, `Access denied on creating field '${field.name}'.`)
+  }
+  const uuids = [...sent].find(([field]) => field.name === 'uuid')?.[1]
+  const saved = insert(site, viewer, entityType, bundle, sent, uuids?.[0]?.value as string | undefined, unexpected)
+  if (isProcessed(sent)) throw unexpected()
+  return saved
+}
+
+/** PATCH /publisher_container/{id}: sets only the sent fields and makes no revision. */
+export function restUpdate (site: Site, viewer: Viewer, before: Entity, text: string): Entity {
+  const body = decode(text)
+  bundleOf(site, body)
+  const fields = { ...before.fields }
+  const touched = new Set<string>()
+  for (const [field, items] of sentFields(site, body)) {
+    const access = fieldEditAccess(viewer, entityType, field.name, 'id')
+    const received = prepareItems(field, items)
+    if (!access.allowed) {
+      const isSame = same(storedItems(site, field, received), storedItems(site, field, fieldItems(before, field)))
+      if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
+      throw new CmsError(403, `Access denied on updating field '${field.name}'. ${access.reason}`.trim())
+    }
+    if (isKey(entityType, field)) continue
+    fields[field.name] = received
+    touched.add(field.name)
+  }
+  return saveValid(site, viewer, before, fields, touched, false)
+}
