@@ -10,7 +10,7 @@ export interface Violation {
 
 const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
 const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
-const UNKNOWN_REFERENCE = /^The resource identified by `(.+?)(?:--.*?)?:(.*?)` \(given as a relationship item\) could not be found\.$/
+const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
 
@@ -53,11 +53,14 @@ export function isStale ({ status, document }: JsonapiAnswer, changedField: stri
   return status === 403 && (document.errors ?? []).some(({ source }) => source?.pointer === `/data/attributes/${changedField}`)
 }
 
-/** The field and property that a refused write had and Drupal does not know; core REST ignores such a property. */
-export function unknownProperty ({ status, document }: JsonapiAnswer): { field: string, property: string } | undefined {
+/**
+ * The field and its properties that a refused write had and Drupal does not know; core REST ignores such properties.
+ * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
+ */
+export function unknownProperties ({ status, document }: JsonapiAnswer): { field: string, properties: string[] } | undefined {
   if (status !== 422) return undefined
-  const [, property, field] = /^The property '(.+?)' does not exist on the '(.+?)' field/.exec(document.errors?.[0]?.detail ?? '') ?? []
-  return property !== undefined && field !== undefined ? { property, field } : undefined
+  const [, properties, field] = /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(document.errors?.[0]?.detail ?? '') ?? []
+  return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
 }
 
 function forbidden (detail: string): string {
@@ -67,9 +70,13 @@ function forbidden (detail: string): string {
   return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
 }
 
+/**
+ * In core's words, which name neither the entity type nor the field: it looks for both in the field's list of items.
+ * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
+ */
 function unknownReference (detail: string, cause: Error): Failure {
-  const [, entityType, uuid] = UNKNOWN_REFERENCE.exec(detail)!
-  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${uuid}".`, { cause })
+  const [, uuid] = UNKNOWN_REFERENCE.exec(detail)!
+  return new Failure('UNPROCESSABLE', `No "" entity found with UUID "${uuid}" for field "0".`, { cause })
 }
 
 function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {

@@ -1,9 +1,9 @@
 import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
+import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
-import { refusal, unknownProperty } from './failures.ts'
+import { refusal, unknownProperties } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import { idQuery, pageQuery } from './query.ts'
 import { createShapes, type Shape } from './shapes.ts'
@@ -40,8 +40,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** How many ids of editions are remembered with their resource types. */
 const REMEMBERED = 50_000
 
-/** How many unknown properties are taken out of a body before a refusal counts; core REST ignores any number. */
-const PROPERTIES_DROPPED = 10
+/** How often unknown properties are taken out of a body, those of one field at a time; core REST ignores any number. */
+const PROPERTIES_DROPPED = 50
 
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi, catalog: Catalog, model: ContentModel, cmsUrl: string }): Resources {
@@ -137,8 +137,8 @@ export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi
     for (let dropped = 0; ; dropped++) {
       const answer = await cms.request({ method, path, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
-      const unknown = unknownProperty(answer)
-      if (!unknown || dropped === PROPERTIES_DROPPED || !drop(resource, unknown.field, unknown.property)) return { refused: answer }
+      const unknown = unknownProperties(answer)
+      if (!unknown || dropped === PROPERTIES_DROPPED || !drop(resource, unknown.field, unknown.properties)) return { refused: answer }
     }
   }
 
@@ -148,14 +148,14 @@ export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi
     return covers(include, resource, model) ? loaded(answer)! : byUuid(collection, resource.id, resource.id, caller)
   }
 
-  /** Takes a property that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */
-  function drop ({ attributes = {}, relationships = {} }: NewResource, field: string, property: string): boolean {
+  /** Takes properties that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */
+  function drop ({ attributes = {}, relationships = {} }: NewResource, field: string, properties: string[]): boolean {
     const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
     if (name === undefined) return false
     const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
-    const having = items.filter((item): item is Record<string, unknown> => typeof item === 'object' && item !== null && property in item)
-    for (const item of having) delete item[property]
-    return having.length > 0
+    const found = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
+    for (const { item, property } of found) delete item[property]
+    return found.length > 0
   }
 
   return { load, page, sparsePage, shape, send }
