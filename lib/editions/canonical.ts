@@ -17,20 +17,22 @@ export function sameItems (field: string, current: Item[], given: Item[], model:
 function sameItem (field: string, current: Item, given: Item, model: ContentModel): boolean {
   if ('target_id' in current || 'target_id' in given || 'target_uuid' in given) return sameReference(current, given)
   if (model.timestampFields.includes(field)) return instant(current.value) === instant(given.value)
-  return sameProperties(current, given)
+  return sameProperties(current, given, model.mainProperty[field] ?? 'value')
 }
 
 function sameReference (current: Item, given: Item): boolean {
-  const same = current.target_uuid !== undefined && given.target_uuid !== undefined
+  const same = given.target_uuid !== undefined
     ? current.target_uuid === given.target_uuid
-    : sameValue(current.target_id, given.target_id)
+    : sameValue(current.target_id, given.target_id ?? given.value)
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
   const { target_id: _4, target_uuid: _5, target_type: _6, ...ofGiven } = given
   return same && sameProperties(ofCurrent, ofGiven)
 }
 
-function sameProperties (current: Item, given: Item): boolean {
-  const names = new Set([...Object.keys(current), ...Object.keys(given)])
+/** JSON:API shows all properties of an item, and the main one alone as a bare value: what else is given is none. */
+function sameProperties (current: Item, given: Item, main?: string): boolean {
+  const shown = Object.keys(current)
+  const names = shown.every((name) => name === main) ? shown : new Set([...shown, ...Object.keys(given)])
   return [...names].every((name) => COMPUTED.includes(name) || sameValue(current[name], given[name]))
 }
 
