@@ -25,11 +25,11 @@ export const unmarshallOptions = { wrapNumbers: Number }
 
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
- * attempts of 1.5 s and the SDK's pauses between them. All operations of this service can safely be repeated.
+ * attempts of 1.3 s and the SDK's pauses between them. All operations of this service can safely be repeated.
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
-export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1500, attempts = 3 }: StoreSettings): Store {
+export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3 }: StoreSettings): Store {
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
   const client = new DynamoDBClient({
     region,
