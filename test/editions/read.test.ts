@@ -41,7 +41,7 @@ t.test('reading a recorded JSON:API document gives the recorded body of core RES
 })
 
 t.test('of a reference to an entity that is gone only its place is left', async (t) => {
-  const { data } = recording('jsonapi-individual-after-referenced-article-deleted').response.body
+  const { data } = recording('jsonapi-individual-include-dangling').response.body
   const rest = recording('rest-get-after-referenced-article-deleted').response.body
   const entity = read(data, model)
   const gone = rest.field_articles.findIndex((item: Entity) => !('target_type' in item))

@@ -122,7 +122,7 @@ t.test('an update has the fields that were sent and differ, and no others (prope
 })
 
 t.test('references that JSON:API cannot name survive an update of other fields (property 7)', async (t) => {
-  const { data } = recording('jsonapi-individual-after-referenced-article-deleted').response.body
+  const { data } = recording('jsonapi-individual-include-dangling').response.body
   const entity = read(data, model)
   const changes = difference({ ...entity, title: [{ value: 'New' }] }, data, model)
   t.strictSame(update(changes, data, model, resolve), { type: data.type, id: data.id, attributes: { title: 'New' } })
