@@ -32,11 +32,17 @@ export async function snapshot (variant: Variant, tree: Tree): Promise<string> {
 }
 
 function fingerprint (variant: Variant, tree: Tree): string {
-  const hash = createHash('sha256').update(JSON.stringify([tree.version, tree.base, variants[variant]]))
+  const hash = createHash('sha256').update(JSON.stringify([tree.version, packages(tree), variants[variant]]))
   for (const file of globSync(['composer.json', 'modules/**/*.*', 'php/*'], { cwd: here }).sort()) {
     hash.update(file).update(readFileSync(join(here, file)))
   }
   return hash.digest('hex').slice(0, 12)
+}
+
+/** What Composer says it installed: a library can change what is compiled into the site. */
+function packages (tree: Tree): string {
+  const list = join(tree.vendor, 'composer/installed.json')
+  return existsSync(list) ? readFileSync(list, 'utf8') : ''
 }
 
 /** One process installs, others wait; the lock of a process that is gone counts for nothing. */

@@ -33,7 +33,7 @@ foreach (['editor' => ['editor'], 'editor2' => ['editor'], 'reader' => [], 'bloc
 
 // Terms: Sports has an alias, Closed is deleted below.
 $term = function (string $vocabulary, string $name, ?string $alias = NULL) use ($start): int {
-  $term = Term::create(['vid' => $vocabulary, 'name' => $name, 'uuid' => uuid_of("term:$name"), 'changed' => $start, 'path' => $alias ? ['alias' => $alias] : NULL]);
+  $term = Term::create(['vid' => $vocabulary, 'name' => $name, 'uuid' => uuid_of("term:$name"), 'changed' => $start, 'revision_created' => $start, 'path' => $alias ? ['alias' => $alias] : NULL]);
   $term->save();
   return (int) $term->id();
 };
@@ -157,10 +157,11 @@ foreach (['translated', 'translatedUnpublished'] as $case) {
   $ids[$case] = (int) $entity->id();
 }
 $entity = $edition($bundle, $type, 'Case revised', [$k['revisionLog'] => 'first']);
-foreach (['second', 'third'] as $log) {
+foreach ([200 => 'second', 201 => 'third'] as $hour => $log) {
   $entity->setNewRevision(TRUE);
-  $entity->set($k['revisionLog'], $log)->set($k['label'], "Case revised, $log")->setChangedTime($start + 200 * 3600);
-  $entity->setRevisionCreationTime($start + 200 * 3600);
+  // An unchanged time would become the present one.
+  $entity->set($k['revisionLog'], $log)->set($k['label'], "Case revised, $log")->setChangedTime($start + $hour * 3600);
+  $entity->setRevisionCreationTime($start + $hour * 3600);
   $entity->save();
 }
 $ids['revised'] = (int) $entity->id();

@@ -126,7 +126,7 @@ $writes = [
   'view publisher internal note', "create $article content", "edit any $article content", "delete any $article content",
   'view own unpublished content', 'use text format basic_html',
 ];
-Role::create(['id' => 'editor', 'label' => 'Editor', 'permissions' => $writes])->save();
+Role::create(['id' => 'editor', 'label' => 'Editor', 'uuid' => uuid_of('role:editor'), 'permissions' => $writes])->save();
 // What a service account is given so that it can read the content model.
-Role::create(['id' => 'service', 'label' => 'Service', 'permissions' => [...$writes, "administer $edition types", "administer $edition fields"]])->save();
+Role::create(['id' => 'service', 'label' => 'Service', 'uuid' => uuid_of('role:service'), 'permissions' => [...$writes, "administer $edition types", "administer $edition fields"]])->save();
 \Drupal::service('router.builder')->rebuild();

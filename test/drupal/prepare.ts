@@ -1,0 +1,20 @@
+/**
+ * Gets the Drupal tree and installs every variant, so that a suite starts at once; ends with 1 and the reason when
+ * that cannot be done here.
+ */
+import { snapshot } from './snapshot.ts'
+import { findTree } from './tree.ts'
+import { variants, type Variant } from './variants.ts'
+
+try {
+  const tree = await findTree()
+  console.log(`Drupal ${tree.version} in ${tree.base}`)
+  for (const variant of Object.keys(variants) as Variant[]) {
+    const start = Date.now()
+    await snapshot(variant, tree)
+    console.log(`site "${variant}" installed, ${((Date.now() - start) / 1000).toFixed(1)} s`)
+  }
+} catch (error) {
+  console.error(`No Drupal site for tests: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+}

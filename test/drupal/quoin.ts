@@ -1,0 +1,72 @@
+import { readFileSync } from 'node:fs'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { app } from '../../app.ts'
+import { readConfig } from '../../config/env.ts'
+import { fastifyOptions } from '../../config/fastify.ts'
+import { answer } from '../../plugins/errors.ts'
+import type { Site } from './site.ts'
+
+/** The service beside a site, spoken to without a socket. */
+export async function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
+  const quoin = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
+  await quoin.register(app, {
+    config: readConfig({
+      ENVIRONMENT: 'test',
+      DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
+      CMS_URL: site.url,
+      CMS_JSONAPI_PATH: site.names.jsonapiPath,
+      CMS_TIMEOUT_MS: '60000',
+      ...(site.names.entityType !== 'publisher_container' && { CONTENT_MODEL: new URL('content-model-renamed.json', import.meta.url).pathname }),
+      ...env
+    })
+  })
+  await quoin.ready()
+  return quoin
+}
+
+/** Credentials of a test user, whose password is the name; nothing for anonymous. */
+export function as (user: string): Record<string, string> {
+  return user === 'anonymous' ? {} : { authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}` }
+}
+
+export interface Answer {
+  status: number
+  body: any
+  headers: Headers | Record<string, unknown>
+}
+
+/** One request to core REST. */
+export async function core (site: Site, user: string, method: string, path: string, body?: unknown): Promise<Answer> {
+  const response = await fetch(`${site.url}${path}${path.includes('?') ? '&' : '?'}_format=json`, {
+    method,
+    redirect: 'manual',
+    headers: { ...as(user), ...(body !== undefined && { 'content-type': 'application/json' }) },
+    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) })
+  })
+  const text = await response.text()
+  return { status: response.status, body: parse(text), headers: response.headers }
+}
+
+/** One request to Quoin. */
+export async function quoin (service: FastifyInstance, user: string, method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+  const response = await service.inject({
+    method,
+    url,
+    headers: { ...as(user), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) })
+  })
+  return { status: response.statusCode, body: parse(response.body), headers: response.headers }
+}
+
+function parse (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** The names of a variant's content model file, for checks that speak of fields. */
+export function contentModelFile (name: string): any {
+  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+}
