@@ -19,7 +19,7 @@ export const Environment = Type.Object({
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
   CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough', description: 'passthrough, basic, session or oauth' }),
   CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)' })),
-  CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^\\P{Cc}+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
+  CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
   CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
