@@ -61,14 +61,35 @@ function formatter (timeZone: string): Intl.DateTimeFormat {
   return known
 }
 
+/** Milliseconds that the clocks of the zone are ahead of UTC at that instant. */
+function zoneOffset (time: number, timeZone: string): number {
+  const parts = formatter(timeZone).formatToParts(time)
+  const part = (type: string) => Number(parts.find(one => one.type === type)!.value)
+  return Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second')) - Math.floor(time / 1000) * 1000
+}
+
 /** A stored date and time, shown in the zone of the site (never of the user). */
 export function showDateTime (stored: string, timeZone: string): string {
-  const date = new Date(`${stored}Z`)
-  const parts = formatter(timeZone).formatToParts(date)
-  const part = (type: string) => Number(parts.find(one => one.type === type)!.value)
-  const local = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'))
-  const offset = Math.round((local - date.getTime()) / 60_000)
-  const sign = offset < 0 ? '-' : '+'
-  const minutes = Math.abs(offset)
-  return `${new Date(local).toISOString().slice(0, 19)}${sign}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`
+  const time = Date.parse(`${stored}Z`)
+  const offset = zoneOffset(time, timeZone)
+  const minutes = Math.abs(offset) / 60_000
+  return `${new Date(time + offset).toISOString().slice(0, 19)}${offset < 0 ? '-' : '+'}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`
+}
+
+/**
+ * Unix seconds of a date in a format of PHP's own (of its letters only d, m, Y, H, i and s), in the zone of the site;
+ * what the format leaves out is taken from the running clock, as DateTime::createFromFormat does.
+ */
+export function readFormatted (value: unknown, format: string, now: number, timeZone: string): number {
+  const letters = [...format].filter(letter => 'dmYHis'.includes(letter))
+  const pattern = format.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/[dmHis]/g, '(\\d\\d)').replace('Y', '(\\d{4})')
+  const match = new RegExp(`^${pattern}$`).exec(String(value))
+  if (!match) return refuse(value, `"${format}"`)
+  const local = new Date(now + zoneOffset(now, timeZone)).toISOString()
+  const running: Record<string, string> = {
+    Y: local.slice(0, 4), m: local.slice(5, 7), d: local.slice(8, 10), H: local.slice(11, 13), i: local.slice(14, 16), s: local.slice(17, 19)
+  }
+  letters.forEach((letter, index) => { running[letter] = match[index + 1]! })
+  const time = Date.parse(`${running.Y}-${running.m}-${running.d}T${running.H}:${running.i}:${running.s}Z`)
+  return (time - zoneOffset(time, timeZone)) / 1000
 }

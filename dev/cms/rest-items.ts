@@ -1,5 +1,5 @@
 import { fieldViewAccess, type Viewer } from './access.ts'
-import { readDate, readDateTime, readTimestamp } from './dates.ts'
+import { readDate, readDateTime, readFormatted, readTimestamp } from './dates.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, filterProperties, isReference, mainProperty, writableProperties, type Field } from './model.ts'
 import { fieldItems, showItem } from './resource.ts'
@@ -25,10 +25,14 @@ function showReference (site: Site, field: Field, item: Item): object {
   return { ...item, target_type: field.target, target_uuid: target.uuid, ...(url === undefined ? {} : { url }) }
 }
 
+const isTimestamp = (field: Field) => field.type === 'created' || field.type === 'changed' || field.type === 'timestamp'
+
+const ownFormats = ['U', 'Y-m-d\\TH:i:sP', 'Y-m-d\\TH:i:sO']
+
 function showRestItem (site: Site, field: Field, item: Item): unknown {
   if (isReference(field)) return showReference(site, field, item)
   const shown = showItem(site, field, item)
-  if (field.type === 'created' || field.type === 'changed' || field.type === 'timestamp') return { value: shown, format: 'Y-m-d\\TH:i:sP' }
+  if (isTimestamp(field)) return { value: shown, format: 'Y-m-d\\TH:i:sP' }
   return filterProperties(field).length > 1 ? shown : { value: shown }
 }
 
@@ -79,6 +83,10 @@ function readItem (site: Site, field: Field, data: unknown): Item {
     return { [main]: isReference(field) ? integer(data) : readValue(field, data) }
   }
   if (isReference(field)) return readReference(site, field, data as Record<string, unknown>)
+  const { value: date, format } = data as { value?: unknown, format?: unknown }
+  if (isTimestamp(field) && typeof format === 'string' && !ownFormats.includes(format)) {
+    return { value: readFormatted(date, format, site.now(), site.timeZone) }
+  }
   const known = [...writableProperties(field), 'processed']
   const properties = Object.entries(data).filter(([name]) => known.includes(name))
   return Object.fromEntries(properties.map(([name, value]) => [name, name === 'value' ? readValue(field, value) : value]))
