@@ -15,7 +15,9 @@ async function openapi (fastify: FastifyInstance) {
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
         { name: 'health', description: 'Whether the service and what it depends on are up' }
       ]
-    }
+    },
+    // Shared schemas keep their names.
+    refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })
   await fastify.register(swaggerUi, { routePrefix: '/docs' })
 }
