@@ -25,12 +25,23 @@ export async function serve (config: Config): Promise<string> {
   return fastify.listen({ host: config.host, port: config.port })
 }
 
-if (import.meta.main ?? process.argv[1] === import.meta.filename) {
+/** Reads the settings file of the working directory, if there is one. What the environment has already stays. */
+export function loadEnvFile (): void {
   if (existsSync('.env')) process.loadEnvFile('.env')
+}
+
+/** Ends a start that failed: in plain words where the settings or the system are the cause, else with everything there is. */
+export function giveUp (error: unknown): never {
+  const { syscall, message } = error as NodeJS.ErrnoException
+  console.error(error instanceof SettingsError ? message : syscall === undefined ? error : `Quoin cannot start: ${message}`)
+  process.exit(1)
+}
+
+if (import.meta.main ?? process.argv[1] === import.meta.filename) {
   try {
+    loadEnvFile()
     await serve(readConfig(process.env))
   } catch (error) {
-    console.error(error instanceof SettingsError ? error.message : error)
-    process.exit(1)
+    giveUp(error)
   }
 }

@@ -88,7 +88,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.description}`)
   }
   if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
-  for (const name of NEEDED[settings.CMS_AUTH] ?? []) {
+  for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
     if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
   }
   const model = readContentModel(settings.CONTENT_MODEL, problems)

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { ClassicLevel } from 'classic-level'
@@ -39,15 +38,14 @@ export async function startDynamodb (dataDir?: string): Promise<EmbeddedEngine> 
  * request. LevelDB's lock is the system's own and ends with the process, however that ends.
  */
 async function claim (dataDir: string): Promise<ClassicLevel> {
-  mkdirSync(dataDir, { recursive: true })
   const guard = new ClassicLevel(join(dataDir, 'dynamodb.lock'))
   try {
     await guard.open()
     return guard
   } catch (error) {
-    const inUse = ((error as Error).cause as { code?: string } | undefined)?.code === 'LEVEL_LOCKED'
-    throw new Error(inUse
+    const reason = (error as Error).cause as Error & { code?: string }
+    throw new Error(reason.code === 'LEVEL_LOCKED'
       ? `${dataDir} is in use by another Quoin; stop that one, or set DATA_DIR to another directory.`
-      : `${dataDir} cannot be used: ${((error as Error).cause as Error | undefined)?.message ?? (error as Error).message}`, { cause: error })
+      : `${dataDir} cannot hold the locks: ${reason.message}`, { cause: error })
   }
 }

@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs'
 import { readConfig, SettingsError } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
 import { createTable } from '../lib/dynamodb/table.ts'
-import { serve } from '../server.ts'
+import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from './cms.ts'
 import { newspaper } from './content.ts'
 import { startDynamodb } from './dynamodb.ts'
@@ -16,8 +15,11 @@ async function start (): Promise<void> {
 
   if (!env.DYNAMODB_ENDPOINT) {
     const dataDir = env.DATA_DIR || DATA_DIR
-    const engine = await startDynamodb(dataDir)
+    const engine = await startDynamodb(dataDir).catch((error: Error) => { throw new SettingsError([error.message]) })
     env.DYNAMODB_ENDPOINT = engine.endpoint
+    // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
+    delete process.env.AWS_PROFILE
+    Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
     embedded.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
   }
   if (!env.CMS_URL) {
@@ -45,10 +47,9 @@ async function start (): Promise<void> {
   ].join('\n'))
 }
 
-if (existsSync('.env')) process.loadEnvFile('.env')
 try {
+  loadEnvFile()
   await start()
 } catch (error) {
-  console.error(error instanceof SettingsError || error instanceof Error ? error.message : error)
-  process.exit(1)
+  giveUp(error)
 }
