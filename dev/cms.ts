@@ -51,11 +51,13 @@ export interface Cms {
   close: () => Promise<void>
   /** How many requests were answered so far. */
   readonly requests: number
-  /** The answered requests as lines: method, path with query, status. */
+  /** The latest answered requests (a thousand) as lines: method, path with query, status. */
   readonly requestLines: string[]
   /** Switches that may be turned while the site runs. */
   readonly settings: Settings
 }
+
+const keptLines = 1000
 
 const common = { 'cache-control': 'must-revalidate, no-cache, private', 'content-language': 'en', expires: 'Sun, 19 Nov 1978 05:00:00 GMT' }
 
@@ -135,7 +137,7 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const type = body === undefined ? {} : { 'content-type': path.startsWith('/jsonapi') ? 'application/vnd.api+json' : 'application/json' }
     const stale = caller.staleCookie ? { 'set-cookie': caller.staleCookie } : {}
     requests++
-    requestLines.push(`${method} ${request.url} ${status}`)
+    if (requestLines.push(`${method} ${request.url} ${status}`) > keptLines) requestLines.shift()
     onRequest({ method, url: request.url ?? '/', status, user: caller.viewer.name })
     response.writeHead(status, { ...common, ...type, ...stale, ...headers })
     response.end(method === 'HEAD' || body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body))

@@ -19,6 +19,7 @@ export type Operation = 'view' | 'update' | 'delete'
 
 const yes: Access = { allowed: true, reason: '' }
 
+/** Whether the viewer has the permission; an administrator has them all. */
 export const can = (viewer: Viewer, permission: string): boolean => viewer.admin || viewer.permissions.has(permission)
 
 function ifCan (viewer: Viewer, permission: string): Access {

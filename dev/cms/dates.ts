@@ -1,5 +1,6 @@
 import { CmsError } from './errors.ts'
 
+const latest = 8_640_000_000_000
 const zoned = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(Z|[+-]\d\d:?\d\d)$/
 const dateOnly = /^(\d{4})-(\d\d)-(\d\d)$/
 
@@ -26,8 +27,8 @@ function isDate (year: number, month: number, day: number): boolean {
 
 /** Unix seconds from a sent timestamp; milliseconds, a missing zone and a bare date are refused with 422. */
 export function readTimestamp (value: unknown): number {
-  if (typeof value === 'number' && Number.isInteger(value)) return value
-  if (typeof value === 'string' && /^-?\d+$/.test(value)) return Number(value)
+  const isWhole = typeof value === 'string' ? /^-?\d+$/.test(value) : typeof value === 'number' && Number.isInteger(value)
+  if (isWhole && Math.abs(Number(value)) <= latest) return Number(value)
   return (typeof value === 'string' ? instant(value) : undefined) ??
     refuse(value, '"U" (UNIX timestamp), "Y-m-d\\TH:i:sO" (ISO 8601), "Y-m-d\\TH:i:sP" (RFC 3339)')
 }

@@ -100,6 +100,13 @@ function resolveRelationship (site: Site, relationship: Json | null): Json[] {
   })
 }
 
+/** A member that has to be an object; PHP fails on anything else that is not empty. */
+function member (data: Json, name: string): Json {
+  const value: unknown = data[name] || {}
+  if (typeof value === 'object') return value as Json
+  throw new CmsError(500, `array_intersect_key(): Argument #2 must be of type array, ${typeof value === 'number' ? 'int' : typeof value} given`)
+}
+
 /** Reads the document of a POST or PATCH against an entity type; the type it names is not compared with anything. */
 export function denormalize (site: Site, entityType: string, type: string, body: Json): Sent {
   const { fields } = entityTypes[entityType]!
@@ -108,8 +115,8 @@ export function denormalize (site: Site, entityType: string, type: string, body:
   if (data.id && !uuidShape.test(data.id)) {
     throw new CmsError(422, 'IDs should be properly generated and formatted UUIDs as described in RFC 4122.')
   }
-  const attributes: Json = data.attributes ?? {}
-  const relationships: Json = data.relationships ?? {}
+  const attributes = member(data, 'attributes')
+  const relationships = member(data, 'relationships')
   const misplaced = fields.filter(field => isReference(field) && field.public in attributes)
   if (misplaced.length > 0) {
     throw new CmsError(422, `The following relationship fields were provided as attributes: [ ${misplaced.map(one => one.public).join(', ')} ]`)

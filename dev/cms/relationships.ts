@@ -9,7 +9,8 @@ import { save } from './write.ts'
 function targets (site: Site, body: any): Item[] {
   const given = body?.data
   if (given === null || given === undefined) return []
-  return (Array.isArray(given) ? given : [given]).map(({ type, id, meta }: any) => {
+  return (Array.isArray(given) ? given : [given]).map((one: any) => {
+    const { type, id, meta } = one ?? {}
     if (!resourceTypes(site).includes(type)) throw new CmsError(400, `The targeted \`${type}\` resource type does not exist.`)
     const target = site.store.byUuid(String(type).split('--')[0]!, String(id))
     if (!target) throw new CmsError(400, `The targeted \`${type}\` resource with ID \`${id}\` does not exist.`)

@@ -36,6 +36,7 @@ function formats (viewer: Viewer): string[] {
 
 function checkValue (site: Site, viewer: Viewer, field: Field, item: Item): Finding[] {
   const { value } = item
+  if (typeof value === 'object' && value !== null) return at('value', primitive)
   switch (field.type) {
     case 'string':
       return field.maxLength !== undefined && [...String(value)].length > field.maxLength
@@ -114,7 +115,7 @@ const isEmpty = (field: Field, item: Item): boolean => {
 export function prepareItems (field: Field, items: Item[]): Item[] {
   const text = ['string', 'string_long', 'list_string', 'text_long', 'text_with_summary', 'email'].includes(field.type)
   return items
-    .map(item => text && typeof item.value !== 'string' && item.value !== null && item.value !== undefined
+    .map(item => text && (typeof item.value === 'number' || typeof item.value === 'boolean')
       ? { ...item, value: item.value === true ? '1' : item.value === false ? '' : String(item.value) }
       : item)
     .filter(item => !isEmpty(field, item))

@@ -31,6 +31,7 @@ export function requireAccess (viewer: Viewer, entity: Entity, operation: 'updat
   if (!access.allowed) throw new CmsError(403, access.reason)
 }
 
+/** Throws 403 with Drupal's reason unless the viewer may make an entity of that bundle. */
 export function requireCreateAccess (viewer: Viewer, entityType: string, bundle: string): void {
   const access = createAccess(viewer, entityType, bundle)
   if (!access.allowed) throw new CmsError(403, access.reason)

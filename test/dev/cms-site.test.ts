@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { createCms, type CmsOptions } from '../../dev/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
@@ -140,6 +141,19 @@ t.test('a reference to a deleted article stays, and is missing', async t => {
   t.equal(after.length, one.relationships.field_articles.data.length)
   const rest = await send(`/publisher_container/${one.attributes.drupal_internal__id}?_format=json`)
   t.strictSame(rest.body.field_articles[0], { target_id: article.meta.drupal_internal__target_id })
+})
+
+t.test('no document makes the stand-in itself fail', async t => {
+  const { send } = await start(t)
+  const { data: [one] } = (await send(`${daily}?page[limit]=1`)).body
+  const members = fc.dictionary(fc.constantFrom(...Object.keys(one.attributes), ...Object.keys(one.relationships), 'nosuch'), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 })
+  const document = fc.record({
+    data: fc.record({ type: fc.constant('publisher_container--daily'), id: fc.constant(one.id), attributes: members, relationships: members }, { requiredKeys: ['type'] })
+  })
+  await fc.assert(fc.asyncProperty(fc.oneof(document, fc.jsonValue()), fc.boolean(), async (body, isNew) => {
+    const { body: answer } = await send(isNew ? daily : `${daily}/${one.id}`, { method: isNew ? 'POST' : 'PATCH', body })
+    return answer.jsonapi !== undefined
+  }), { numRuns: 200 })
 })
 
 t.test('what is read through JSON:API is what core REST shows', async t => {
