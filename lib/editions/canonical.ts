@@ -21,7 +21,7 @@ function sameItem (field: string, current: Item, given: Item, model: ContentMode
 }
 
 function sameReference (current: Item, given: Item): boolean {
-  const same = given.target_uuid !== undefined
+  const same = given.target_uuid !== undefined && given.target_uuid !== null
     ? current.target_uuid === given.target_uuid
     : sameValue(current.target_id, given.target_id ?? given.value)
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current

@@ -82,6 +82,11 @@ function unknownReference (detail: string, cause: Error): Failure {
 function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {
   const violations = errors.filter(({ source }) => source?.pointer !== undefined).map(violation)
   if (violations.length === 0) return new Failure('UNPROCESSABLE', detail || 'The CMS could not process the edition', { cause })
+  return invalid(violations, cause)
+}
+
+/** A failed validation in core's words. Source: Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait. */
+export function invalid (violations: Violation[], cause?: Error): Failure {
   const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
   return new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { cause, details: { violations } })
 }

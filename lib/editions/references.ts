@@ -1,9 +1,8 @@
-import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
-import { refusal, type Violation } from './failures.ts'
+import { invalid, refusal, type Violation } from './failures.ts'
 import { splitType, type ContentModel } from './model.ts'
 import { idQuery, PAGE_MAX } from './query.ts'
 import type { Resolve, Unresolved } from './write.ts'
@@ -39,10 +38,7 @@ export function createReferences ({ cms, catalog, model }: { cms: Jsonapi, catal
 
     const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
     const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).map(doesNotExist)
-    if (violations.length > 0) {
-      const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
-      throw new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { details: { violations } })
-    }
+    if (violations.length > 0) throw invalid(violations)
     return ({ entityType, uuid, id }) => {
       if (uuid === undefined) return identify(entityType, id!)!
       // Drupal wants some resource type of the right entity type; it does not compare the bundle.

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import { isObject, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { COMPUTED, instant, sameItems } from './canonical.ts'
+import { invalid } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { NOT_A_PROPERTY, read, type Entity, type Item } from './read.ts'
 import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
@@ -17,13 +18,16 @@ export interface Unresolved {
 /** Finds the identifier of a reference that is named by entity type and, where there is one, uuid, else integer id. */
 export type Resolve = (reference: { entityType: string, uuid?: string, id?: string, field: string, delta: number }) => ResourceIdentifier
 
+const DEPTH_MAX = 500
+
 /**
  * Reads a body in core REST's JSON: a field's value is a list of items, or an object, or null for none; an item is an object
  * or the bare value of its main property. Empty items are left out, as Drupal leaves them out.
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
- *   (Drupal\serialization\Normalizer\FieldNormalizer).
+ *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep.
  */
 export function normalize (body: Record<string, unknown>, model: ContentModel): Entity {
+  refuseDepth(body)
   return Object.fromEntries(Object.entries(body).map(([field, value]) => {
     if (value === null) return [field, []]
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
@@ -31,6 +35,15 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     const items = [value].flat().filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
     return [field, items.map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
   }))
+}
+
+/** PHP reads JSON of 512 levels, some of which the document around a body takes; a stack here would end later. */
+function refuseDepth (body: object): void {
+  let level: object[] = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === DEPTH_MAX) throw new Failure('BAD_REQUEST', `body is nested more than ${DEPTH_MAX} levels deep`)
+    level = level.flatMap((value) => Object.values(value)).filter((value) => typeof value === 'object' && value !== null)
+  }
 }
 
 /** The bundle that a body names, in any of the forms that core takes, or undefined. */
@@ -45,9 +58,9 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
   return Object.entries(entity).flatMap(([field, items]) => {
     if (field === model.keys.bundle || !isReference(field, items, shape?.get(field), model)) return []
     return items.flatMap((item, delta) => {
-      const id = targetId(item)
+      const id = targetId(field, delta, item)
       const entityType = entityTypeOf(field, item, shape?.get(field), model)
-      return id === undefined || item.target_uuid !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
+      return id === undefined || targetUuid(field, item) !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
     })
   })
 }
@@ -58,7 +71,7 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
  */
 export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
   const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
-  const id = uuid?.[0]?.value
+  const id = uuid?.[0]?.value ?? undefined
   return { type: resourceType, ...(id !== undefined && { id: String(id) }), ...members(fields, shape, model, resolve) }
 }
 
@@ -134,8 +147,8 @@ function flat (item: Item, mainProperty: string): unknown {
 
 function linkage (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
   const data = items.flatMap((item, delta) => {
-    const id = targetId(item)
-    const uuid = typeof item.target_uuid === 'string' ? item.target_uuid : undefined
+    const id = targetId(field, delta, item)
+    const uuid = targetUuid(field, item)
     if (id === undefined && uuid === undefined) return []
     const entityType = entityTypeOf(field, item, known, model)
     if (!entityType) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_type": no edition seen so far tells what it refers to`)
@@ -166,9 +179,18 @@ function ownProperties (item: Item): Item {
 }
 
 /** The target's integer id (or config id) as text: from `target_id`, or a bare value, as core takes both. */
-function targetId (item: Item): string | undefined {
-  const id = item.target_id ?? item.value
-  return typeof id === 'number' || typeof id === 'string' ? String(id) : undefined
+function targetId (field: string, delta: number, item: Item): string | undefined {
+  const id = item.target_id ?? item.value ?? undefined
+  if (typeof id === 'number' || typeof id === 'string') return String(id)
+  if (id !== undefined) throw invalid([{ path: `${field}.${delta}.target_id`, message: 'This value should be of the correct primitive type.' }])
+  return id
+}
+
+/** Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
+function targetUuid (field: string, { target_uuid: uuid }: Item): string | undefined {
+  if (uuid === undefined || uuid === null) return undefined
+  if (typeof uuid !== 'string' || uuid === '') throw new Failure('UNPROCESSABLE', `If provided "target_uuid" cannot be empty for field "${field}".`)
+  return uuid
 }
 
 function entityTypeOf (field: string, item: Item, known: FieldShape | undefined, model: ContentModel): string | undefined {
