@@ -74,10 +74,6 @@ function undiciHandler (connectMs: number, attemptMs: number) {
         throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
       }
     },
-    updateHttpClientConfig () {},
-    httpHandlerConfigs: () => ({}),
-    destroy () {
-      agent.destroy().catch(() => {})
-    }
+    destroy: () => agent.destroy()
   }
 }

@@ -14,7 +14,7 @@ const UNAVAILABLE = new Set([
   'TimeoutError',
   'AbortError'
 ])
-const UNAVAILABLE_STATUS = new Set([429, 502, 503, 504])
+const UNAVAILABLE_STATUS = new Set<number | undefined>([429, 502, 503, 504])
 
 /**
  * Awaits a reply of DynamoDB and translates what goes wrong: STORE_UNAVAILABLE (503, Retry-After) when the store is
@@ -31,7 +31,7 @@ export async function reply<T> (pending: Promise<T>): Promise<T> {
 }
 
 function storeFailure (cause: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
-  if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode ?? 0)) {
+  if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode)) {
     return new Failure('STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again', { cause, headers: { 'retry-after': '1' } })
   }
   return new Failure('STORE_FAILED', 'The lock store could not do what was asked', { cause })

@@ -1,11 +1,14 @@
 import { once } from 'node:events'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import { PassThrough } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { Ajv } from 'ajv'
-import type { FastifyInstance } from 'fastify'
+import type { ConnectionError, FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { BODY_LIMIT } from '../../config/fastify.ts'
 import { Holder, LockFailure } from '../../lib/locks/schemas.ts'
+import { refuse } from '../../plugins/errors.ts'
 import { build } from '../helper.ts'
 import { startEngine } from './fixtures/engines.ts'
 
@@ -168,6 +171,18 @@ t.test('what is no proper request answers with a boolean success too', async (t)
     t.match(answer, new RegExp(`^HTTP/1\\.1 ${status} `), what)
     t.ok(isLockFailure(JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))), what)
   }
+})
+
+t.test('a connection that ends, stalls or asks for another path is told so where it can be', async (t) => {
+  const told = async (code: string, rawPacket?: Buffer) => {
+    const socket = new PassThrough()
+    refuse(Object.assign(new Error(code), { code, rawPacket }) as unknown as ConnectionError, socket as unknown as Socket)
+    return text(socket).catch(() => '')
+  }
+  t.equal(await told('ECONNRESET'), '')
+  t.match(await told('ERR_HTTP_REQUEST_TIMEOUT'), /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"success":false[^]*"code":"REQUEST_TIMEOUT"/)
+  const other = await exchange(listening(app).port, 'NONSENSE /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\n')
+  t.match(JSON.parse(other.split('\r\n\r\n')[1]!), { message: 'The request is not HTTP as RFC 9112 has it', statusCode: 400, error: 'Bad Request', code: 'BAD_REQUEST' })
 })
 
 t.test('after all of it nothing is written and the process serves on', async (t) => {

@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import { Ajv } from 'ajv'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
+import { LockRequest } from '../../lib/locks/schemas.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 
@@ -209,6 +211,33 @@ for (const engine of engineNames) {
     })
   })
 }
+
+t.test('the OpenAPI has each operation with a summary, every status it answers, and examples that hold', async (t) => {
+  const app = await build(t)
+  const { paths, components } = (await app.inject('/docs/json')).json()
+  const operations = paths['/api/cloud/data-state/{type}/{id}']
+  const ajv = new Ajv({ strict: false })
+  for (const [name, schema] of Object.entries<object>(components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`)
+  t.match(Object.keys(components.schemas).sort(), ['Done', 'Holder', 'Listed', 'LockFailure', 'LockList', 'LockRecord'])
+  t.strictSame(Object.keys(operations).sort(), ['delete', 'get', 'post', 'put'])
+  const statuses = {
+    post: ['200', '400', '405', '413', '415', '423', '500', '503'],
+    put: ['200', '400', '405', '413', '415', '500', '503'],
+    get: ['200', '400', '405', '500', '503'],
+    delete: ['200', '400', '405', '413', '415', '500', '503']
+  }
+  for (const [method, expected] of Object.entries(statuses)) {
+    const { summary, tags, responses, requestBody } = operations[method]
+    t.ok(summary)
+    t.strictSame(tags, ['locks'])
+    t.strictSame(Object.keys(responses), expected, method)
+    if (requestBody) t.ok(ajv.validate(LockRequest, requestBody.content['application/json'].example))
+    for (const [status, { description, content: { 'application/json': { schema, example } } }] of Object.entries<any>(responses)) {
+      t.ok(description)
+      t.ok(ajv.validate(schema, example ?? components.schemas[schema.$ref.split('/').at(-1)].examples[0]), `${method} ${status}: ${ajv.errorsText()}`)
+    }
+  }
+})
 
 function send (app: FastifyInstance, method: 'POST' | 'PUT' | 'GET' | 'DELETE', id: string, body?: object) {
   return app.inject({ method, url: `/api/cloud/data-state/node/${id}`, ...(body && { body }) })
