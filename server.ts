@@ -25,9 +25,16 @@ export async function serve (config: Config): Promise<string> {
   return fastify.listen({ host: config.host, port: config.port })
 }
 
-/** Reads the settings file of the working directory, if there is one. What the environment has already stays. */
+/**
+ * Reads the settings file of the working directory, if there is one. What the environment has already stays.
+ * @throws {SettingsError} when it cannot be read
+ */
 export function loadEnvFile (): void {
-  if (existsSync('.env')) process.loadEnvFile('.env')
+  try {
+    if (existsSync('.env')) process.loadEnvFile('.env')
+  } catch (error) {
+    throw new SettingsError(['.env cannot be read: it has to be a text file that this user may read'], { cause: error })
+  }
 }
 
 /** Ends a start that failed: in plain words where the settings or the system are the cause, else with everything there is. */

@@ -66,8 +66,8 @@ export interface Config {
 export class SettingsError extends Error {
   readonly problems: string[]
 
-  constructor (problems: string[]) {
-    super(`Quoin cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`)
+  constructor (problems: string[], options?: ErrorOptions) {
+    super(`Quoin cannot start with these settings:\n${problems.map((problem) => `  ${problem}`).join('\n')}`, options)
     this.name = 'SettingsError'
     this.problems = problems
   }

@@ -15,7 +15,7 @@ async function start (): Promise<void> {
 
   if (!env.DYNAMODB_ENDPOINT) {
     const dataDir = env.DATA_DIR || DATA_DIR
-    const engine = await startDynamodb(dataDir).catch((error: Error) => { throw new SettingsError([error.message]) })
+    const engine = await startDynamodb(dataDir).catch((error: Error) => { throw new SettingsError([error.message], { cause: error }) })
     env.DYNAMODB_ENDPOINT = engine.endpoint
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
     delete process.env.AWS_PROFILE

@@ -1,0 +1,219 @@
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
+import t from 'tap'
+import { Environment, readConfig, SettingsError } from '../../config/env.ts'
+import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
+
+const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION: 'eu-central-1' }
+
+function problemsOf (env: Record<string, string | undefined>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    return (error as SettingsError).problems
+  }
+}
+
+t.test('what is not set has the defaults of the contract', async (t) => {
+  const { contentModel, ...config } = readConfig(enough)
+  t.strictSame(config, {
+    host: '127.0.0.1',
+    port: 3000,
+    logLevel: 'info',
+    environment: 'test',
+    table: 'DataState',
+    dynamodb: { region: 'eu-central-1' },
+    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, auth: { kind: 'passthrough' } }
+  })
+  t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
+})
+
+t.test('every setting is taken as it is set', async (t) => {
+  const file = join(emptyDirectory(t), 'model.json')
+  writeFileSync(file, '{"entityType":"issue"}')
+  const { contentModel, ...config } = readConfig({
+    HOST: '::1',
+    PORT: '0',
+    LOG_LEVEL: 'silent',
+    ENVIRONMENT: 'a.B_c-9',
+    DATA_STATE_TABLE: 'Locks.of-us_1',
+    DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
+    CMS_URL: 'https://host.example:8443/cms//',
+    CMS_JSONAPI_PATH: '/fr/jsonapi',
+    CMS_AUTH: 'basic',
+    CMS_USER: 'Ada L.',
+    CMS_PASSWORD: 'a:b c"é',
+    CMS_TIMEOUT_MS: '600000',
+    CONTENT_MODEL: file,
+    UNKNOWN: 'is ignored'
+  })
+  t.strictSame(config, {
+    host: '::1',
+    port: 0,
+    logLevel: 'silent',
+    environment: 'a.B_c-9',
+    table: 'Locks.of-us_1',
+    dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
+    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } }
+  })
+  t.equal(contentModel.entityType, 'issue')
+  t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')
+
+  const account = { CMS_USER: 'quoin', CMS_PASSWORD: 'secret', CMS_CLIENT_ID: 'id', CMS_CLIENT_SECRET: 'key' }
+  const auth = (kind: string) => readConfig({ ...enough, ...account, CMS_AUTH: kind }).cms.auth
+  t.strictSame(auth('session'), { kind: 'session', user: 'quoin', password: 'secret' })
+  t.strictSame(auth('oauth'), { kind: 'oauth', clientId: 'id', clientSecret: 'key' })
+  t.strictSame(auth('passthrough'), { kind: 'passthrough' }, 'an account that is not used is left out')
+})
+
+t.test('each wrong setting is named, with what it is and what is allowed', async (t) => {
+  const wrong: Record<string, string[]> = {
+    HOST: [],
+    PORT: ['-1', '65536', '3000.5', '1e3', '0x50', 'true', ' 80 ', '٣', 'http', '99999999999999999999'],
+    LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],
+    ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
+    DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
+    AWS_REGION: [],
+    DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b'],
+    CMS_URL: ['cms.example', 'ftp://cms.example', 'https://', 'https://cms.example?x=1', 'https://cms.example/#top', 'https://cms example'],
+    CMS_JSONAPI_PATH: ['jsonapi', '/', '/jsonapi/', '//jsonapi', '/json api', '/jsonapi?x'],
+    CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
+    CMS_USER: ['a:b'],
+    CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4']
+  }
+  for (const [name, values] of Object.entries(wrong)) {
+    for (const value of values) {
+      const problems = problemsOf({ ...enough, [name]: value })
+      t.match(problems, [`${name} is ${JSON.stringify(value)} but must be `], `${name}=${value}`)
+      t.equal(problems.length, 1, `${name}=${value} is one problem`)
+    }
+  }
+})
+
+t.test('everything that is missing or wrong is reported at once, one line each', async (t) => {
+  t.strictSame(problemsOf({}).map((problem) => problem.split(':')[0]), ['ENVIRONMENT is missing', 'CMS_URL is missing', 'AWS_REGION is missing'])
+  const problems = problemsOf({ PORT: 'x', LOG_LEVEL: 'x', CMS_AUTH: 'session', CMS_TIMEOUT_MS: '0', CONTENT_MODEL: '/nowhere' })
+  t.strictSame(problems.map((problem) => problem.split(' ')[0]), [
+    'PORT', 'LOG_LEVEL', 'ENVIRONMENT', 'CMS_URL', 'CMS_TIMEOUT_MS', 'AWS_REGION', 'CMS_USER', 'CMS_PASSWORD', 'CONTENT_MODEL'
+  ])
+  t.strictSame(problemsOf({ ...enough, CMS_AUTH: 'oauth' }).map((problem) => problem.split(':')[0]), ['CMS_CLIENT_ID is missing', 'CMS_CLIENT_SECRET is missing'])
+  t.throws(() => readConfig({ PORT: 'x' }), { name: 'SettingsError', message: /^Quoin cannot start with these settings:\n {2}PORT is "x" but .*\n {2}ENVIRONMENT is missing: [^\n]*\n {2}CMS_URL [^\n]*\n {2}AWS_REGION [^\n]*$/ })
+})
+
+t.test('a variable that is set to nothing counts as not set', async (t) => {
+  const empty = Object.fromEntries(Object.keys(Environment.properties).map((name) => [name, '']))
+  t.strictSame(problemsOf(empty), problemsOf({}))
+  t.strictSame(readConfig({ ...empty, ...enough }), readConfig(enough))
+})
+
+t.test('no secret is ever repeated', async (t) => {
+  const secrets = { CMS_PASSWORD: 'hunter2\n', CMS_CLIENT_SECRET: 'hunter2', CMS_URL: 'https://ada:hunter2@cms.example', DYNAMODB_ENDPOINT: 'http://ada:hunter2@host' }
+  for (const CMS_AUTH of ['basic', 'oauth', 'session', 'nonsense']) {
+    const said = problemsOf({ ...enough, ...secrets, CMS_AUTH })
+    t.match(said.join('\n'), /CMS_PASSWORD is not right but must be /)
+    t.match(said.join('\n'), /CMS_URL is "https:\/\/…@cms\.example"/, 'a password within a URL is taken out')
+    t.notMatch(said.join('\n'), /hunter2/)
+  }
+})
+
+t.test('a content model that cannot be used is a wrong setting', async (t) => {
+  const directory = emptyDirectory(t)
+  const cases: Array<[content: string, problem: RegExp]> = [
+    ['{"entityType":', /but .*JSON/],
+    ['', /but .*JSON/],
+    ['[]', /its member \/ is not right/],
+    ['null', /its member \/ is not right/],
+    ['{"entityTyp":"issue"}', /its member \/entityTyp is not right: Unexpected property/],
+    ['{"keys":{"lable":"title"}}', /its member \/keys\/lable is not right/],
+    ['{"fields":{"key":5}}', /its member \/fields\/key is not right: Expected string/],
+    ['{"timestampFields":"changed"}', /its member \/timestampFields is not right: Expected array/]
+  ]
+  for (const [content, problem] of cases) {
+    const file = join(directory, 'model.json')
+    writeFileSync(file, content)
+    const problems = problemsOf({ ...enough, CONTENT_MODEL: file })
+    t.equal(problems.length, 1, content)
+    t.match(problems[0], problem, content)
+    t.ok(problems[0]!.startsWith(`CONTENT_MODEL is ${JSON.stringify(file)} but `), 'the file is named')
+  }
+  t.match(problemsOf({ ...enough, CONTENT_MODEL: join(directory, 'absent.json') }), [/CONTENT_MODEL is .* but ENOENT/])
+  t.match(problemsOf({ ...enough, CONTENT_MODEL: directory }), [/CONTENT_MODEL is .* but EISDIR/])
+})
+
+t.test('.env.example has every setting', async (t) => {
+  const names = [...Object.keys(Environment.properties), 'DATA_DIR']
+  const example = readFileSync(join(ROOT, '.env.example'), 'utf8')
+  const lines = new Map([...example.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
+  t.strictSame([...lines.keys()].sort(), [...names].sort())
+  t.notMatch(example, /^[^#\n]/m, 'every line is a comment, so that a copy of it changes nothing')
+  for (const [name, { default: value }] of Object.entries(Environment.properties)) {
+    if (value === undefined) continue
+    t.equal(name === 'CONTENT_MODEL' ? resolve(ROOT, lines.get(name)!) : lines.get(name), String(value), `${name} is shown with its default`)
+  }
+  t.strictSame(problemsOf({ ...Object.fromEntries(lines), CONTENT_MODEL: '' }), [], 'with every line taken in it is right')
+})
+
+t.test('npm start reports all that is missing and exits with 1 before it listens', async (t) => {
+  const { ended, output } = runNode(t, START)
+  t.equal(await ended, 1)
+  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n${problemsOf({}).map((problem) => `  ${problem}\n`).join('')}` })
+})
+
+t.test('npm start never falls back to an embedded part', async (t) => {
+  const cwd = emptyDirectory(t)
+  const { ended, output } = runNode(t, START, { cwd, env: { ENVIRONMENT: 'local', DATA_DIR: join(cwd, 'data'), PORT: '0' } })
+  t.equal(await ended, 1)
+  t.match(output().stderr, /CMS_URL is missing.*\n.*AWS_REGION is missing/)
+  t.notOk(existsSync(join(cwd, 'data')), 'no engine was started')
+})
+
+t.test('npm start says in one line that the port is in use', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await once(taken, 'listening')
+  const { port } = taken.address() as AddressInfo
+  const { ended, output } = runNode(t, START, { env: { ...enough, PORT: String(port) } })
+  t.equal(await ended, 1)
+  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+})
+
+t.test('npm start reads .env, and what the environment says already wins', async (t) => {
+  const cwd = emptyDirectory(t)
+  writeFileSync(join(cwd, '.env'), '# settings\nENVIRONMENT=test\nCMS_URL="http://127.0.0.1:9"\nDYNAMODB_ENDPOINT=http://127.0.0.1:9\nPORT=nonsense\nLOG_LEVEL=info\n')
+  const { child, ended, output, says } = runNode(t, START, { cwd, env: { PORT: '0' } })
+  const [, address] = await says(/"msg":"Server listening at (http:\/\/127\.0\.0\.1:\d+)"/)
+  t.same(await (await fetch(`${address}/health/live`)).json(), { status: 'ok' })
+  child.kill('SIGINT')
+  t.equal(await ended, 0, 'Ctrl-C ends it well')
+  t.equal(output().stderr, '')
+  for (const line of output().stdout.trim().split('\n')) t.type(JSON.parse(line).level, 'number', 'the log is one JSON object a line')
+})
+
+t.test('npm start says that .env cannot be read', async (t) => {
+  const cwd = emptyDirectory(t)
+  mkdirSync(join(cwd, '.env'))
+  const { ended, output } = runNode(t, START, { cwd, env: enough })
+  t.equal(await ended, 1)
+  t.match(output().stderr, /^Quoin cannot start with these settings:\n {2}\.env cannot be read: .*\n$/)
+})
+
+t.test('an older Node is refused in one readable line', async (t) => {
+  const guard = join(ROOT, 'config/node-version.cjs')
+  const fake = join(emptyDirectory(t), 'fake.cjs')
+  writeFileSync(fake, "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: process.env.FAKE_NODE } })\n")
+  const withVersion = async (version: string) => {
+    const { ended, output } = runNode(t, ['-r', fake, guard], { env: { ...process.env, FAKE_NODE: version } })
+    return { version, code: await ended, ...output() }
+  }
+  for (const { version, code, stdout, stderr } of await Promise.all(['20.19.5', '22.19.9', '18.0.0'].map(withVersion))) {
+    t.equal(code, 1, version)
+    t.equal(stdout, '')
+    t.match(stderr, new RegExp(`^Quoin needs Node 22\\.20 or later; this is Node ${version.replaceAll('.', '\\.')}\\. [^\\n]*\\n$`))
+  }
+  for (const { version, code, stdout, stderr } of await Promise.all(['22.20.0', '23.0.0', '24.1.0', '100.0.0-nightly'].map(withVersion))) {
+    t.strictSame({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' }, version)
+  }
+})
