@@ -49,13 +49,13 @@ export function createLocks ({ client, table, environment, now = Date.now }: Loc
         if (!(error instanceof ConditionalCheckFailedException)) throw error
         const lock = error.Item ? unmarshall(error.Item, unmarshallOptions) : await read(entity, request.fieldName)
         // Only an engine that does not tell the holder gets here without one: it let go before the read.
-        if (lock && lock['userData']?.uid !== uid) return { outcome: 'held', lock: holderOf(lock) }
+        if (lock && holderOf(lock).userData?.uid !== uid) return { outcome: 'held', lock: holderOf(lock) }
       }
     }
     throw new Failure('STORE_UNAVAILABLE', 'The lock changes hands too fast; try again', { headers: { 'retry-after': '1' } })
   }
 
-  async function read (entity: Entity, fieldName: string): Promise<Record<string, any> | undefined> {
+  async function read (entity: Entity, fieldName: string): Promise<Record<string, unknown> | undefined> {
     const Key = { env_entityType_entityId: recordKey(environment, entity), fieldName }
     return (await reply(client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true })))).Item
   }
