@@ -23,11 +23,11 @@ async function editions (fastify: FastifyInstance, { config }: { config: Config 
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
 
-  fastify.decorate('editions', createEditions({ cms, model, cmsUrl: url }))
+  fastify.decorate('editions', createEditions({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }))
   fastify.decorateRequest('caller', function () {
     return callerOf(this.headers, this.id, account === undefined)
   })
-  fastify.probes.set('cms', async () => { await cms.request({ path: '', caller: {} }) })
+  fastify.probes.set('cms', () => fastify.editions.probe({}))
   fastify.addHook('onClose', () => http.close())
 }
 

@@ -27,8 +27,8 @@ export default async function health (fastify: FastifyInstance) {
 async function ready (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
   const states = await Promise.all([...this.probes].map(async ([name, probe]) => {
     try {
-      await probe()
-      return [name, { status: 'ok' }]
+      const message = await probe()
+      return [name, { status: 'ok', ...(message && { message }) }]
     } catch (error) {
       return [name, { status: 'unavailable', message: (error as Error).message }]
     }

@@ -5,6 +5,7 @@ import type { NewResource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, refusal } from './failures.ts'
+import { createFilters, remedy } from './filters.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
@@ -44,6 +45,8 @@ export interface Editions {
   search (bundle: string, search: Search, caller: Caller): Promise<Found>
   bundles (caller: Caller): Promise<Named[]>
   types (caller: Caller): Promise<Named[]>
+  /** Resolves when the CMS answers; with a remark for its operator, if there is something to mend. */
+  probe (caller: Caller): Promise<string | undefined>
 }
 
 export interface EditionsOptions {
@@ -51,14 +54,17 @@ export interface EditionsOptions {
   model: ContentModel
   /** Origin of the CMS, with a path if Drupal lives under one: a file's url starts with it. */
   cmsUrl: string
+  /** Told what an operator should know. */
+  warn?: (message: string) => void
 }
 
 /** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl }: EditionsOptions): Editions {
+export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
-  const resources = createResources({ cms, catalog, model, cmsUrl })
-  const references = createReferences({ cms, catalog, model })
-  const search = createSearch({ catalog, resources, model })
+  const filters = createFilters({ cms, warn })
+  const resources = createResources({ cms, catalog, filters, model, cmsUrl })
+  const references = createReferences({ cms, catalog, filters, model })
+  const search = createSearch({ catalog, resources, filters, model })
   const changedAttribute = publicName(model, model.keys.changed)
 
   function entityOf ({ resource, urlOf }: Loaded): Entity {
@@ -131,7 +137,11 @@ export function createEditions ({ cms, model, cmsUrl }: EditionsOptions): Editio
       return { editions: rows.map(entityOf), hasMore, total }
     },
     bundles: catalog.bundles,
-    types: catalog.editionTypes
+    types: catalog.editionTypes,
+    async probe (caller) {
+      await cms.request({ path: '', caller })
+      return await filters.usable(await catalog.editions(caller), caller) ? undefined : remedy(model.entityType)
+    }
   }
 }
 

@@ -3,8 +3,11 @@ import type { Caller } from '../jsonapi/credentials.ts'
 import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { invalid, refusal, type Violation } from './failures.ts'
+import type { Filters } from './filters.ts'
+import type { Page } from './listing.ts'
 import { splitType, type ContentModel } from './model.ts'
 import { idQuery, PAGE_MAX } from './query.ts'
+import { findById } from './scan.ts'
 import type { Resolve, Unresolved } from './write.ts'
 
 export interface References {
@@ -16,11 +19,18 @@ export interface References {
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
 }
 
+export interface ReferencesOptions {
+  cms: Jsonapi
+  catalog: Catalog
+  filters: Filters
+  model: ContentModel
+}
+
 /** How many looked-up references are remembered; they never change. */
 const REMEMBERED = 50_000
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
-export function createReferences ({ cms, catalog, model }: { cms: Jsonapi, catalog: Catalog, model: ContentModel }): References {
+export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
   const remembered = new Map<string, ResourceIdentifier>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
@@ -48,7 +58,30 @@ export function createReferences ({ cms, catalog, model }: { cms: Jsonapi, catal
   }
 
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
-    const idAttribute = `drupal_internal__${model.idKeys[entityType] ?? 'id'}`
+    await lookUpByFilter(collections, entityType, ids, caller)
+    const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.has(keyOf(entityType, id)))
+    if (missing.length === 0 || await filters.usable(collections, caller)) return
+    await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, id, caller))))
+  }
+
+  async function lookUpByScan ({ path, resourceType }: Collection, entityType: string, id: string, caller: Caller): Promise<void> {
+    const idAttribute = idAttributeOf(entityType)
+    const page = async (offset: number): Promise<Page<Resource>> => {
+      const query: Array<[string, string]> = [['sort', `-${idAttribute}`], ['page[offset]', String(offset)], ['page[limit]', String(PAGE_MAX)], [`fields[${resourceType}]`, idAttribute]]
+      const answer = await cms.request({ path, query, caller })
+      if (answer.status >= 400) throw refusal(answer)
+      return { rows: resources(answer.document), more: answer.document.links?.next !== undefined }
+    }
+    const found = await findById(Number(id), page, ({ attributes }) => Number(attributes?.[idAttribute]))
+    if (found) remember(keyOf(entityType, id), { type: found.type, id: found.id })
+  }
+
+  function idAttributeOf (entityType: string): string {
+    return `drupal_internal__${model.idKeys[entityType] ?? 'id'}`
+  }
+
+  async function lookUpByFilter (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
+    const idAttribute = idAttributeOf(entityType)
     const batches = Array.from({ length: Math.ceil(ids.length / PAGE_MAX) }, (_, index) => ids.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX))
     await Promise.all(collections.flatMap(({ path, resourceType }) => batches.map(async (batch) => {
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>

@@ -5,7 +5,9 @@ import { isObject, oneResource, resources, type Document, type NewResource, type
 import type { Catalog, Collection } from './catalog.ts'
 import { refusal, unknownProperties } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
-import { idQuery, pageQuery } from './query.ts'
+import type { Filters } from './filters.ts'
+import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
+import { findById } from './scan.ts'
 import { createShapes, type Shape } from './shapes.ts'
 import { covers, includeOf, urlsOf, type Include } from './urls.ts'
 import type { Page } from './listing.ts'
@@ -33,6 +35,14 @@ export interface Resources {
   send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
 }
 
+export interface ResourcesOptions {
+  cms: Jsonapi
+  catalog: Catalog
+  filters: Filters
+  model: ContentModel
+  cmsUrl: string
+}
+
 type Parameters = Array<[string, string]>
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
@@ -44,7 +54,7 @@ const REMEMBERED = 50_000
 const PROPERTIES_DROPPED = 50
 
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
-export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi, catalog: Catalog, model: ContentModel, cmsUrl: string }): Resources {
+export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const shapes = createShapes(model)
   const remembered = new Map<string, { type: string, uuid: string }>()
   const idAttribute = publicName(model, model.keys.id)
@@ -100,10 +110,22 @@ export function createResources ({ cms, catalog, model, cmsUrl }: { cms: Jsonapi
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
+    if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller)
     const answers = await Promise.all(collections.map(({ resourceType, path }) => get(resourceType, path, idQuery(idAttribute, [id]), caller)))
     const refused = answers.find(({ status }) => status >= 400)
     if (refused) throw refusal(refused)
-    return answers.map(loaded).find((found) => found !== undefined) ?? notFound(id)
+    const found = answers.map(loaded).find((found) => found !== undefined)
+    return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller))
+  }
+
+  async function byScan (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
+    const idOf = ({ resource }: Loaded) => Number(resource.attributes?.[idAttribute])
+    const found = await Promise.all(collections.map(async (collection) => {
+      const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
+      return row && { collection, uuid: row.resource.id }
+    }))
+    const one = found.find((row) => row !== undefined)
+    return one ? byUuid(one.collection, one.uuid, id, caller) : notFound(id)
   }
 
   async function page ({ resourceType, path }: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {

@@ -1,10 +1,12 @@
 import { Failure } from '../errors.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import type { Catalog, Collection } from './catalog.ts'
-import { list, type Listing, type Page } from './listing.ts'
+import type { Filters } from './filters.ts'
+import { list, type Listing, type Source } from './listing.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
+import { createBudget, selects } from './scan.ts'
 
 /** What a list is asked for. */
 export interface Search {
@@ -22,24 +24,37 @@ export interface Search {
   total: boolean
 }
 
+export interface SearchOptions {
+  catalog: Catalog
+  resources: Resources
+  filters: Filters
+  model: ContentModel
+}
+
 /**
  * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
  */
-export function createSearch ({ catalog, resources, model }: { catalog: Catalog, resources: Resources, model: ContentModel }) {
+export function createSearch ({ catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
   const keyAttribute = publicName(model, model.fields.key)
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
     const { collections, types } = await scope(bundle, type, caller)
-    return list({
-      sources: collections.map((collection) => (from, size, purpose) => page(collection, { ...selection, types }, from, size, purpose, caller)),
+    const wanted = { ...selection, types }
+    const listed = (page: typeof filtered) => list({
+      sources: collections.map((collection) => page(collection, wanted, caller)),
       offset,
       limit,
       total,
       pageMax: PAGE_MAX,
       idOf: ({ resource }) => Number(resource.attributes?.[idAttribute])
     })
+    const isFiltered = filterQuery(wanted, model).length > 0
+    if (isFiltered && filters.known(model.entityType, caller) === false) return listed(scanned())
+    const found = await listed(filtered)
+    const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && (found.total ?? 0) === 0
+    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned()) : found
   }
 
   /** The collections to read and the edition types to filter by. */
@@ -59,16 +74,23 @@ export function createSearch ({ catalog, resources, model }: { catalog: Catalog,
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
-  async function page (collection: Collection, selection: Selection, offset: number, size: number, purpose: 'rows' | 'count', caller: Caller): Promise<Page<Loaded>> {
-    const query = [...filterQuery(selection, model), ...pageQuery(offset, size, model)]
-    const found = purpose === 'rows'
-      ? await resources.page(collection, query, caller)
-      : await resources.sparsePage(collection, query, selection.key === undefined ? [idAttribute] : [idAttribute, keyAttribute], caller)
-    return { ...found, rows: found.rows.filter(wanted) }
+  /** Pages that Drupal filters. Databases compare text without regard to case; a key is exact. */
+  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<Loaded> {
+    const attributes = selection.key === undefined ? [idAttribute] : [idAttribute, keyAttribute]
+    return async (offset, size, purpose) => {
+      const query = [...filterQuery(selection, model), ...pageQuery(offset, size, model)]
+      const page = purpose === 'rows' ? await resources.page(collection, query, caller) : await resources.sparsePage(collection, query, attributes, caller)
+      return { ...page, rows: page.rows.filter(({ resource }) => selection.key === undefined || resource.attributes?.[keyAttribute] === selection.key) }
+    }
+  }
 
-    /** Databases compare text without regard to case; a key is exact. */
-    function wanted ({ resource }: Loaded): boolean {
-      return selection.key === undefined || resource.attributes?.[keyAttribute] === selection.key
+  /** All pages, filtered here, for callers whom Drupal does not let filter. */
+  function scanned (): typeof filtered {
+    const spend = createBudget()
+    return (collection, selection, caller) => async (offset) => {
+      spend()
+      const { rows, more } = await resources.page(collection, pageQuery(offset, PAGE_MAX, model), caller)
+      return { rows: rows.filter(({ resource }) => selects(selection, resource.attributes ?? {}, model)), more }
     }
   }
 }

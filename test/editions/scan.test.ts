@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { findById, selects } from '../../lib/editions/scan.ts'
+import { model } from './fixtures.ts'
+
+t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async (t) => {
+  const collection = fc.record({ ids: fc.uniqueArray(fc.integer({ min: 1, max: 20_000 }), { maxLength: 3000 }), step: fc.constantFrom(0, 2, 7), pick: fc.nat() })
+  await fc.assert(fc.asyncProperty(collection, async ({ ids, step, pick }) => {
+    const rows = ids.toSorted((a, b) => b - a)
+    const hidden = (id: number) => step > 0 && id % step === 0
+    let requests = 0
+    const page = async (offset: number) => {
+      requests++
+      return { rows: rows.slice(offset, offset + 50).filter((id) => !hidden(id)), more: rows.length > offset + 50 }
+    }
+    const id = pick % 2 === 0 && rows.length > 0 ? rows[pick % rows.length]! : pick % 25_000
+    t.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
+    t.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
+  }), { numRuns: 300 })
+})
+
+t.test('a long run of hidden rows is walked over', async (t) => {
+  const rows = Array.from({ length: 1000 }, (_, index) => 1000 - index)
+  const page = async (offset: number) => ({ rows: rows.slice(offset, offset + 50).filter((id) => id > 900 || id < 100), more: rows.length > offset + 50 })
+  for (const id of [1000, 901, 99, 1]) t.equal(await findById(id, page, (row) => row), id)
+  for (const id of [1001, 900, 500, 100, 0]) t.equal(await findById(id, page, (row) => row), undefined)
+})
+
+t.test('what is selected here is what a filter selects', async (t) => {
+  const attributes = { title: 'Straße "100 %" & more', status: true, field_publisher_edition_type: 'daily', field_key: 'k-1' }
+  const is = (selection: Parameters<typeof selects>[0]) => selects(selection, attributes, model)
+  t.ok(is({}))
+  t.ok(is({ q: '' }))
+  t.ok(is({ q: 'STRASSE' }) === false && is({ q: 'straße' }) && is({ q: '"100 %" &' }))
+  t.ok(is({ status: 1 }) && !is({ status: 0 }))
+  t.ok(is({ types: ['daily'] }) && !is({ types: ['daily', 'special'] }))
+  t.ok(is({ key: 'k-1' }) && !is({ key: 'K-1' }))
+  t.notOk(selects({ q: 'x' }, {}, model), 'a title that may not be seen contains nothing')
+  t.ok(selects({ types: ['daily'] }, {}, { ...model, fields: { ...model.fields, editionType: null } }))
+})
