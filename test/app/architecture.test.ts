@@ -1,0 +1,138 @@
+import { globSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import t from 'tap'
+import { ROOT } from './fixtures/processes.ts'
+
+/** A source file: its path from the root, and its text. */
+type Sources = Map<string, string>
+
+const LARGEST = 250
+const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\\b`)
+const UNDICI = ['lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
+/** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
+const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
+const MAY_NAME_DRUPALS = /^(?:lib\/editions|dev|test)\//
+
+/** From the top of the house down: an import goes to the same floor or a lower one. */
+const FLOORS = [/^dev\//, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
+const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
+
+/** Edges that must not be: where from, where to, and why. */
+const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
+  [/^lib\//, /^(?:@?fastify(?:[-/].*)?|(?:plugins|routes|config)\/.*)$/, 'lib knows nothing of what stands above it'],
+  [/^lib\/(?:locks|dynamodb)\//, /^lib\/(?:editions|jsonapi)\//, 'locks know no CMS'],
+  [/^lib\/(?:editions|jsonapi)\//, /^lib\/(?:locks|dynamodb)\//, 'editions know no DynamoDB'],
+  [/^lib\/(?:dynamodb|jsonapi)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
+  [/^routes\//, /^plugins\//, 'routes see decorators only'],
+  [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
+  [/^(?!dev\/|test\/)/, /^dev\//, 'the stand-ins are no part of the service'],
+  [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
+]
+
+/** What a file imports, for its values or its types: paths from the root, or packages. */
+function importsOf (path: string, text: string): string[] {
+  const specifiers = text.matchAll(/^(?:import|export)\s(?:[^'"]*?\sfrom\s)?'([^']+)'|\b(?:import|require)\('([^']+)'\)/gm)
+  return [...specifiers].map(([, from, called]) => {
+    const specifier = (from ?? called)!
+    return specifier.startsWith('.') ? posix.join(posix.dirname(path), specifier) : specifier
+  })
+}
+
+/** Everything in which the files break the house's rules, one line each. */
+function violations (sources: Sources): string[] {
+  const found: string[] = []
+  for (const [path, text] of sources) {
+    for (const target of importsOf(path, text)) {
+      for (const [from, to, why] of FORBIDDEN) if (from.test(path) && to.test(target)) found.push(`${path} imports ${target}: ${why}`)
+      if (sources.has(target) && floor(path) > floor(target) && floor(target) >= 0) found.push(`${path} imports ${target}: imports point down`)
+    }
+    if (UNFINISHED.test(text)) found.push(`${path} is not finished`)
+    if (path.startsWith('test/')) continue
+    if (/['"]undici['"]|\bundici\./.test(text) && !UNDICI.includes(path)) found.push(`${path} names undici`)
+    if (DRUPALS_NAMES.test(text) && !MAY_NAME_DRUPALS.test(path)) found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
+    const lines = text.split('\n').length - 1
+    if (lines > LARGEST) found.push(`${path} has ${lines} lines`)
+  }
+  return [...found, ...cycles(sources)]
+}
+
+/** Circles of imports of values; a circle of types alone does no harm. */
+function cycles (sources: Sources): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  function visit (path: string, above: string[]): void {
+    if (above.includes(path)) found.push(`imports go in a circle: ${[...above.slice(above.indexOf(path)), path].join(' > ')}`)
+    if (above.includes(path) || done.has(path)) return
+    const values = sources.get(path)!.replaceAll(/^import type [^;]*? from '[^']+'$/gm, '')
+    for (const target of importsOf(path, values)) if (sources.has(target)) visit(target, [...above, path])
+    done.add(path)
+  }
+  for (const path of sources.keys()) visit(path, [])
+  return found
+}
+
+const house: Sources = new Map(
+  globSync(['*.ts', '{config,lib,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
+    .map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
+)
+
+t.test('the house is built as laid out', async (t) => {
+  t.strictSame(violations(house), [])
+  const edges = [...house].flatMap(([path, text]) => importsOf(path, text).map((target) => [path, target] as const))
+  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
+  t.strictSame(broken, [], 'every relative import was understood')
+  t.ok(edges.some(([path, target]) => path === 'server.ts' && target === 'app.ts'))
+  t.ok(edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'), 'an import of many lines too')
+  for (const path of UNDICI) t.ok(edges.some(([from, target]) => from === path && target === 'undici'), path)
+})
+
+t.test('each rule fails on a file that breaks it', async (t) => {
+  const broken: Array<[path: string, text: string, violation: string]> = [
+    ['lib/locks/x.ts', "import Fastify from 'fastify'", 'lib/locks/x.ts imports fastify: lib knows nothing'],
+    ['lib/x.ts', "import type {\n  FastifyInstance\n} from 'fastify'", 'lib/x.ts imports fastify: lib knows nothing'],
+    ['lib/x.ts', "import fp from 'fastify-plugin'", 'lib/x.ts imports fastify-plugin: lib knows nothing'],
+    ['lib/x.ts', "import sensible from '@fastify/sensible'", 'lib/x.ts imports @fastify/sensible: lib knows nothing'],
+    ['lib/x.ts', "import { answer } from '../plugins/errors.ts'", 'lib/x.ts imports plugins/errors.ts: lib knows nothing'],
+    ['lib/locks/x.ts', "import routes from '../../routes/locks.ts'", 'lib/locks/x.ts imports routes/locks.ts: lib knows nothing'],
+    ['lib/locks/x.ts', "import type { Config } from '../../config/env.ts'", 'lib/locks/x.ts imports config/env.ts: lib knows nothing'],
+    ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
+    ['lib/locks/x.ts', "const { request } = await import('../jsonapi/client.ts')", 'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'],
+    ['lib/editions/x.ts', "import { createLocks } from '../locks/locks.ts'", 'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'],
+    ['lib/editions/x.ts', "import '../dynamodb/client.ts'", 'lib/editions/x.ts imports lib/dynamodb/client.ts: editions know no DynamoDB'],
+    ['lib/jsonapi/x.ts', "import { read } from '../editions/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/read.ts: a client knows nothing'],
+    ['routes/x.ts', "import { answer } from '../plugins/errors.ts'", 'routes/x.ts imports plugins/errors.ts: routes see decorators only'],
+    ['plugins/x.ts', "import locks from '../routes/locks.ts'", 'plugins/x.ts imports routes/locks.ts: plugins serve routes'],
+    ['server.ts', "import { createCms } from './dev/cms.ts'", 'server.ts imports dev/cms.ts: the stand-ins are no part'],
+    ['lib/x.ts', "import { createCms } from '../dev/cms.ts'", 'lib/x.ts imports dev/cms.ts: the stand-ins are no part'],
+    ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
+    ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
+    ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
+    ['lib/editions/x.ts', "import { Pool } from 'undici'", 'lib/editions/x.ts names undici'],
+    ['dev/x.ts', "const { fetch } = require('undici')", 'dev/x.ts names undici'],
+    ['routes/x.ts', "const bundle = 'publisher_container'", "routes/x.ts has Drupal's own name publisher_container"],
+    ['lib/jsonapi/x.ts', "const path = '/jsonapi/node/article'", "lib/jsonapi/x.ts has Drupal's own name /jsonapi/node/"],
+    ['plugins/x.ts', "const field = 'field_publisher_edition_type'", "plugins/x.ts has Drupal's own name field_publisher"],
+    ['lib/x.ts', '\n'.repeat(251), 'lib/x.ts has 251 lines'],
+    ['dev/x.ts', '\n'.repeat(251), 'dev/x.ts has 251 lines'],
+    ['test/x.ts', '// TO' + 'DO: later', 'test/x.ts is not finished']
+  ]
+  for (const [path, text, violation] of broken) {
+    const found = violations(new Map([...house, [path, text]]))
+    t.ok(found.some((line) => line.startsWith(violation)), `${violation}${found.length ? '' : ' was not seen'}`)
+  }
+  const circle = violations(new Map([['lib/a.ts', "import { b } from './b.ts'"], ['lib/b.ts', "import { a } from './a.ts'"]]))
+  t.strictSame(circle, ['imports go in a circle: lib/a.ts > lib/b.ts > lib/a.ts'])
+})
+
+t.test('what the rules allow passes', async (t) => {
+  const fine: Array<[path: string, text: string]> = [
+    ['lib/editions/x.ts', "import { isObject } from '../jsonapi/document.ts'\nconst type = 'publisher_container'"],
+    ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
+    ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
+    ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
+    ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
+    ['test/x.ts', '\n'.repeat(1000)],
+    ['lib/x.ts', '\n'.repeat(250)]
+  ]
+  for (const [path, text] of fine) t.strictSame(violations(new Map([...house, [path, text]])), [], path)
+})
