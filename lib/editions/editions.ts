@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
@@ -7,6 +8,7 @@ import { etagOf, matches } from './etag.ts'
 import { isStale, refusal } from './failures.ts'
 import { createFilters, remedy } from './filters.ts'
 import { publicName, type ContentModel } from './model.ts'
+import { certain } from './outcome.ts'
 import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded } from './resources.ts'
@@ -81,9 +83,20 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
     const collection = collectionFor(entity, await catalog.editions(caller))
     const shape = await resources.shape(collection, caller)
     const resolve = await references.resolver(write.unresolved(entity, shape, model), caller)
-    const result = await resources.send('POST', write.create(entity, collection.resourceType, shape, model, resolve), caller)
+    // With an id of our own it can be told afterwards whether the edition was saved.
+    const resource = { id: randomUUID(), ...write.create(entity, collection.resourceType, shape, model, resolve) }
+    const result = await certain(() => resources.send('POST', resource, caller), () => found(resource.id, caller), warn)
     if ('refused' in result) throw refusal(result.refused)
     return editionOf(result.saved)
+  }
+
+  async function found (uuid: string, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+    try {
+      return { saved: await resources.load(uuid, caller) }
+    } catch (error) {
+      if ((error as Failure).code === 'NOT_FOUND') return undefined
+      throw error
+    }
   }
 
   /** The bundle as the body names it; else the one named like the edition type, or the only one there is. */
@@ -117,10 +130,22 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
     const resolve = await references.resolver(wanted, caller, current.resource)
     const resource = write.update(changes, current.resource, model, resolve)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
-    const result = await resources.send('PATCH', guarded ? withChanged(resource, current) : resource, caller)
+    const result = await certain(
+      () => resources.send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
+      () => applied(id, changes, edition.etag, caller),
+      warn
+    )
     if ('saved' in result) return editionOf(result.saved)
     if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : moved(undefined)
     throw refusal(result.refused)
+  }
+
+  /** The edition, if it has all of these changes; undefined if it is as it was. */
+  async function applied (id: string, changes: Entity, etag: string, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+    const saved = await resources.load(id, caller)
+    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return { saved }
+    if (editionOf(saved).etag === etag) return undefined
+    throw new Error('the edition has been saved, but not with just these changes')
   }
 
   /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */

@@ -1,0 +1,34 @@
+import { Failure, type FailureCode } from '../errors.ts'
+
+/** Failures of a write after which the CMS may have saved it all the same. */
+const UNCERTAIN: readonly FailureCode[] = ['CMS_FAILED', 'CMS_INVALID_RESPONSE', 'CMS_TIMEOUT', 'CMS_UNREACHABLE']
+
+/** Of these, the ones where the CMS may still be at it. */
+const UNFINISHED: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE']
+
+/** Errors of a connection that never stood: nothing was sent. */
+const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+
+/**
+ * Makes a write; when its answer leaves open whether it was saved (Drupal is known to answer 500 after saving), looks at
+ * the CMS instead of writing again.
+ * @param look gives what was saved, or undefined where nothing was
+ * @param warn told about an answer that was wrong
+ * @throws {Failure} that of the write, saying what is known of its outcome
+ */
+export async function certain<T> (write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    if (!(error instanceof Failure) || !UNCERTAIN.includes(error.code) || NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException).code))) throw error
+    const saved = await look().catch((): 'unknown' => 'unknown')
+    if (saved === undefined && !UNFINISHED.includes(error.code)) throw told(error, 'nothing was saved')
+    if (saved === undefined || saved === 'unknown') throw told(error, 'whether your change was saved is not known: load the edition again before you repeat it')
+    warn(`the CMS saved an edition but failed to say so: ${error.message}`)
+    return saved as T
+  }
+}
+
+function told ({ code, message, cause, headers }: Failure, outcome: string): Failure {
+  return new Failure(code, `${message}; ${outcome}`, { cause, headers })
+}
