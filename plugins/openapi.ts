@@ -4,12 +4,15 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import manifest from '../package.json' with { type: 'json' }
 
+/** What the HTTP server answers before a request gets as far as an operation. */
+const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long) or 431 (its header fields are too large).'
+
 /** OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. */
 async function openapi (fastify: FastifyInstance) {
   await fastify.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: 'Quoin', version: manifest.version, description: manifest.description },
+      info: { title: 'Quoin', version: manifest.version, description: `${manifest.description}. ${EVERYWHERE}` },
       tags: [
         { name: 'locks', description: 'Who is editing which field of which entity' },
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
@@ -19,7 +22,7 @@ async function openapi (fastify: FastifyInstance) {
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })
-  await fastify.register(swaggerUi, { routePrefix: '/docs' })
+  await fastify.register(swaggerUi, { routePrefix: '/docs', theme: { title: 'Quoin: its API' } })
 }
 
 export default fp(openapi, { name: 'openapi', fastify: '5.x' })

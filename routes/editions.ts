@@ -1,19 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { answers } from '../lib/editions/answers.ts'
 import {
-  answers, Edition, EditionBody, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
+  Edition, EditionBody, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
 
-/** What every request to the CMS may end in. */
-const UPSTREAM = [401, 403, 500, 502, 503, 504]
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504]
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {
+  fastify.addSchema(EditionFailure)
+
   fastify.post('/api/collection', {
     schema: {
       tags: ['editions'],
       summary: 'Create an edition',
       body: EditionBody,
-      response: answers({ 201: Edition }, 400, 409, 413, 415, 422, ...UPSTREAM)
+      response: answers({ 201: { ...Edition, description: 'The new edition, whole; Location has its path' } }, 409, 413, 415, 422, ...ALWAYS)
     }
   }, create)
 
@@ -25,7 +28,7 @@ export default async function editions (fastify: FastifyInstance) {
       params: EditionParams,
       headers: UpdateHeaders,
       body: EditionBody,
-      response: answers({ 200: Edition }, 400, 404, 409, 412, 413, 415, 422, ...UPSTREAM)
+      response: answers({ 200: { ...Edition, description: 'The edition as it is now, whole' } }, 404, 409, 412, 413, 415, 422, ...ALWAYS)
     }
   }, update)
 
@@ -34,16 +37,16 @@ export default async function editions (fastify: FastifyInstance) {
       tags: ['editions'],
       summary: 'Read an edition',
       params: EditionParams,
-      response: answers({ 200: Edition }, 400, 404, ...UPSTREAM)
+      response: answers({ 200: { ...Edition, description: 'The edition; ETag names this state of it' } }, 404, ...ALWAYS)
     }
   }, read)
 
   fastify.get('/api/collection/bundles', {
-    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: NamedList }, ...UPSTREAM) }
+    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: NamedList }, ...ALWAYS) }
   }, bundles)
 
   fastify.get('/api/publisher-edition/bundles', {
-    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: NamedList }, ...UPSTREAM) }
+    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: NamedList }, ...ALWAYS) }
   }, types)
 
   fastify.get('/api/collections/:bundle', {
@@ -52,7 +55,7 @@ export default async function editions (fastify: FastifyInstance) {
       summary: 'List and search editions, newest first',
       params: SearchParams,
       querystring: SearchQuery,
-      response: answers({ 200: EditionList }, 400, 404, ...UPSTREAM)
+      response: answers({ 200: EditionList }, 404, ...ALWAYS)
     }
   }, search)
 }

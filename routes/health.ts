@@ -1,15 +1,23 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
-const Live = Type.Object({ status: Type.Literal('ok') })
+const Live = Type.Object({ status: Type.Literal('ok') }, { description: 'The process runs', examples: [{ status: 'ok' }] })
+
+const State = Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] })
 
 const Ready = Type.Object({
-  status: Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] }),
-  dependencies: Type.Record(Type.String(), Type.Object({
-    status: Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] }),
-    message: Type.Optional(Type.String())
-  }))
-}, { examples: [{ status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } }] })
+  status: State,
+  dependencies: Type.Record(Type.String(), Type.Object({ status: State, message: Type.Optional(Type.String()) }))
+})
+
+const ready = {
+  description: 'Every dependency answers',
+  examples: [{ status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } }]
+}
+const unavailable = {
+  description: 'A dependency does not answer',
+  examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: 'The CMS could not be reached' } } }]
+}
 
 /** GET /health/live and GET /health/ready. */
 export default async function health (fastify: FastifyInstance) {
@@ -20,11 +28,11 @@ export default async function health (fastify: FastifyInstance) {
 
   fastify.get('/health/ready', {
     logLevel: 'warn',
-    schema: { tags: ['health'], summary: 'Whether each dependency answers', response: { 200: Ready, 503: Ready } }
-  }, ready)
+    schema: { tags: ['health'], summary: 'Whether each dependency answers', response: { 200: { ...Ready, ...ready }, 503: { ...Ready, ...unavailable } } }
+  }, readiness)
 }
 
-async function ready (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
+async function readiness (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
   const states = await Promise.all([...this.probes].map(async ([name, probe]) => {
     try {
       const message = await probe()

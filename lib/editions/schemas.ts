@@ -1,4 +1,4 @@
-import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 
 /** Largest offset of a list. */
 export const OFFSET_MAX = 100_000
@@ -54,12 +54,13 @@ export const SearchQuery = Type.Object({
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type', examples: ['daily', 'special'] })),
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
-  limit: Type.Integer({ minimum: 1, maximum: 500, default: 20 }),
-  offset: Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0 }),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 20, description: 'How many editions at most' })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' })),
   total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: 'Have the total found, whatever it takes' })),
   _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: "As core REST's clients send it" }))
 }, { additionalProperties: false })
-export type SearchQuery = Static<typeof SearchQuery>
+/** Validation fills in the defaults. */
+export type SearchQuery = Static<typeof SearchQuery> & { limit: number, offset: number }
 
 export const EditionList = Type.Object({
   data: Type.Array(Edition),
@@ -70,11 +71,18 @@ export const EditionList = Type.Object({
     total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many there are in all, where that is known' })
   }),
   links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
+}, {
+  description: 'One page, newest first',
+  examples: [{
+    data: Edition['examples'],
+    meta: { limit: 1, offset: 0, hasMore: true, total: null },
+    links: { self: '/api/collections/daily?limit=1&offset=0', next: '/api/collections/daily?limit=1&offset=1' }
+  }]
 })
 
 export const NamedList = Type.Object({
   data: Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))
-}, { examples: [{ data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] }] })
+}, { description: 'Machine names and labels', examples: [{ data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] }] })
 
 /** A failure of an edition endpoint: core REST's form, and more. */
 export const EditionFailure = Type.Object({
@@ -84,11 +92,7 @@ export const EditionFailure = Type.Object({
   code: Type.String(),
   violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
 }, {
+  $id: 'EditionFailure',
   additionalProperties: true,
   examples: [{ message: 'There is no edition 999', statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
 })
-
-/** Response schemas: one success and the failures with these statuses. */
-export function answers (success: Record<number, TSchema>, ...statuses: number[]): Record<number, TSchema> {
-  return { ...success, ...Object.fromEntries(statuses.map((status) => [status, EditionFailure])) }
-}

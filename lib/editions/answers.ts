@@ -1,0 +1,57 @@
+import { STATUS_CODES } from 'node:http'
+import type { TSchema } from '@sinclair/typebox'
+import { failures, type FailureCode } from '../errors.ts'
+
+const descriptions: Record<number, string> = {
+  400: 'The request is wrong; nothing was done',
+  401: 'The CMS wants to know who is asking; see WWW-Authenticate',
+  403: 'The CMS does not let this user do that',
+  404: 'There is no such edition, or no such bundle',
+  405: 'Another method than those of this path; see Allow',
+  409: 'The edition has moved on, or has a draft; nothing was changed',
+  412: 'The edition has moved on since the ETag of If-Match; nothing was changed',
+  413: 'The request body is too large; the message has both sizes',
+  415: 'The request body is not application/json',
+  422: 'The CMS refuses the values; see violations',
+  500: 'A fault of this service',
+  502: 'The CMS cannot be reached, fails, or answers what is not JSON:API',
+  503: 'The CMS is in maintenance or overloaded; see Retry-After',
+  504: 'The CMS is too slow'
+}
+
+const invalid = 'field_publisher_edition_type.0.value'
+const notAChoice = 'The value you selected is not a valid choice.'
+
+const samples: Array<[code: FailureCode, message: string, details?: object]> = [
+  ['BAD_REQUEST', 'querystring/limit must be <= 500'],
+  ['CMS_UNAUTHORIZED', 'No authentication credentials provided.'],
+  ['CMS_FORBIDDEN', "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'."],
+  ['NOT_FOUND', 'There is no edition 999'],
+  ['METHOD_NOT_ALLOWED', 'PATCH is not allowed here; allowed: POST, GET, HEAD'],
+  ['STALE_EDIT', 'Somebody else has saved this edition, after you opened it. Nothing of yours was saved: load the edition again and repeat your changes.'],
+  ['CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'],
+  ['PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your changes.'],
+  ['TOO_LARGE', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'],
+  ['UNSUPPORTED_MEDIA_TYPE', 'Unsupported Media Type'],
+  ['UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${invalid}: ${notAChoice}\n`, { violations: [{ path: invalid, message: notAChoice }] }],
+  ['INTERNAL', 'Internal Server Error'],
+  ['CMS_UNREACHABLE', 'The CMS could not be reached'],
+  ['CMS_FAILED', 'The CMS failed to answer'],
+  ['CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)"],
+  ['CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'],
+  ['CMS_TIMEOUT', 'The CMS did not answer within 10000 ms']
+]
+
+/** Response schemas for a route: its success, and failures of these statuses with an example of each kind. */
+export function answers (success: Record<number, TSchema>, ...statuses: number[]): Record<number, object> {
+  return { ...success, ...Object.fromEntries(statuses.map((status) => [status, failed(status)])) }
+}
+
+function failed (status: number): object {
+  const examples = samples.filter(([code]) => failures[code].status === status).map(([code, message, details]) =>
+    [code, { value: { message, statusCode: status, error: STATUS_CODES[status], code, ...details } }])
+  return {
+    description: descriptions[status],
+    content: { 'application/json': { schema: { $ref: 'EditionFailure#' }, examples: Object.fromEntries(examples) } }
+  }
+}

@@ -1,0 +1,193 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { app } from '../../app.ts'
+import { createCms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { build, testConfig } from '../helper.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
+
+interface Content { schema: Record<string, unknown>, example?: unknown, examples?: Record<string, { value: unknown }> }
+interface Body { description?: string, content?: Record<string, Content> }
+interface Parameter { name: string, in: string, description?: string, required?: boolean, schema: Record<string, unknown> }
+interface Operation {
+  summary?: string
+  tags?: string[]
+  parameters?: Parameter[]
+  requestBody?: Body
+  responses: Record<string, Body>
+}
+interface Document {
+  openapi: string
+  info: Record<string, string>
+  tags: Array<{ name: string }>
+  paths: Record<string, Record<string, Operation>>
+  components: { schemas: Record<string, object> }
+}
+
+const fastify = await build(t)
+const document = (await fastify.inject('/docs/json')).json<Document>()
+const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ name: `${method.toUpperCase()} ${path}`, path, method, operation })))
+const ajv = new Ajv2020({ strict: false, formats: { uuid: true } }).addSchema({ ...document, $id: 'document' })
+
+t.test('/docs shows the API to a browser and /docs/json is a valid OpenAPI 3.1 document', async (t) => {
+  const page = await fastify.inject('/docs')
+  t.equal(page.statusCode, 200)
+  t.match(page.headers['content-type'], /^text\/html/)
+  t.match(page.body, /<title>Quoin: its API<\/title>/)
+  t.match(document, { openapi: /^3\.1\./, info: { title: 'Quoin', version: /^\d+\.\d+\.\d+$/, description: String } })
+
+  const validator = new Validator()
+  const { valid, errors } = await validator.validate(structuredClone(document) as unknown as Record<string, unknown>)
+  t.strictSame({ valid, errors, version: validator.version }, { valid: true, errors: undefined, version: '3.1' })
+  const { openapi: _, ...broken } = document
+  t.equal((await validator.validate(broken as Record<string, unknown>)).valid, false, 'and the validator can say no')
+})
+
+t.test('every route of the application is in it, and nothing else', async (t) => {
+  const routes = new Set<string>()
+  const bare = Fastify()
+  t.teardown(() => bare.close())
+  bare.addHook('onRoute', ({ url, method }) => {
+    for (const name of [method].flat()) if (name !== 'HEAD' && !url.startsWith('/docs')) routes.add(`${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
+  })
+  await bare.register(app, { config: testConfig() })
+  await bare.ready()
+  t.strictSame(operations.map(({ name }) => name).sort(), [...routes].sort())
+  t.ok(routes.size >= 12)
+})
+
+t.test('each operation says what it does and shows what is sent and answered', async (t) => {
+  const tags = document.tags.map(({ name }) => name)
+  for (const { name, path, operation } of operations) {
+    t.match(operation.summary, /^[A-Z].{10,}[^.]$/, `${name} has a summary`)
+    t.ok(operation.tags?.length === 1 && tags.includes(operation.tags[0]!), `${name} has one tag that is declared`)
+    const { parameters = [], requestBody, responses } = operation
+    for (const { name: parameter, description, required, in: where, schema } of parameters) {
+      t.ok(description, `${name}: ${parameter} is described`)
+      t.equal(required, where === 'path', `${name}: ${parameter} must be given only in the path`)
+      t.ok(schema['type'] === 'string' || schema['type'] === 'integer', `${name}: ${parameter} has a type`)
+    }
+    const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter)
+    t.strictSame(parameters.filter((parameter) => parameter.in === 'path').map((parameter) => parameter.name).sort(), inPath.sort(), name)
+    for (const [what, body] of [['body', requestBody], ...Object.entries(responses)] as Array<[string, Body | undefined]>) {
+      if (!body) continue
+      if (what !== 'body') t.ok(body.description && body.description !== 'Default Response', `${name}: ${what} is described`)
+      t.strictSame(Object.keys(body.content ?? {}), ['application/json'], `${name}: ${what} is JSON`)
+      const examples = examplesOf(body)
+      t.ok(examples.length > 0, `${name}: ${what} has an example`)
+      const valid = ajv.compile(schemaOf(body))
+      for (const example of examples) t.ok(valid(example), `${name}: the example of ${what} is right ${JSON.stringify(valid.errors)}`)
+    }
+  }
+})
+
+t.test('each operation has every status that it can answer', async (t) => {
+  for (const { name, path, operation, method } of operations) {
+    if (path.startsWith('/health/')) continue
+    const locks = path.startsWith('/api/cloud/data-state/')
+    const takesBody = operation.requestBody !== undefined || method === 'delete'
+    const expected = [
+      400, 405, 500, 503,
+      ...(takesBody ? [413, 415] : []),
+      ...(locks ? [] : [401, 403, 502, 504]),
+      ...(locks && method === 'post' ? [423] : []),
+      ...(!locks && path.includes('{') ? [404] : []),
+      ...(!locks && method === 'post' ? [409, 422] : []),
+      ...(!locks && method === 'post' && path.includes('{') ? [412] : []),
+      name === 'POST /api/collection' ? 201 : 200
+    ]
+    t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
+    for (const [status, body] of Object.entries(operation.responses)) {
+      if (Number(status) < 400) continue
+      for (const example of examplesOf(body) as Array<{ success?: boolean, statusCode?: number, message: string }>) {
+        t.match(example, locks ? { success: false, message: /^Error: / } : { statusCode: Number(status), message: String }, `${name}: ${status} in its own shape`)
+      }
+    }
+  }
+  t.strictSame(Object.keys(document.paths['/health/ready']!['get']!.responses), ['200', '503'])
+})
+
+t.test('what is answered is as documented', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const live = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
+  const lock = '/api/cloud/data-state/node/4711'
+  const answered = (method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH', url: string, body?: object | string, headers: Record<string, string> = {}) =>
+    documented(live, method, url, body, headers)
+
+  const edition = { type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], field_key: [{ value: 'daily-2031-01-06' }], field_publisher_edition_type: [{ value: 'daily' }] }
+  t.strictSame([
+    await answered('POST', lock, exampleOf('/api/cloud/data-state/{type}/{id}', 'post')),
+    await answered('POST', lock, { fieldName: 'field_headline', userData: { uid: '8' } }),
+    await answered('PUT', lock, { fieldName: 'field_headline', userData: { uid: 8, name: 'Bob', more: [1] }, timestamp: 1 }),
+    await answered('GET', lock),
+    await answered('GET', `${lock}?fieldName=none`),
+    await answered('POST', lock, { fieldName: 5 }),
+    await answered('POST', lock, '{"fieldName":', { 'content-type': 'application/json' }),
+    await answered('PUT', lock, 'text', { 'content-type': 'text/plain' }),
+    await answered('POST', lock, { fieldName: 'f', userData: { uid: '7' }, payload: 'x'.repeat(409_600) }),
+    await answered('DELETE', lock),
+    await answered('DELETE', `${lock}?uid=8`)
+  ], [200, 423, 200, 200, 200, 400, 400, 415, 413, 400, 200], 'locks')
+
+  const { statusCode, headers: { location = '' } } = await live.inject({ method: 'POST', url: '/api/collection', body: { ...edition, field_key: [{ value: 'daily-2031-01-05' }] } })
+  t.equal(statusCode, 201)
+  t.strictSame([
+    await answered('POST', '/api/collection', edition),
+    await answered('GET', location),
+    await answered('POST', location, { title: [{ value: 'Monday, late' }] }),
+    await answered('POST', location, { title: [{ value: 'Later' }] }, { 'if-match': '"other"' }),
+    await answered('POST', location, { title: 'x'.repeat(300) }),
+    await answered('POST', location, { title: 5 }),
+    await answered('POST', location, 'text', { 'content-type': 'text/plain' }),
+    await answered('GET', '/api/collection/999999'),
+    await answered('GET', '/api/collection/nonsense'),
+    await answered('GET', '/api/collection/bundles'),
+    await answered('GET', '/api/publisher-edition/bundles'),
+    await answered('GET', '/api/collections/daily?limit=1&total=1'),
+    await answered('GET', '/api/collections/none'),
+    await answered('GET', '/api/collections/daily?limit=0'),
+    await answered('GET', '/health/live'),
+    await answered('GET', '/health/ready')
+  ], [201, 200, 200, 412, 422, 422, 415, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
+
+  cms.settings.maintenance = true
+  t.strictSame([await answered('GET', location), await answered('GET', '/health/ready')], [503, 503], 'in maintenance')
+  t.strictSame([await documented(fastify, 'GET', lock), await documented(fastify, 'GET', '/api/collection/1')], [503, 502], 'with nothing behind it')
+})
+
+/** Sends a request, holds the answer to the document and gives its status. */
+async function documented (live: FastifyInstance, method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'PATCH', url: string, body?: object | string, headers: Record<string, string> = {}): Promise<number> {
+  const reply = await live.inject({ method, url, headers, ...(body !== undefined && { body }) })
+  const path = url.split('?')[0]!
+  const candidates = operations.filter(({ path: pattern, method: name }) =>
+    name === method.toLowerCase() && new RegExp(`^${pattern.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path))
+  const { operation } = candidates.find((candidate) => candidate.path === path) ?? candidates[0]!
+  const name = `${method} ${url} ${reply.statusCode}`
+  const answer = operation.responses[reply.statusCode]
+  t.ok(answer, `${name} is documented`)
+  const valid = ajv.compile(schemaOf(answer!))
+  t.ok(valid(reply.json()), `${name} is as documented ${JSON.stringify(valid.errors)}`)
+  return reply.statusCode
+}
+
+/** The schema of a body, with its references pointing into the document. */
+function schemaOf (body: Body): object {
+  return JSON.parse(JSON.stringify(body.content!['application/json']!.schema).replaceAll('"#/', '"document#/'))
+}
+
+function examplesOf (body: Body): unknown[] {
+  const { schema, example, examples } = body.content!['application/json']!
+  if (example !== undefined) return [example]
+  if (examples) return Object.values(examples).map(({ value }) => value)
+  const name = String(schema['$ref']).split('/').at(-1)!
+  return (document.components.schemas[name] as { examples?: unknown[] } | undefined)?.examples ?? []
+}
+
+function exampleOf (path: string, method: string): object {
+  return examplesOf(document.paths[path]![method]!.requestBody!)[0] as object
+}
