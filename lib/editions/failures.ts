@@ -20,7 +20,7 @@ const WORKING_COPY = /working copy/
  * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
  */
 export function refusal ({ status, document, challenge }: JsonapiAnswer): Failure {
-  const errors = Array.isArray(document.errors) ? document.errors : []
+  const { errors = [] } = document
   const details = errors.map(({ detail }) => String(detail ?? '')).filter(Boolean)
   const detail = details.join('\n')
   const cause = new Error(`the CMS answered ${status}: ${detail}`)
@@ -92,7 +92,7 @@ export function invalid (violations: Violation[], cause?: Error): Failure {
 }
 
 function violation ({ detail = '' }: ErrorObject): Violation {
-  const ofEntity = detail.replace(/^Entity is not valid: /, ': ')
+  const ofEntity = String(detail).replace(/^Entity is not valid: /, ': ')
   const [, path = '', message = ofEntity] = /^([\w.]*): (.*)$/s.exec(ofEntity) ?? []
   return { path, message }
 }

@@ -20,7 +20,7 @@ export async function certain<T> (write: () => Promise<T>, look: () => Promise<T
   try {
     return await write()
   } catch (error) {
-    if (!(error instanceof Failure) || !UNCERTAIN.includes(error.code) || NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException).code))) throw error
+    if (!(error instanceof Failure) || !UNCERTAIN.includes(error.code) || NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))) throw error
     const saved = await look().catch((): 'unknown' => 'unknown')
     if (saved === undefined && !UNFINISHED.includes(error.code)) throw told(error, 'nothing was saved')
     if (saved === undefined || saved === 'unknown') throw told(error, 'whether your change was saved is not known: load the edition again before you repeat it')

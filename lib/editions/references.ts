@@ -32,6 +32,7 @@ const REMEMBERED = 50_000
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
   const remembered = new Map<string, ResourceIdentifier>()
+  const idAttributes = new Map<string, string>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
@@ -58,14 +59,14 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
   }
 
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
-    await lookUpByFilter(collections, entityType, ids, caller)
+    const idAttribute = await idAttributeOf(entityType, collections, caller)
+    await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
     const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.has(keyOf(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
-    await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, id, caller))))
+    await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
   }
 
-  async function lookUpByScan ({ path, resourceType }: Collection, entityType: string, id: string, caller: Caller): Promise<void> {
-    const idAttribute = idAttributeOf(entityType)
+  async function lookUpByScan ({ path, resourceType }: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
     const page = async (offset: number): Promise<Page<Resource>> => {
       const query: Array<[string, string]> = [['sort', `-${idAttribute}`], ['page[offset]', String(offset)], ['page[limit]', String(PAGE_MAX)], [`fields[${resourceType}]`, idAttribute]]
       const answer = await cms.request({ path, query, caller })
@@ -76,12 +77,19 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     if (found) remember(keyOf(entityType, id), { type: found.type, id: found.id })
   }
 
-  function idAttributeOf (entityType: string): string {
-    return `drupal_internal__${model.idKeys[entityType] ?? 'id'}`
+  /** The attribute that holds the integer id: named by the content model, or else the first internal one of any document. */
+  async function idAttributeOf (entityType: string, [collection]: Collection[], caller: Caller): Promise<string> {
+    const key = model.idKeys[entityType]
+    if (key !== undefined) return `drupal_internal__${key}`
+    const known = idAttributes.get(entityType)
+    if (known !== undefined || !collection) return known ?? 'drupal_internal__id'
+    const { document } = await cms.request({ path: collection.path, query: [['page[limit]', '1']], caller })
+    const seen = Object.keys(resources(document)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
+    if (seen !== undefined) idAttributes.set(entityType, seen)
+    return seen ?? 'drupal_internal__id'
   }
 
-  async function lookUpByFilter (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
-    const idAttribute = idAttributeOf(entityType)
+  async function lookUpByFilter (collections: Collection[], entityType: string, idAttribute: string, ids: string[], caller: Caller): Promise<void> {
     const batches = Array.from({ length: Math.ceil(ids.length / PAGE_MAX) }, (_, index) => ids.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX))
     await Promise.all(collections.flatMap(({ path, resourceType }) => batches.map(async (batch) => {
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>

@@ -166,7 +166,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
 
   async function saved (answer: JsonapiAnswer, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
     const [resource] = learned(answer.document)
-    if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS saved the edition but did not answer with it')
+    if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     return covers(include, resource, model) ? loaded(answer)! : byUuid(collection, resource.id, resource.id, caller)
   }
 

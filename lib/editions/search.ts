@@ -37,7 +37,7 @@ export interface SearchOptions {
  */
 export function createSearch ({ catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
-  const keyAttribute = publicName(model, model.fields.key)
+  const compared = [idAttribute, ...[model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
     const { collections, types } = await scope(bundle, type, caller)
@@ -74,13 +74,15 @@ export function createSearch ({ catalog, resources, filters, model }: SearchOpti
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
-  /** Pages that Drupal filters. Databases compare text without regard to case; a key is exact. */
-  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<Loaded> {
-    const attributes = selection.key === undefined ? [idAttribute] : [idAttribute, keyAttribute]
+  /**
+   * Pages that Drupal filters. What can be compared exactly is compared again here: databases do not tell upper from lower
+   * case, and a filter matches any translation of an edition, be it shown or not.
+   */
+  function filtered (collection: Collection, { q, ...exact }: Selection, caller: Caller): Source<Loaded> {
     return async (offset, size, purpose) => {
-      const query = [...filterQuery(selection, model), ...pageQuery(offset, size, model)]
-      const page = purpose === 'rows' ? await resources.page(collection, query, caller) : await resources.sparsePage(collection, query, attributes, caller)
-      return { ...page, rows: page.rows.filter(({ resource }) => selection.key === undefined || resource.attributes?.[keyAttribute] === selection.key) }
+      const query = [...filterQuery({ ...exact, ...(q !== undefined && { q }) }, model), ...pageQuery(offset, size, model)]
+      const page = purpose === 'rows' ? await resources.page(collection, query, caller) : await resources.sparsePage(collection, query, compared, caller)
+      return { ...page, rows: page.rows.filter(({ resource }) => selects(exact, resource.attributes ?? {}, model)) }
     }
   }
 
