@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { Failure } from '../errors.ts'
 import type { Account } from './accounts.ts'
 import type { Caller } from './credentials.ts'
-import { isObject, type Document } from './document.ts'
+import { isDocument, type Document } from './document.ts'
 
 export interface JsonapiRequest {
   /** Default GET. */
@@ -126,7 +126,7 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
   }
   if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, text) })
   const document = status < 300 || status >= 400 ? parse(mediaType(headers['content-type']), text) : undefined
-  if (!document) {
+  if (!document || (status < 300 && document.data === undefined)) {
     throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
       cause: upstream(status, text)
     })
@@ -139,7 +139,7 @@ function parse (mediaType: string, text: string): Document | undefined {
   if (mediaType !== MEDIA_TYPE && mediaType !== 'application/json') return undefined
   try {
     const document: unknown = JSON.parse(text)
-    return isObject(document) ? document : undefined
+    return isDocument(document) ? document : undefined
   } catch {
     return undefined
   }

@@ -40,12 +40,12 @@ export function isObject (value: unknown): value is Record<string, unknown> {
 
 /** The resource of an individual's document, or undefined where there is none. */
 export function oneResource (document: Document): Resource | undefined {
-  return isResource(document.data) ? document.data : undefined
+  return Array.isArray(document.data) ? undefined : document.data ?? undefined
 }
 
 /** The resources of a collection's document, in order. */
 export function resources (document: Document): Resource[] {
-  return Array.isArray(document.data) ? document.data.filter(isResource) : []
+  return Array.isArray(document.data) ? document.data : []
 }
 
 /** The identifiers of a relationship, whatever its cardinality. */
@@ -54,6 +54,29 @@ export function identifiers (relationship: Relationship | undefined): ResourceId
   return data === undefined || data === null ? [] : [data].flat()
 }
 
+/** Whether a value is a document all of whose resources and errors are what their names say; nothing else is looked at. */
+export function isDocument (value: unknown): value is Document {
+  if (!isObject(value)) return false
+  const { data, included = [], errors = [] } = value
+  return [data ?? []].flat().every(isResource) &&
+    Array.isArray(included) && included.every(isResource) &&
+    Array.isArray(errors) && errors.every(isObject)
+}
+
 function isResource (value: unknown): value is Resource {
-  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string'
+  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string' &&
+    isMap(value.attributes) && isMap(value.relationships) && Object.values(value.relationships ?? {}).every(isRelationship)
+}
+
+function isRelationship (value: unknown): value is Relationship {
+  return isObject(value) && [value.data ?? []].flat().every(isIdentifier)
+}
+
+function isIdentifier (value: unknown): value is ResourceIdentifier {
+  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string' && isMap(value.meta)
+}
+
+/** PHP writes an object without members as `[]`. */
+function isMap (value: unknown): boolean {
+  return value === undefined || isObject(value) || (Array.isArray(value) && value.length === 0)
 }
