@@ -1,0 +1,420 @@
+import type { ServerResponse } from 'node:http'
+import nock from 'nock'
+import t, { type Test } from 'tap'
+import { invalid, isStale, refusal, unknownProperties } from '../../lib/editions/failures.ts'
+import { failures } from '../../lib/errors.ts'
+import type { JsonapiAnswer } from '../../lib/jsonapi/client.ts'
+import { callerOf } from '../../lib/jsonapi/credentials.ts'
+import { isDocument } from '../../lib/jsonapi/document.ts'
+import { recording, recordings } from '../fixtures/recordings.ts'
+import { build } from '../helper.ts'
+import { failed, serve, type Reply } from './site.ts'
+
+const CMS = 'http://cms.example'
+const JSONAPI = { 'content-type': 'application/vnd.api+json' }
+const entryPoint = recording('jsonapi-entrypoint-anonymous').response.body
+const individual = recording('jsonapi-individual-daily-editor').response.body
+const daily = '/jsonapi/publisher_container/daily'
+const uuid: string = individual.data.id
+const body = { title: [{ value: 'Changed' }] }
+
+nock.disableNetConnect()
+nock.enableNetConnect('127.0.0.1')
+nock.emitter.on('no match', ({ url }: Request) => {
+  if (!url.startsWith('http://127.0.0.1:')) t.fail(`the CMS was asked what no test expects: ${url}`)
+})
+t.teardown(() => nock.cleanAll())
+
+const app = await build(t)
+
+interface Operation {
+  send: () => Promise<Reply>
+  /** The request whose answer is odd. */
+  method: 'get' | 'post' | 'patch'
+  path: string
+}
+
+const operations: Record<string, Operation> = {
+  read: { send: () => ask('GET', `/api/collection/${uuid}`), method: 'get', path: `${daily}/${uuid}` },
+  list: { send: () => ask('GET', '/api/collections/daily'), method: 'get', path: daily },
+  create: { send: () => ask('POST', '/api/collection', { type: 'daily', ...body }), method: 'post', path: daily },
+  update: { send: () => ask('POST', `/api/collection/${uuid}`, body), method: 'patch', path: `${daily}/${uuid}` }
+}
+
+async function ask (method: 'GET' | 'POST', url: string, payload?: object, headers: Record<string, string> = {}): Promise<Reply> {
+  const answer = await app.inject({ method, url, headers, ...(payload && { payload }) })
+  return { status: answer.statusCode, headers: answer.headers, body: answer.json(), upstream: [] }
+}
+
+/** A CMS in health, one of whose requests may have another answer; what was set up before is forgotten. */
+function healthy (odd?: (cms: nock.Scope) => nock.Scope): void {
+  nock.cleanAll()
+  const cms = nock(CMS).persist()
+  odd?.(cms)
+  cms.get('/jsonapi').reply(200, entryPoint, JSONAPI)
+    .get(`${daily}/${uuid}`).query(true).reply(200, individual, JSONAPI)
+    .get(/\/daily\/[0-9a-f-]{36}/).query(true).reply(404, errors(404, 'not converted'), JSONAPI)
+    .get(/\/publisher_container\/\w+/).query(true).reply(200, { data: [individual.data] }, JSONAPI)
+    .post(daily).query(true).reply(201, individual, JSONAPI)
+    .patch(`${daily}/${uuid}`).query(true).reply(200, individual, JSONAPI)
+}
+
+async function works (t: Test): Promise<void> {
+  healthy()
+  for (const [name, { send }] of Object.entries(operations)) t.ok((await send()).status < 300, `then ${name} works`)
+}
+
+interface Oddity {
+  status: number
+  body?: string | object
+  headers?: Record<string, string>
+  wanted: [status: number, code: string, message?: string | RegExp]
+}
+
+/** Things that are the CMS's own business, as they come in its answers. */
+const INTERNALS = 'SQLSTATE[42S02]: SELECT base_table.id FROM users; PHP Fatal error in /var/www/html/core/lib/Drupal.php at http://10.1.2.3:8080/ secret'
+const LEAK = /SQLSTATE|SELECT|PHP|Drupal\.php|var\/www|10\.1\.2\.3|secret|<html|cms\.example/
+
+const errors = (status: number, detail: string, pointer?: string) => ({ errors: [{ title: 'T', status: String(status), detail, links: { via: { href: 'http://10.1.2.3:8080/' } }, ...(pointer && { source: { pointer } }) }] })
+const html = `<!DOCTYPE html><html><body>${INTERNALS}</body></html>`
+const HTML = { 'content-type': 'text/html; charset=UTF-8' }
+const notJsonapi = /^The CMS answered something that is not JSON:API/
+
+const oddities: Record<string, Oddity> = {
+  'HTML 200': { status: 200, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
+  'HTML 404': { status: 404, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
+  'HTML 403': { status: 403, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
+  'HTML 502': { status: 502, body: html, headers: HTML, wanted: [502, 'CMS_FAILED', 'The CMS failed to answer'] },
+  'HTML 504': { status: 504, body: html, headers: HTML, wanted: [502, 'CMS_FAILED'] },
+  'HTML 503': { status: 503, body: html, headers: HTML, wanted: [503, 'CMS_UNAVAILABLE'] },
+  'JSON:API said to be HTML': { status: 200, body: JSON.stringify(individual), headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'JSON:API of no type': { status: 200, body: JSON.stringify(individual), headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'broken JSON': { status: 200, body: JSON.stringify(individual).slice(0, -20), headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
+  'an empty body': { status: 200, body: '', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  204: { status: 204, body: '', headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'JSON that is a list': { status: 200, body: '[]', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'JSON that is null': { status: 200, body: 'null', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'JSON of something else': { status: 200, body: { message: INTERNALS }, headers: { 'content-type': 'application/json' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'a resource that is a string': { status: 200, body: { data: 'x' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'a resource without an id': { status: 200, body: { data: { type: 'publisher_container--daily' } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'a relationship that is null': { status: 200, body: { data: { ...individual.data, relationships: { uid: null } } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'identifiers that are null': { status: 200, body: { data: { ...individual.data, relationships: { field_articles: { data: [null] } } } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'attributes that are a string': { status: 200, body: { data: { ...individual.data, attributes: 'x' } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'included that is no list': { status: 200, body: { ...individual, included: 'x' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'errors that are null': { status: 422, body: { errors: [null] }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  'a redirect': { status: 302, body: html, headers: { location: 'http://10.1.2.3:8080/user/login', ...HTML }, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
+  'a permanent redirect': { status: 308, body: '', headers: { location: 'https://cms.example/' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  304: { status: 304, body: '', headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
+  400: { status: 400, body: errors(400, `Invalid nested filtering. ${INTERNALS}`), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 400'] },
+  '401 with a challenge': { status: 401, body: errors(401, 'No authentication credentials provided.'), headers: { ...JSONAPI, 'www-authenticate': 'Basic realm="CMS"' }, wanted: [401, 'CMS_UNAUTHORIZED', 'No authentication credentials provided.'] },
+  '401 without a word': { status: 401, body: {}, wanted: [401, 'CMS_UNAUTHORIZED', 'The CMS wants to know who is asking'] },
+  403: { status: 403, body: errors(403, "The 'update publisher_container' permission is required."), wanted: [403, 'CMS_FORBIDDEN', "The 'update publisher_container' permission is required."] },
+  '403 without a word': { status: 403, body: { errors: [] }, wanted: [403, 'CMS_FORBIDDEN', 'Access denied'] },
+  '403 in the form of core REST': { status: 403, body: { message: INTERNALS }, headers: { 'content-type': 'application/json' }, wanted: [403, 'CMS_FORBIDDEN', 'Access denied'] },
+  404: { status: 404, body: errors(404, `The "entity" parameter was not converted for the path "${INTERNALS}"`), wanted: [404, 'NOT_FOUND', /^There is no/] },
+  '405 otherwise': { status: 405, body: errors(405, `No route found for "PATCH http://10.1.2.3:8080${daily}": Method Not Allowed (Allow: GET)`), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 405'] },
+  '406 in the form of core REST': { status: 406, body: { message: 'No route found for the specified format json. Supported formats: api_json.' }, headers: { 'content-type': 'application/json' }, wanted: [502, 'CMS_REFUSED'] },
+  409: { status: 409, body: errors(409, 'Conflict: Entity already exists.'), wanted: [409, 'CONFLICT', 'Conflict: Entity already exists.'] },
+  '409 without a word': { status: 409, body: {}, wanted: [409, 'CONFLICT', 'The CMS sees a conflict'] },
+  413: { status: 413, body: errors(413, INTERNALS), wanted: [502, 'CMS_REFUSED'] },
+  415: { status: 415, body: errors(415, 'No route found that matches "Content-Type: application/json"'), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 415'] },
+  '422 with a pointer': { status: 422, body: errors(422, 'title: This value should not be null.', '/data/attributes/title'), wanted: [422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\ntitle: This value should not be null.\n'] },
+  '422 of the edition as a whole': { status: 422, body: errors(422, 'Entity is not valid: The content has either been modified by another user.', '/data'), wanted: [422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\n: The content has either been modified by another user.\n'] },
+  '422 without a pointer': { status: 422, body: errors(422, 'The attribute nosuch does not exist on the publisher_container--daily resource type.'), wanted: [422, 'UNPROCESSABLE', 'The attribute nosuch does not exist on the publisher_container--daily resource type.'] },
+  '422 without a word': { status: 422, body: { errors: [{}] }, wanted: [422, 'UNPROCESSABLE', 'The CMS could not process the edition'] },
+  '422 of a property that nobody sent': { status: 422, body: errors(422, "The property 'x' does not exist on the 'title' field of type 'string'. Writable properties are: 'value'."), wanted: [422, 'UNPROCESSABLE', /^The property 'x'/] },
+  '422 of a field that nobody sent': { status: 422, body: errors(422, "The properties 'x', 'y' do not exist on the 'nosuch' field of type 'string'. Did you mean 'value', 'value'?"), wanted: [422, 'UNPROCESSABLE', /^The properties 'x', 'y'/] },
+  '429 with Retry-After': { status: 429, body: html, headers: { ...HTML, 'retry-after': '7' }, wanted: [503, 'CMS_UNAVAILABLE'] },
+  '500 with SQL in it': { status: 500, body: errors(500, INTERNALS), wanted: [502, 'CMS_FAILED', 'The CMS failed to answer'] },
+  '500 as text': { status: 500, body: `The website encountered an unexpected error. ${INTERNALS}`, headers: { 'content-type': 'text/plain' }, wanted: [502, 'CMS_FAILED'] },
+  'maintenance with Retry-After': { status: 503, body: errors(503, 'CMS is currently under maintenance.'), headers: { ...JSONAPI, 'retry-after': '120' }, wanted: [503, 'CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'] },
+  'maintenance as it was recorded': { status: 503, body: recording('jsonapi-maintenance-mode-503').response.body, wanted: [503, 'CMS_UNAVAILABLE'] },
+  'a status of its own': { status: 599, body: INTERNALS, headers: {}, wanted: [502, 'CMS_FAILED'] }
+}
+
+for (const [what, { status, body = '', headers = JSONAPI, wanted: [wantedStatus, code, message] }] of Object.entries(oddities)) {
+  t.test(`${what} from the CMS becomes ${wantedStatus} ${code}`, async (t) => {
+    for (const [name, { send, method, path }] of Object.entries(operations)) {
+      healthy((cms) => cms[method](path).query(true).reply(status, body, headers))
+      const reply = await send()
+      failed(t, name, reply, wantedStatus, code, method === 'get' ? message : undefined)
+      const [text, outcome] = reply.body.message.split(/; (?=nothing was saved$)/)
+      t.match(text, message ?? /./)
+      if (outcome) t.ok(wantedStatus === 502 && method !== 'get', `${name}: what became of it is told`)
+      t.notMatch(JSON.stringify(reply.body), LEAK, `${name}: nothing of the CMS's internals`)
+      if (status === 401) t.match(reply.headers['www-authenticate'], /^Basic/, 'the challenge is handed on')
+      if (wantedStatus === 503) t.equal(reply.headers['retry-after'], headers['retry-after' as keyof typeof headers] ?? '30')
+      else t.notOk('retry-after' in reply.headers)
+    }
+    await works(t)
+  })
+}
+
+t.test('a write-protected JSON:API answers 502 and names the setting, whoever writes', async (t) => {
+  for (const name of ['jsonapi-readonly-post-405', 'jsonapi-readonly-patch-405', 'jsonapi-readonly-post-anonymous']) {
+    const { response } = recording(name)
+    for (const operation of ['create', 'update'] as const) {
+      const { send, method, path } = operations[operation]!
+      healthy((cms) => cms[method](path).query(true).reply(405, response.body, JSONAPI))
+      const reply = await send()
+      failed(t, name, reply, 502, 'CMS_READ_ONLY', /^Drupal's JSON:API accepts only read operations: .*\/admin\/config\/services\/jsonapi .*read_only: false/)
+      t.notMatch(reply.body.message, LEAK)
+    }
+  }
+  await works(t)
+})
+
+t.test('a draft that is not published, and an edition saved between reading and writing, are conflicts', async (t) => {
+  const { path } = operations.update!
+  const refuse = (status: number, document: object) => healthy((cms) => cms.patch(path).query(true).reply(status, document, JSONAPI))
+  refuse(400, errors(400, 'Updating a resource object that has a working copy is not yet supported. See https://www.drupal.org/project/drupal/issues/2795279.'))
+  failed(t, 'draft', await operations.update!.send(), 409, 'CONFLICT', /^This edition has a draft/)
+
+  const stale = recording('jsonapi-patch-stale-changed-after-editor2-edit').response
+  refuse(stale.status, stale.body)
+  const { changed } = individual.data.attributes
+  failed(t, 'with changed', await ask('POST', `/api/collection/${uuid}`, { ...body, changed: [{ value: changed }] }), 409, 'STALE_EDIT', /^Somebody else has saved this edition, after you opened it/)
+  failed(t, 'with If-Match', await ask('POST', `/api/collection/${uuid}`, body, { 'if-match': '*' }), 412, 'PRECONDITION_FAILED', /^Somebody else has saved this edition/)
+  failed(t, 'with neither', await operations.update!.send(), 403, 'CMS_FORBIDDEN', "Access denied on updating field 'changed'.")
+  refuse(403, errors(403, "The 'update publisher_container' permission is required."))
+  failed(t, 'forbidden, If-Match or not', await ask('POST', `/api/collection/${uuid}`, body, { 'if-match': '*' }), 403, 'CMS_FORBIDDEN')
+  await works(t)
+})
+
+t.test('an answer without the edition that was saved, or to another question, is not taken for one', async (t) => {
+  for (const operation of ['create', 'update'] as const) {
+    for (const data of [null, []]) {
+      const { send, method, path } = operations[operation]!
+      healthy((cms) => cms[method](path).query(true).reply(200, { data }, JSONAPI))
+      failed(t, operation, await send(), 502, 'CMS_INVALID_RESPONSE', /^The CMS did not answer with the edition that it was to save; nothing was saved$/)
+    }
+  }
+  healthy((cms) => cms.get(operations.read!.path).query(true).reply(200, { data: null }, JSONAPI))
+  failed(t, 'read', await operations.read!.send(), 404, 'NOT_FOUND', `There is no edition ${uuid}`)
+  await works(t)
+})
+
+t.test('an entry point that is odd fails every endpoint alike, and is asked again by the next request', async (t) => {
+  const cases: Array<[what: string, status: number, document: object, wanted: number, code: string, message?: RegExp]> = [
+    ['no editions', 200, { data: [], links: { self: { href: `${CMS}/jsonapi` }, 'node--article': { href: `${CMS}/jsonapi/node/article` } } }, 502, 'CMS_INVALID_RESPONSE', /^The CMS exposes no resource type publisher_container--\* through JSON:API$/],
+    ['no links', 200, { data: [] }, 502, 'CMS_INVALID_RESPONSE'],
+    ['links of another site', 200, { data: [], links: { self: `${CMS}/jsonapi`, 'publisher_container--daily': `${CMS}/elsewhere`, x: 5 } }, 502, 'CMS_INVALID_RESPONSE'],
+    ['refused', 403, errors(403, 'The access content permission is required.'), 403, 'CMS_FORBIDDEN'],
+    ['failed', 500, errors(500, INTERNALS), 502, 'CMS_FAILED']
+  ]
+  for (const [what, status, document, wanted, code, message] of cases) {
+    nock.cleanAll()
+    const fresh = await build(t)
+    nock(CMS).persist().get('/jsonapi').reply(status, document, JSONAPI)
+    for (const [method, url, payload] of [['GET', `/api/collection/${uuid}`], ['GET', '/api/collections/daily'], ['POST', '/api/collection', { type: 'daily' }], ['POST', '/api/collection/5', body], ['GET', '/api/collection/bundles']] as const) {
+      const reply = await fresh.inject({ method, url, ...(payload && { payload }) })
+      failed(t, `${what}: ${method} ${url}`, { status: reply.statusCode, headers: reply.headers, body: reply.json() }, wanted, code, message)
+      t.notMatch(reply.body, LEAK)
+    }
+    if (status !== 200) {
+      healthy()
+      t.equal((await fresh.inject(`/api/collection/${uuid}`)).statusCode, 200, `${what}: then it works`)
+    }
+  }
+})
+
+t.test('bundles and edition types do without what the CMS refuses to show', async (t) => {
+  nock.cleanAll()
+  for (const type of ['publisher_container_type', 'field_storage_config']) nock(CMS).get(`/jsonapi/${type}/${type}`).query(true).reply(403, errors(403, INTERNALS), JSONAPI)
+  const { body: { data } } = await ask('GET', '/api/collection/bundles')
+  t.strictSame(data.filter(({ id }: any) => id !== 'publisher_container'), [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }])
+  t.strictSame((await ask('GET', '/api/publisher-edition/bundles')).body, { data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] })
+  nock.cleanAll()
+  for (const type of ['publisher_container_type', 'field_storage_config']) nock(CMS).get(`/jsonapi/${type}/${type}`).query(true).reply(500, html, HTML)
+  failed(t, 'bundles', await ask('GET', '/api/collection/bundles'), 502, 'CMS_FAILED')
+  failed(t, 'types', await ask('GET', '/api/publisher-edition/bundles'), 502, 'CMS_FAILED')
+})
+
+t.test('connections that fail, answers that stop and answers that are slow', async (t) => {
+  const timeoutMs = 250
+  let behave: ((response: ServerResponse) => void) | undefined
+  const url = await serve(t, (request, response) => {
+    request.resume()
+    const isEntry = request.url === '/jsonapi'
+    const isWrite = request.method !== 'GET'
+    if (behave && !isEntry && isWrite === writing) return behave(response)
+    const isIndividual = request.url!.startsWith(`${daily}/`)
+    if (isIndividual && !request.url!.includes(uuid)) return response.writeHead(404, JSONAPI).end(JSON.stringify(errors(404, 'not converted')))
+    response.writeHead(200, JSONAPI).end(JSON.stringify(isEntry ? entryPoint : isIndividual || isWrite ? individual : { data: [individual.data] }))
+  })
+  let writing = false
+  const app = await build(t, { CMS_URL: url, CMS_TIMEOUT_MS: String(timeoutMs) })
+  const send = async (name: string) => {
+    writing = name === 'create' || name === 'update'
+    const paths: Record<string, string> = { read: `/api/collection/${uuid}`, list: '/api/collections/daily', create: '/api/collection', update: `/api/collection/${uuid}` }
+    const reply = await app.inject({ method: writing ? 'POST' : 'GET', url: paths[name]!, ...(writing && { payload: { type: 'daily', ...body } }) })
+    return { status: reply.statusCode, headers: reply.headers, body: reply.json() }
+  }
+  const text = JSON.stringify(individual)
+  const faults: Array<[what: string, status: number, code: string, behave: (response: ServerResponse) => void]> = [
+    ['reset before the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.resetAndDestroy()],
+    ['closed before the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.destroy()],
+    ['reset inside the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.write('HTTP/1.1 200 OK\r\nContent-Ty', () => response.socket!.resetAndDestroy())],
+    ['no HTTP at all', 502, 'CMS_UNREACHABLE', (response) => response.socket!.end('220 mail.example ESMTP\r\n')],
+    ['reset inside the body', 502, 'CMS_UNREACHABLE', (response) => response.writeHead(200, { ...JSONAPI, 'content-length': text.length }).write(text.slice(0, 100), () => response.socket!.resetAndDestroy())],
+    ['closed inside a chunked body', 502, 'CMS_UNREACHABLE', (response) => response.writeHead(200, JSONAPI).write(text.slice(0, 100), () => response.socket!.destroy())],
+    ['a body that ends early, its length not told', 502, 'CMS_INVALID_RESPONSE', (response) => response.socket!.end(`HTTP/1.1 200 OK\r\nContent-Type: application/vnd.api+json\r\nConnection: close\r\n\r\n${text.slice(0, 100)}`)],
+    ['no headers in time', 504, 'CMS_TIMEOUT', () => {}],
+    ['headers but no body in time', 504, 'CMS_TIMEOUT', (response) => { response.writeHead(200, JSONAPI).flushHeaders() }],
+    ['a body drop by drop', 504, 'CMS_TIMEOUT', (response) => {
+      response.writeHead(200, JSONAPI)
+      const drops = setInterval(() => response.write(' '), 20)
+      response.on('close', () => clearInterval(drops))
+    }]
+  ]
+  for (const name of Object.keys(operations)) t.ok((await send(name)).status < 300, `${name} works at first`)
+  for (const [what, status, code, fault] of faults) {
+    behave = fault
+    await Promise.all(['read', 'list'].map(check))
+    await Promise.all(['create', 'update'].map(check))
+    behave = undefined
+    t.ok((await send('read')).status === 200 && (await send('update')).status === 200, `${what}: then it works`)
+
+    async function check (name: string) {
+      const start = performance.now()
+      const reply = await send(name)
+      const took = performance.now() - start
+      failed(t, `${name}: ${what}`, reply, status, code)
+      t.notMatch(reply.body.message, /127\.0\.0\.1|UND_ERR|socket|ECONN/)
+      if (status === 504) {
+        t.match(reply.body.message, `The CMS did not answer within ${timeoutMs} ms`)
+        t.ok(took >= timeoutMs - 20 && took < timeoutMs + 1500, `${name}: ${what} within the deadline (${Math.round(took)} ms)`)
+      }
+    }
+  }
+})
+
+t.test('a CMS that refuses connections', async (t) => {
+  const app = await build(t, { CMS_URL: 'http://127.0.0.1:1' })
+  for (const [method, url, payload] of [['GET', '/api/collection/5'], ['GET', '/api/collections/daily'], ['POST', '/api/collection', { type: 'daily' }], ['POST', '/api/collection/5', body]] as const) {
+    const reply = await app.inject({ method, url, ...(payload && { payload }) })
+    failed(t, `${method} ${url}`, { status: reply.statusCode, headers: reply.headers, body: reply.json() }, 502, 'CMS_UNREACHABLE', 'The CMS could not be reached')
+  }
+  t.match((await app.inject('/health/ready')).json().dependencies.cms, { status: 'unavailable', message: 'The CMS could not be reached' })
+})
+
+t.test('readiness asks the CMS', async (t) => {
+  healthy()
+  t.match((await app.inject('/health/ready')).json().dependencies.cms, { status: 'ok' })
+  healthy((cms) => cms.get('/jsonapi').reply(503, html, HTML))
+  t.match((await app.inject('/health/ready')).json().dependencies.cms, { status: 'unavailable', message: /maintenance/ })
+})
+
+t.test("refusals have core REST's own text wherever both were recorded", async (t) => {
+  const twins: Array<[rest: string, ...jsonapi: string[]]> = [
+    ['rest-get-unpublished-anonymous', 'jsonapi-individual-unpublished-anonymous-401'],
+    ['rest-get-unpublished-reader-403', 'jsonapi-individual-unpublished-reader-403', 'session-invalid-cookie-get-unpublished'],
+    ['rest-get-unpublished-wrong-password', 'jsonapi-individual-unpublished-wrong-password'],
+    ['rest-delete-anonymous', 'jsonapi-delete-anonymous-401'],
+    ['rest-delete-reader-403', 'jsonapi-delete-reader-403'],
+    ['rest-patch-anonymous', 'jsonapi-patch-anonymous-401'],
+    ['rest-patch-changed-older', 'jsonapi-patch-changed-older', 'jsonapi-patch-changed-older-admin', 'jsonapi-patch-stale-changed-after-editor2-edit'],
+    ['rest-patch-id-different-403', 'jsonapi-patch-internal-id-different-403'],
+    ['rest-patch-internal-note-403', 'jsonapi-patch-internal-note-editor-403'],
+    ['rest-patch-list-bad-422', 'jsonapi-patch-list-bad-value-422'],
+    ['rest-patch-reader-403', 'jsonapi-patch-reader-403'],
+    ['rest-patch-title-emptied-422', 'jsonapi-patch-title-empty-422', 'jsonapi-patch-title-null-422'],
+    ['rest-patch-two-errors-422', 'jsonapi-patch-two-errors-422'],
+    ['rest-post-anonymous', 'jsonapi-post-anonymous-401'],
+    ['rest-post-changed-given', 'jsonapi-post-changed-given'],
+    ['rest-post-created-bad', 'jsonapi-post-created-garbage'],
+    ['rest-post-date-bad-422', 'jsonapi-post-publication-date-garbage'],
+    ['rest-post-description-format-forbidden-422', 'jsonapi-post-description-format-full_html-forbidden', 'jsonapi-post-description-format-unknown'],
+    ['rest-post-duplicate-key-422', 'jsonapi-post-key-duplicate-422', 'jsonapi-patch-key-duplicate-422'],
+    ['rest-post-integer-bad', 'jsonapi-post-integer-string-abc'],
+    ['rest-post-internal-note-403', 'jsonapi-post-internal-note-editor-403'],
+    ['rest-post-internal-note-empty-list', 'jsonapi-post-internal-note-editor-403'],
+    ['rest-post-list-bad-value-422', 'jsonapi-post-list-field-bad-value-422'],
+    ['rest-post-missing-title-422', 'jsonapi-post-missing-title-422', 'jsonapi-post-title-null-422', 'jsonapi-post-title-empty-string-422', 'jsonapi-error-verbose-422'],
+    ['rest-post-missing-title-and-key-422', 'jsonapi-post-missing-title-and-key-422'],
+    ['rest-post-reader-403', 'jsonapi-post-reader-403'],
+    ['rest-post-reference-missing-uuid', 'jsonapi-post-ref-missing-uuid', 'jsonapi-post-ref-missing-uuid-single', 'jsonapi-post-ref-one-missing-one-good', 'jsonapi-patch-relationships-missing-uuid-404'],
+    ['rest-post-reference-unpublished-422', 'jsonapi-post-ref-unpublished-article-editor', 'jsonapi-patch-relationships-unpublished-article-422'],
+    ['rest-post-title-two-values-422', 'jsonapi-post-title-array-two-scalars'],
+    ['rest-post-two-errors-422', 'jsonapi-patch-two-errors-422'],
+    ['rest-post-with-id-403', 'jsonapi-post-attribute-drupal_internal__id'],
+    ['rest-post-without-format-missing-title-422', 'jsonapi-post-missing-title-422'],
+    ['rest-post-wrong-password', 'jsonapi-post-wrong-password-403', 'session-invalid-cookie-post'],
+    ['session-rest-patch-without-csrf-403', 'session-jsonapi-patch-without-csrf-403', 'session-jsonapi-post-without-csrf-403']
+  ]
+  for (const [rest, ...names] of twins) {
+    const { response } = recording(rest)
+    for (const name of names) {
+      const failure = refusal(answered(name))
+      t.strictSame({ status: failure.statusCode, message: failure.message }, { status: response.status, message: response.body.message }, `${name} as ${rest}`)
+    }
+  }
+  const other = refusal(answered('jsonapi-post-boolean-string-true'))
+  t.equal(other.message.replace('field_featured', 'status'), recording('rest-post-boolean-word').response.body.message)
+
+  // Core REST's other refusals: their twins are texts of another layer, which are this service's own to word.
+  const own: Record<string, [code: string, message?: RegExp]> = {
+    'jsonapi-individual-unpublished-article-reader-403': ['CMS_FORBIDDEN', /^The current user is not allowed to GET the selected resource\.$/],
+    'jsonapi-individual-404-unknown-uuid': ['NOT_FOUND', /^There is no such edition$/],
+    'jsonapi-post-client-id-duplicate-409': ['CONFLICT', /^Conflict: Entity already exists\.$/],
+    'jsonapi-post-ref-id-integer': ['UNPROCESSABLE', /^No "" entity found with UUID "4" for field "0"\.$/],
+    'jsonapi-patch-resend-reference-id-missing': ['UNPROCESSABLE', /^No "" entity found with UUID "missing"/],
+    'jsonapi-readonly-patch-405': ['CMS_READ_ONLY'],
+    'jsonapi-individual-put-405': ['CMS_REFUSED']
+  }
+  for (const [name, [code, message = /./]] of Object.entries(own)) {
+    const failure = refusal(answered(name))
+    t.equal(failure.code, code, name)
+    t.match(failure.message, message, name)
+  }
+})
+
+t.test('every refusal that was recorded becomes a failure with a message, whatever it says', async (t) => {
+  const refused = recordings(({ response: { status, body } }) => status >= 400 && status < 500 && typeof body === 'object' && body !== null && !body.__non_json__)
+  t.ok(refused.length >= 150, `${refused.length} recordings`)
+  const same = [401, 403, 409, 422]
+  for (const { name, response } of refused) {
+    const failure = refusal({ status: response.status, document: response.body })
+    t.ok(isDocument(response.body) && failure.message.length > 0 && failure.code in failures, name)
+    if (same.includes(response.status)) t.equal(failure.statusCode, response.status, name)
+    t.notMatch(failure.message, /http:|SQL/, name)
+  }
+})
+
+t.test('violations keep path and text apart, also where there is no path or the text has colons and lines', async (t) => {
+  const violation = (detail: unknown) => refusal({ status: 422, document: { errors: [{ detail: detail as string, source: { pointer: '/data/attributes/x' } }] } }).details.violations
+  t.strictSame(violation('title.0.value: Title: may not be\nlonger: 255'), [{ path: 'title.0.value', message: 'Title: may not be\nlonger: 255' }])
+  t.strictSame(violation('Entity is not valid: No: not so'), [{ path: '', message: 'No: not so' }])
+  t.strictSame(violation('Not a path: at all'), [{ path: '', message: 'Not a path: at all' }])
+  t.strictSame(violation(undefined), [{ path: '', message: '' }])
+  t.strictSame(violation(5), [{ path: '', message: '5' }])
+  t.match(invalid([{ path: 'a', message: 'b' }, { path: 'c', message: 'd' }]), { message: 'Unprocessable Entity: validation failed.\na: b\nc: d\n', statusCode: 422 })
+})
+
+t.test('a stale edit is one that was refused for its changed, and unknown properties are named with their field', async (t) => {
+  t.ok(isStale(answered('jsonapi-patch-changed-older'), 'changed'))
+  t.notOk(isStale(answered('jsonapi-patch-internal-note-editor-403'), 'changed'))
+  t.notOk(isStale(answered('jsonapi-patch-reader-403'), 'changed'))
+  t.notOk(isStale({ status: 403, document: {} }, 'changed'))
+  t.notOk(isStale({ status: 422, document: errors(422, 'x', '/data/attributes/changed') }, 'changed'))
+  t.strictSame(unknownProperties(answered('jsonapi-post-cover-meta-unknown-property')), { field: 'field_cover', properties: ['nosuch'] })
+  t.strictSame(unknownProperties(answered('jsonapi-post-ref-duplicate-entries-with-arity')), { field: 'field_articles', properties: ['arity'] })
+  t.equal(unknownProperties(answered('jsonapi-post-unknown-attribute-422')), undefined)
+  t.equal(unknownProperties({ status: 422, document: {} }), undefined)
+  t.equal(unknownProperties({ status: 403, document: errors(403, "The property 'x' does not exist on the 'y' field") }), undefined)
+})
+
+t.test('of a caller only credentials, language and request id are made out', async (t) => {
+  const headers = { authorization: 'Bearer x', cookie: 'a=b', 'x-csrf-token': 'c', 'accept-language': 'de', host: 'h', 'x-forwarded-for': '10.0.0.1' }
+  const common = { 'x-request-id': 'r', 'accept-language': 'de' }
+  t.strictSame(callerOf(headers, 'r', true), { ...common, authorization: 'Bearer x' })
+  t.strictSame(callerOf({ ...headers, authorization: '' }, 'r', true), { ...common, cookie: 'a=b', 'x-csrf-token': 'c' })
+  t.strictSame(callerOf({ cookie: 'a=b', 'x-csrf-token': ['c', 'd'] }, 'r', true), { 'x-request-id': 'r', cookie: 'a=b' })
+  t.strictSame(callerOf({ 'x-csrf-token': 'c' }, 'r', true), { 'x-request-id': 'r' })
+  t.strictSame(callerOf(headers, 'r', false), common)
+})
+
+function answered (name: string): JsonapiAnswer {
+  const { status, body } = recording(name).response
+  return { status, document: body }
+}
