@@ -29,18 +29,31 @@ export function as (user: string): Record<string, string> {
   return user === 'anonymous' ? {} : { authorization: `Basic ${Buffer.from(`${user}:${user}`).toString('base64')}` }
 }
 
+/** Credentials of a session of its own: what costs Drupal no password check at each request. */
+export async function signIn (site: Site, user: string): Promise<Record<string, string>> {
+  if (user === 'anonymous') return {}
+  const response = await fetch(`${site.url}/user/login?_format=json`, {
+    method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: user, pass: user })
+  })
+  const { csrf_token: token } = await response.json() as { csrf_token: string }
+  return { cookie: response.headers.get('set-cookie')!.split(';')[0]!, 'x-csrf-token': token }
+}
+
 export interface Answer {
   status: number
   body: any
   headers: Headers | Record<string, unknown>
 }
 
+/** Who asks: a test user with Basic credentials, or the credentials. */
+export type Who = string | Record<string, string>
+
 /** One request to core REST. */
-export async function core (site: Site, user: string, method: string, path: string, body?: unknown): Promise<Answer> {
+export async function core (site: Pick<Site, 'url'>, who: Who, method: string, path: string, body?: unknown): Promise<Answer> {
   const response = await fetch(`${site.url}${path}${path.includes('?') ? '&' : '?'}_format=json`, {
     method,
     redirect: 'manual',
-    headers: { ...as(user), ...(body !== undefined && { 'content-type': 'application/json' }) },
+    headers: { ...headersOf(who), ...(body !== undefined && { 'content-type': 'application/json' }) },
     ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) })
   })
   const text = await response.text()
@@ -48,14 +61,18 @@ export async function core (site: Site, user: string, method: string, path: stri
 }
 
 /** One request to Quoin. */
-export async function quoin (service: FastifyInstance, user: string, method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function quoin (service: FastifyInstance, who: Who, method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await service.inject({
     method,
     url,
-    headers: { ...as(user), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    headers: { ...headersOf(who), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
     ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) })
   })
   return { status: response.statusCode, body: parse(response.body), headers: response.headers }
+}
+
+function headersOf (who: Who): Record<string, string> {
+  return typeof who === 'string' ? as(who) : who
 }
 
 function parse (text: string): unknown {
