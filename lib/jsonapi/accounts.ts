@@ -60,7 +60,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
     })
     if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
     const token = status === 200 ? json(text).csrf_token : undefined
-    const cookie = (headers['set-cookie'] ?? []).map((one) => one.split(';', 1)[0]).join('; ')
+    const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
     if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
     seenAlive = now()
     return { cookie, 'x-csrf-token': token }

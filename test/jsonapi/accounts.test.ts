@@ -1,0 +1,199 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { createCms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { basicAccount, oauthAccount, sessionAccount, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
+import { createHttp, createJsonapi, type Http } from '../../lib/jsonapi/client.ts'
+import { build } from '../helper.ts'
+
+const CALLERS = 50
+
+/** The sample CMS and what an account needs to speak to it; the clock is the test's. */
+async function cmsFor (t: Test) {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const { send, close } = createHttp({ url: await cms.listen(), timeoutMs: 2000 })
+  t.teardown(() => close())
+  let logoutToken = ''
+  const http: Http = {
+    async send (request) {
+      const answer = await send(request)
+      if (request.path.startsWith('/user/login')) logoutToken = JSON.parse(answer.text).logout_token
+      return answer
+    },
+    close
+  }
+  const clock = { now: 1_000_000 }
+  const options: AccountOptions = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const count = (pattern: RegExp) => cms.requestLines.filter((line) => pattern.test(line)).length
+  /** Ends the session as an administrator's logout would. */
+  const end = async (headers: Record<string, string>) => {
+    const { status } = await send({ method: 'POST', path: `/user/logout?_format=json&token=${logoutToken}`, headers: { ...headers, 'content-type': 'application/json' } })
+    t.equal(status, 204)
+  }
+  return { options, clock, count, end }
+}
+
+/** A server that answers as told. */
+async function fake (t: Test, handler: (request: IncomingMessage, response: ServerResponse) => void) {
+  const server = createServer(handler).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const http = createHttp({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 2000 })
+  t.teardown(async () => {
+    await http.close()
+    server.close()
+  })
+  return http
+}
+
+const asJson = (response: ServerResponse, status: number, body: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+
+t.test('a session is opened once, however many ask for it at the same time', async (t) => {
+  const { options, count } = await cmsFor(t)
+  const account = sessionAccount(options, 'editor', 'editor')
+  const given = await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  t.match(given[0], { cookie: /^SESS\w+=/, 'x-csrf-token': /./ })
+  t.equal(new Set(given).size, 1)
+  t.equal(count(/^POST \/user\/login/), 1)
+})
+
+t.test('requests are made with the session: unpublished editions are seen and writes are accepted', async (t) => {
+  const { options } = await cmsFor(t)
+  const cms = createJsonapi({ ...options, account: sessionAccount(options, 'editor', 'editor') })
+  const unpublished = await cms.request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} })
+  t.ok((unpublished.document.data as unknown[]).length > 0)
+  const body = { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'a-new-key' } } }
+  t.equal((await cms.request({ method: 'POST', path: '/publisher_container/daily', body, caller: {} })).status, 201)
+})
+
+t.test('a session that has ended is opened again: after a refusal at once, else within a minute', async (t) => {
+  const { options, clock, count, end } = await cmsFor(t)
+  const account = sessionAccount(options, 'editor', 'editor')
+  const cms = createJsonapi({ ...options, account })
+  const unpublished = () => cms.request({ path: '/publisher_container/daily', query: [['filter[status]', '0']], caller: {} }).then(({ document }) => (document.data as unknown[]).length)
+  const create = (key: string) => cms.request({ method: 'POST', path: '/publisher_container/daily', body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: key } } }, caller: {} })
+
+  await end(await account.credentials())
+  clock.now += 2000
+  t.equal((await create('k-1')).status, 201, 'refused, opened again, written')
+  t.equal(count(/^POST \/user\/login/), 2)
+  t.equal(count(/^POST .*publisher_container.* 201/), 1, 'once')
+
+  await end(await account.credentials())
+  t.equal(await unpublished(), 0, 'for a while an ended session is taken for anonymous')
+  clock.now += 61_000
+  const looked = count(/^GET \/jsonapi /)
+  const seen = await Promise.all(Array.from({ length: CALLERS }, unpublished))
+  t.ok(seen.every((rows) => rows > 0))
+  t.equal(count(/^POST \/user\/login/), 3, 'opened once for all')
+  t.equal(count(/^GET \/jsonapi /) - looked, 1, 'looked at once for all')
+})
+
+t.test('a refusal that is meant for a living session is passed on', async (t) => {
+  const { options, clock, count } = await cmsFor(t)
+  const account = sessionAccount(options, 'reader', 'reader')
+  const cms = createJsonapi({ ...options, account })
+  const attempt = () => cms.request({ method: 'POST', path: '/publisher_container/daily', body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'k' } } }, caller: {} })
+  t.equal((await attempt()).status, 403)
+  t.equal(count(/^GET \/jsonapi /), 0, 'just opened, so it is alive')
+  clock.now += 2000
+  t.equal((await attempt()).status, 403)
+  t.equal(count(/^GET \/jsonapi /), 1)
+  t.equal(count(/^POST \/user\/login/), 1)
+  t.equal(await account.renew({ cookie: 'of an earlier session' }), true, 'another request has renewed it')
+})
+
+t.test('one refused login is the last, and the caller learns whose fault it is', async (t) => {
+  const { options, count } = await cmsFor(t)
+  for (const account of [sessionAccount(options, 'editor', 'wrong'), basicAccount(options, 'editor', 'wrong')]) {
+    for (let time = 0; time < 3; time++) {
+      await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', statusCode: 502, message: /operator has to correct the settings/ })
+    }
+  }
+  t.equal(count(/^POST \/user\/login/), 1)
+  t.equal(count(/^GET \/jsonapi /), 1)
+})
+
+t.test('a Basic account is tried out once', async (t) => {
+  const { options, count } = await cmsFor(t)
+  const account = basicAccount(options, 'editor', 'editor')
+  await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  t.equal(count(/^GET \/jsonapi /), 1)
+  t.equal(await account.renew(await account.credentials()), false, 'a refusal is meant')
+})
+
+t.test('a CMS that is ill at login is asked again by the next request', async (t) => {
+  const answers = [
+    (response: ServerResponse) => response.writeHead(500).end('PDOException'),
+    (response: ServerResponse) => response.writeHead(429).end(),
+    (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
+    (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't' })
+  ]
+  const http = await fake(t, (request, response) => request.resume().on('end', () => answers.shift()!(response)))
+  const account = sessionAccount({ http, jsonapiPath: '/jsonapi' }, 'u', 'p')
+  for (let time = 0; time < 3; time++) await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
+  t.strictSame(await account.credentials(), { cookie: 'SESSa=b; other=c', 'x-csrf-token': 't' })
+  const ill = await fake(t, (request, response) => request.resume().on('end', () => response.writeHead(500).end()))
+  await t.rejects(basicAccount({ http: ill, jsonapiPath: '/jsonapi' }, 'u', 'p').credentials(), { code: 'CMS_FAILED' })
+})
+
+t.test('an OAuth token is fetched once, replaced before its end and after a refusal', async (t) => {
+  let granted = 0
+  const bodies: string[] = []
+  const http = await fake(t, (request, response) => {
+    let body = ''
+    request.on('data', (chunk) => { body += chunk }).on('end', () => {
+      if (request.url === '/oauth/token') {
+        bodies.push(body)
+        return asJson(response, 200, { access_token: `t${++granted}`, token_type: 'Bearer', expires_in: 300 })
+      }
+      const accepted = request.headers.authorization === `Bearer t${granted}` && granted !== 3
+      return response.writeHead(accepted ? 200 : 401, { 'content-type': 'application/vnd.api+json' }).end(accepted ? '{"data":[]}' : '{"errors":[]}')
+    })
+  })
+  const clock = { now: 0 }
+  const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const account = oauthAccount(options, 'client', 'a secret&')
+  await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  t.strictSame(bodies, ['grant_type=client_credentials&client_id=client&client_secret=a+secret%26'])
+  clock.now = 269_000
+  t.strictSame(await account.credentials(), { authorization: 'Bearer t1' })
+  clock.now = 271_000
+  t.strictSame(await account.credentials(), { authorization: 'Bearer t2' }, 'half a minute before its end')
+  const cms = createJsonapi({ ...options, account })
+  t.equal((await cms.request({ path: '', caller: {} })).status, 200)
+  await account.renew(await account.credentials())
+  t.equal((await cms.request({ path: '', caller: {} })).status, 200, 't3 is refused, t4 is not')
+  t.equal(granted, 4)
+})
+
+t.test('a refused client is not tried again, an ill token endpoint is', async (t) => {
+  let asked = 0
+  const refusing = await fake(t, (request, response) => {
+    asked++
+    request.resume().on('end', () => asJson(response, 401, { error: 'invalid_client' }))
+  })
+  const account = oauthAccount({ http: refusing, jsonapiPath: '/jsonapi' }, 'c', 's')
+  for (let time = 0; time < 3; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+  t.equal(asked, 1)
+  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, { token: 'none' })))
+  const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi' }, 'c', 's')
+  for (let time = 0; time < 2; time++) await t.rejects(other.credentials(), { code: 'CMS_FAILED' })
+})
+
+t.test('the application uses the account that the settings name', async (t) => {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const CMS_URL = await cms.listen()
+  const titles = async (env: Record<string, string>) => {
+    const app = await build(t, { CMS_URL, ...env })
+    const reply = await app.inject('/api/collections/publisher_container?status=0')
+    return reply.statusCode === 200 ? reply.json().data.length : reply.json().code
+  }
+  t.equal(await titles({}), 0)
+  t.ok(await titles({ CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }) > 0)
+  t.equal(await titles({ CMS_AUTH: 'session', CMS_USER: 'editor', CMS_PASSWORD: 'wrong' }), 'CMS_LOGIN_REFUSED')
+  t.equal(await titles({ CMS_AUTH: 'oauth', CMS_CLIENT_ID: 'c', CMS_CLIENT_SECRET: 's' }), 'CMS_FAILED', 'the sample CMS has no simple_oauth')
+})
