@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyServerOptions } from 'fastify'
+import type { Server } from 'node:http'
+import type { FastifyHttpOptions, FastifyServerOptions } from 'fastify'
 
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
@@ -12,6 +13,8 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/
 export const fastifyOptions = {
   bodyLimit: BODY_LIMIT,
   requestTimeout: 30_000,
+  // plugins/errors.ts refuses a request without Host; Node would do it without a body.
+  http: { requireHostHeader: false },
   return503OnClosing: true,
   routerOptions: { maxParamLength: 4096 },
   genReqId (request) {
@@ -29,7 +32,7 @@ export const fastifyOptions = {
     const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(({ message }) => message)
     return new Error(`${where} ${reasons.join(' or ')}`)
   }
-} satisfies FastifyServerOptions
+} satisfies FastifyHttpOptions<Server>
 
 const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]']
 

@@ -29,14 +29,27 @@ async function errors (fastify: FastifyInstance) {
     for (const name of [method].flat()) methods.add(name)
   })
 
-  fastify.setNotFoundHandler((request) => {
-    const path = request.url.split('?', 1)[0]!
+  fastify.addHook('onRequest', async ({ headers, raw }) => {
+    if (headers.host === undefined && raw.httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
+  })
+
+  // Unknown expectations may be ignored (RFC 9110 section 10.1.1); Node would refuse them without a body.
+  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
+
+  function absent (request: FastifyRequest): never {
+    const path = pathOf(request)
     const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
     if (allowed.size > 0) {
       const allow = [...allowed].join(', ')
       throw new Failure('METHOD_NOT_ALLOWED', `${request.method} is not allowed here; allowed: ${allow}`, { headers: { allow } })
     }
     throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${path}`)
+  }
+
+  // The handler alone would come after the body, which may be wrong in its own way.
+  fastify.setNotFoundHandler(absent)
+  fastify.addHook('onRequest', async (request) => {
+    if (request.is404) absent(request)
   })
 
   fastify.setErrorHandler(answer)
@@ -51,9 +64,14 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   reply.send(JSON.stringify(LOCKS.test(pathOf(request)) ? lockBody(failure) : body(failure)))
 }
 
-/** The pattern of the route, which stands for every spelling of its path; without a route the path as it was sent. */
+/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. */
 function pathOf ({ routeOptions, url }: FastifyRequest): string {
-  return routeOptions?.url ?? url.replace(/^https?:\/\/[^/]*/, '')
+  const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
+  try {
+    return routeOptions?.url ?? decodeURI(path)
+  } catch {
+    return path
+  }
 }
 
 /**

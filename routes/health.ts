@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 
@@ -19,6 +20,9 @@ const unavailable = {
   examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: 'The CMS could not be reached' } } }]
 }
 
+/** How long a dependency may take to answer, in milliseconds. */
+const PATIENCE_MS = 5000
+
 /** GET /health/live and GET /health/ready. */
 export default async function health (fastify: FastifyInstance) {
   fastify.get('/health/live', {
@@ -35,7 +39,7 @@ export default async function health (fastify: FastifyInstance) {
 async function readiness (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
   const states = await Promise.all([...this.probes].map(async ([name, probe]) => {
     try {
-      const message = await probe()
+      const message = await Promise.race([probe(), late()])
       return [name, { status: 'ok', ...(message && { message }) }]
     } catch (error) {
       return [name, { status: 'unavailable', message: (error as Error).message }]
@@ -44,4 +48,9 @@ async function readiness (this: FastifyInstance, _request: FastifyRequest, reply
   const dependencies = Object.fromEntries(states) as Record<string, { status: string }>
   const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
   return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', dependencies })
+}
+
+async function late (): Promise<never> {
+  await sleep(PATIENCE_MS, undefined, { ref: false })
+  throw new Error(`There was no answer within ${PATIENCE_MS} ms`)
 }
