@@ -143,7 +143,7 @@ t.test('a content model that cannot be used is a wrong setting', async (t) => {
   t.match(problemsOf({ ...enough, CONTENT_MODEL: directory }), [/CONTENT_MODEL is .* but EISDIR/])
 })
 
-t.test('.env.example has every setting', async (t) => {
+t.test('.env.example and the README have every setting', async (t) => {
   const names = [...Object.keys(Environment.properties), 'DATA_DIR']
   const example = readFileSync(join(ROOT, '.env.example'), 'utf8')
   const lines = new Map([...example.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
@@ -154,6 +154,9 @@ t.test('.env.example has every setting', async (t) => {
     t.equal(name === 'CONTENT_MODEL' ? resolve(ROOT, lines.get(name)!) : lines.get(name), String(value), `${name} is shown with its default`)
   }
   t.strictSame(problemsOf({ ...Object.fromEntries(lines), CONTENT_MODEL: '' }), [], 'with every line taken in it is right')
+
+  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  for (const name of names) t.match(readme, new RegExp(`\\b${name}\\b`), `the README has ${name}`)
 })
 
 t.test('npm start reports all that is missing and exits with 1 before it listens', async (t) => {
