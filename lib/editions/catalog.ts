@@ -1,9 +1,10 @@
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { isObject, resources } from '../jsonapi/document.ts'
-import { splitType, type ContentModel } from './model.ts'
+import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 import { refusal } from './failures.ts'
+import { pageQuery, PAGE_MAX } from './query.ts'
 
 /** A JSON:API collection: one bundle of one entity type. */
 export interface Collection {
@@ -37,6 +38,9 @@ export interface Catalog {
 /** How long the CMS's list of resource types is believed, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
+/** For how many callers the edition types are remembered. */
+const CALLERS = 1000
+
 /** Labels where neither the content model nor the CMS gives any. */
 const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
 
@@ -45,6 +49,7 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * The list of resource types is the same for every caller (Drupal\jsonapi\Controller\EntryPoint), so it is shared.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
+  const types = new Map<string, { at: number, types: Named[] }>()
   let remembered: { at: number, collections: Promise<Collection[]> } | undefined
 
   function all (caller: Caller): Promise<Collection[]> {
@@ -91,9 +96,26 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   async function editionTypes (caller: Caller): Promise<Named[]> {
     if (model.editionTypes) return named(model.editionTypes)
     if (model.fields.editionType === null) return bundles(caller)
-    const id = `${model.entityType}.${model.fields.editionType}`
-    const [storage] = await config('field_storage_config', [['filter[drupal_internal__id]', id]], caller)
-    return named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined) ?? LABELS)
+    const key = fingerprint(caller)
+    const known = types.get(key)
+    if (known && now() - known.at < REMEMBERED_MS) return known.types
+    const found = await askedTypes(model.fields.editionType, caller)
+    if (types.size >= CALLERS) types.clear()
+    types.set(key, { at: now(), types: found })
+    return found
+  }
+
+  /** The allowed values where the caller may see them, else the module's own and those that the newest editions have. */
+  async function askedTypes (field: string, caller: Caller): Promise<Named[]> {
+    const [storage] = await config('field_storage_config', [['filter[drupal_internal__id]', `${model.entityType}.${field}`]], caller)
+    const allowed = allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined)
+    if (allowed) return named(allowed)
+    const name = publicName(model, field)
+    const pages = await Promise.all((await editions(caller)).map(({ path, resourceType }) =>
+      cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })))
+    const seen = pages.flatMap(({ document }) => resources(document)).map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
+    const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
+    return [...new Set([...own, ...seen])].map((id) => ({ id, label: LABELS[id] ?? id }))
   }
 
   /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */

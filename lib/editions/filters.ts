@@ -1,6 +1,5 @@
-import { createHash } from 'node:crypto'
 import type { Jsonapi } from '../jsonapi/client.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { resources } from '../jsonapi/document.ts'
 import type { Collection } from './catalog.ts'
 import { refusal } from './failures.ts'
@@ -77,7 +76,6 @@ export function remedy (entityType: string): string {
     `let a module implement hook_jsonapi_${entityType}_filter_access(), or give the users the entity type's administration permission`
 }
 
-/** Callers are told apart by a hash of their credentials; the credentials themselves are not kept. */
-function keyOf (entityType: string, { authorization = '', cookie = '' }: Caller): string {
-  return `${entityType}:${createHash('sha256').update(`${authorization}\n${cookie}`).digest('base64')}`
+function keyOf (entityType: string, caller: Caller): string {
+  return `${entityType}:${fingerprint(caller)}`
 }

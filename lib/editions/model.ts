@@ -2,6 +2,9 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { isObject } from '../jsonapi/document.ts'
 
+/** The list field of the module `publisher` that tells the edition type. */
+export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
+
 const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
 /**
@@ -27,7 +30,7 @@ export const ContentModel = Type.Object({
     /** Identifies an edition in the external publishing system. */
     key: Type.String({ default: 'field_key' }),
     /** The list field that tells the edition type; null where the bundle alone tells it. */
-    editionType: Type.Union([Type.String(), Type.Null()], { default: 'field_publisher_edition_type' })
+    editionType: Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })
   }, { default: {}, additionalProperties: false }),
   /** Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS. */
   bundles: Type.Optional(Type.Record(Type.String(), Type.String())),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** Header fields of one caller's requests to the CMS. */
@@ -16,4 +17,9 @@ export function callerOf (headers: IncomingHttpHeaders, requestId: string, passt
 function ownCredentials ({ authorization, cookie, 'x-csrf-token': token }: IncomingHttpHeaders): Caller {
   if (authorization) return { authorization }
   return { ...(cookie && { cookie }), ...(cookie && typeof token === 'string' && { 'x-csrf-token': token }) }
+}
+
+/** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */
+export function fingerprint ({ authorization = '', cookie = '' }: Caller): string {
+  return createHash('sha256').update(`${authorization}\n${cookie}`).digest('base64')
 }
