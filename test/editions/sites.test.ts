@@ -1,0 +1,139 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
+import type { Catalog, Collection } from '../../lib/editions/catalog.ts'
+import { contentModel, publicName } from '../../lib/editions/model.ts'
+import { createReferences } from '../../lib/editions/references.ts'
+import { createBudget, PAGES_MAX } from '../../lib/editions/scan.ts'
+import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import type { Resource } from '../../lib/jsonapi/document.ts'
+import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
+
+const ids = (rows: any[]) => rows.map((row) => row.id[0].value)
+
+/** A content model of which some members differ from the defaults. */
+function modelled (t: Test, members: object): Record<string, string> {
+  const path = join(t.testdir(), 'content-model.json')
+  writeFileSync(path, JSON.stringify(members))
+  return { CONTENT_MODEL: path }
+}
+
+for (const [name, content] of [['two bundles', newspaper], ['one bundle', singleBundleNewspaper]] as const) {
+  t.test(`where Drupal lets nobody filter editions, everything is found all the same, with ${name}`, async (t) => {
+    const big = enlarged(content(), 70)
+    const { call } = await open(t, { content: big, filterAccess: false })
+    for (const as of ['editor', 'reader', 'admin']) {
+      const visible = editionsOf(big).filter(({ published }) => published || as !== 'reader')
+      for (const { id } of [visible[0]!, visible.at(-1)!, visible[60]!]) {
+        t.equal((await call('GET', `/api/collection/${id}`, { as })).body.id?.[0].value, id, `${as} reads ${id}`)
+      }
+      failed(t, 'unknown', await call('GET', '/api/collection/9999', { as }), 404, 'NOT_FOUND', 'There is no edition 9999')
+      const cases: Array<[query: string, selected: (one: Known) => boolean]> = [
+        ['q=MONDAY', ({ title }) => title.startsWith('Monday')],
+        ['q=extra&status=1', ({ title, published }) => title.startsWith('Extra') && published],
+        ['status=0', ({ published }) => !published],
+        ['type=special', ({ type }) => type === 'special'],
+        ['key=extra-70', ({ key }) => key === 'extra-70'],
+        ['key=EXTRA-70', () => false]
+      ]
+      for (const [query, selected] of cases) {
+        const wanted = visible.filter(selected).map(({ id }) => id)
+        const whole = (await call('GET', `/api/collections/publisher_container?${query}&limit=500&total=1`, { as })).body
+        t.strictSame([ids(whole.data), whole.meta.total], [wanted, wanted.length], `${as}: ${query}`)
+        const page = (await call('GET', `/api/collections/publisher_container?${query}&limit=5&offset=3`, { as })).body
+        t.strictSame([ids(page.data), page.meta.hasMore], [wanted.slice(3, 8), wanted.length > 8], `${as}: a page of ${query}`)
+      }
+    }
+    const ready = (await call('GET', '/health/ready')).body.dependencies.cms
+    t.match(ready, { status: 'ok', message: /hook_jsonapi_publisher_container_filter_access/ }, 'and the operator is told')
+  })
+}
+
+t.test('bundles and edition types of the content model are the only ones', async (t) => {
+  const { call } = await open(t, { env: modelled(t, { bundles: { special: 'Beilagen', daily: 'Tageszeitung' }, editionTypes: { daily: 'Täglich' } }) })
+  t.strictSame((await call('GET', '/api/collection/bundles')).body.data, [{ id: 'special', label: 'Beilagen' }, { id: 'daily', label: 'Tageszeitung' }])
+  t.strictSame((await call('GET', '/api/publisher-edition/bundles')).body.data, [{ id: 'daily', label: 'Täglich' }])
+  failed(t, 'a type left out', await call('GET', '/api/collections/publisher_container?type=special'), 400, 'BAD_REQUEST', 'querystring/type must be "daily"')
+  const other = await open(t, { env: modelled(t, { bundles: { weekly: 'Weekly' } }) })
+  failed(t, 'none of them there', await other.call('GET', '/api/collection/bundles'), 502, 'CMS_INVALID_RESPONSE', 'The CMS exposes no resource type publisher_container--weekly through JSON:API')
+})
+
+t.test('without a field that tells the edition type, bundles are the types', async (t) => {
+  const { call } = await open(t, { env: modelled(t, { fields: { editionType: null } }) })
+  t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, [{ id: 'daily', label: 'Daily Edition' }, { id: 'special', label: 'Special Edition' }])
+  const special = editionsOf(newspaper()).filter(({ type, published }) => type === 'special' && published).map(({ id }) => id)
+  for (const path of ['special', 'publisher_container?type=special', 'special?type=special']) {
+    t.strictSame(ids((await call('GET', `/api/collections/${path}${path.includes('?') ? '&' : '?'}limit=500`)).body.data), special, path)
+  }
+  t.strictSame((await call('GET', '/api/collections/daily?type=special')).body.data, [])
+  failed(t, 'no bundle', await call('POST', '/api/collection', { body: { field_publisher_edition_type: ['daily'] } }), 422, 'UNPROCESSABLE', /^Could not determine entity type bundle/)
+})
+
+t.test('a site that shows no configuration at all has bundles by their names', async (t) => {
+  const { call } = await open(t, { env: modelled(t, { bundleEntityType: 'unheard_of' }) })
+  t.strictSame((await call('GET', '/api/collection/bundles')).body.data, [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }])
+})
+
+t.test('allowed values are understood in every form that Drupal stores them in', async (t) => {
+  const forms: Array<[values: unknown, wanted: object[]]> = [
+    [{ daily: 'D', x: 'X' }, [{ id: 'daily', label: 'D' }, { id: 'x', label: 'X' }]],
+    [['zero', 'one'], [{ id: '0', label: 'zero' }, { id: '1', label: 'one' }]],
+    [[{ value: 'daily', label: 'D' }], [{ id: 'daily', label: 'D' }]]
+  ]
+  for (const [values, wanted] of forms) {
+    const content = newspaper()
+    for (const { type, config } of content.entities) if (type.startsWith('field_storage_config')) Object.assign(config!, { settings: { allowed_values: values } })
+    const { call } = await open(t, { content })
+    t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, wanted)
+  }
+})
+
+t.test('a content model that is none is refused by name of the member', async (t) => {
+  t.throws(() => contentModel(5), { message: /^its member \/ is not right/ })
+  t.throws(() => contentModel({ keys: { id: 5 } }), { message: /^its member \/keys\/id is not right/ })
+  const model = contentModel({ keys: { bundle: 'bundle' } })
+  t.strictSame(['id', 'revision_id', 'type', 'title', 'bundle'].map((field) => publicName(model, field)), ['drupal_internal__id', 'drupal_internal__revision_id', 'publisher_container_type', 'title', 'bundle'])
+  t.equal(publicName(contentModel({ keys: { id: 'iid' } }), 'id'), 'publisher_container_id')
+})
+
+t.test('references by integer id are found where nobody may filter them, under whatever name the id has', async (t) => {
+  const model = contentModel({})
+  const collection = (entityType: string): Collection => ({ resourceType: `${entityType}--x`, entityType, bundle: 'x', path: `/${entityType}/x` })
+  const row = (id: number): Resource => ({ type: 'own--x', id: `uuid-${id}`, attributes: { drupal_internal__oid: id, drupal_internal__vid: 7 } })
+  const asked: string[] = []
+  let refused = false
+  const cms = {
+    async request ({ path, query = [] }: JsonapiRequest) {
+      const parameters = Object.fromEntries(query)
+      asked.push(`${path} ${Object.keys(parameters).join()}`)
+      if (refused && parameters.sort) return { status: 403, document: {} }
+      const isFiltered = Object.keys(parameters).some((name) => name.startsWith('filter'))
+      const offset = Number(parameters['page[offset]'] ?? 0)
+      const rows = isFiltered || path !== '/own/x' ? [] : Array.from({ length: 120 }, (_, index) => row(120 - index)).slice(offset, offset + 50)
+      return { status: 200, document: { data: rows, ...(offset + 50 < 120 && !isFiltered && { links: { next: {} } }) } }
+    }
+  }
+  const catalog = { all: async () => ['own', 'bare'].map(collection) } as unknown as Catalog
+  const references = createReferences({ cms, catalog, filters: { known: () => undefined, usable: async () => false }, model })
+  const wanted = (entityType: string, id: string) => [{ field: 'field_own', delta: 0, entityType, id }]
+  const resolve = await references.resolver(wanted('own', '3'), {})
+  t.strictSame(resolve({ entityType: 'own', id: '3', field: 'field_own', delta: 0 }), { type: 'own--x', id: 'uuid-3' })
+  const before = asked.length
+  await references.resolver(wanted('own', '3'), {})
+  t.equal(asked.length, before, 'once found, remembered')
+  await references.resolver(wanted('own', '4'), {})
+  for (const [entityType, id] of [['own', '121'], ['own', 'x'], ['bare', '5'], ['nowhere', '5']] as const) {
+    await t.rejects(references.resolver(wanted(entityType, id), {}), { code: 'UNPROCESSABLE', message: `Unprocessable Entity: validation failed.\nfield_own.0.target_id: The referenced entity (${entityType}: ${id}) does not exist.\n` })
+  }
+  refused = true
+  await t.rejects(references.resolver(wanted('own', '5'), {}), { code: 'CMS_FORBIDDEN' })
+  t.strictSame((await references.resolver([], {}))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), { type: 'own--x', id: 'u' })
+  t.strictSame((await references.resolver([], {}))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), { type: 'nowhere--nowhere', id: 'u' })
+})
+
+t.test('a scan ends', async (t) => {
+  const spend = createBudget()
+  for (let page = 0; page < PAGES_MAX; page++) spend()
+  t.throws(spend, { code: 'CMS_REFUSED', message: /more than 10000 to be read one by one/ })
+})
