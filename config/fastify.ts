@@ -24,10 +24,9 @@ export const fastifyOptions = {
   schemaErrorFormatter (errors, dataVar) {
     const [error] = errors
     const where = `${dataVar}${error!.instancePath}`
-    const { allowedValues, allowedValue, additionalProperty } = error!.params as Record<string, unknown>
-    const allowed = (allowedValues as unknown[] | undefined) ?? (allowedValue === undefined ? undefined : [allowedValue])
-    if (allowed) return new Error(`${where} must be ${allowed.map((value) => JSON.stringify(value)).join(' or ')}`)
-    if (additionalProperty) return new Error(`${where} must not have "${String(additionalProperty)}"`)
+    const { allowedValues, additionalProperty } = error!.params as { allowedValues?: unknown[], additionalProperty?: string }
+    if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
+    if (additionalProperty) return new Error(`${where} must not have "${additionalProperty}"`)
     // Of a union every branch has said what is wrong with the same place.
     const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(({ message }) => message)
     return new Error(`${where} ${reasons.join(' or ')}`)

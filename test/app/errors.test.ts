@@ -338,6 +338,10 @@ t.test('readiness names each part and its state', async (t) => {
     [{ DYNAMODB_ENDPOINT: endpoint, DATA_STATE_TABLE: 'Absent', CMS_URL, ...account }, 503, { status: 'unavailable', dependencies: { store: refusing, cms: ok } }]
   ]
   for (const [env, status, body] of states) t.strictSame(await ready(env), [status, body], JSON.stringify(body))
+  cms.settings.filterAccess = false
+  t.match(await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'reader', CMS_PASSWORD: 'reader' }), [200, {
+    status: 'ok', dependencies: { store: ok, cms: { status: 'ok', message: /filter/ } }
+  }], 'and what its operator should know')
   cms.settings.maintenance = true
   t.match(await ready({ DYNAMODB_ENDPOINT: endpoint, CMS_URL }), [503, { dependencies: { store: ok, cms: { status: 'unavailable', message: /takes no requests at the moment/ } } }])
   t.equal((await hanging.inject('/health/live')).statusCode, 200, 'the process is alive with nothing behind it')

@@ -218,7 +218,7 @@ t.test('the OpenAPI has each operation with a summary, every status it answers, 
   const operations = paths['/api/cloud/data-state/{type}/{id}']
   const ajv = new Ajv({ strict: false })
   for (const [name, schema] of Object.entries<object>(components.schemas)) ajv.addSchema(schema, `#/components/schemas/${name}`)
-  t.match(Object.keys(components.schemas).sort(), ['Done', 'Holder', 'Listed', 'LockFailure', 'LockList', 'LockRecord'])
+  for (const name of ['Done', 'Holder', 'Listed', 'LockFailure', 'LockList', 'LockRecord']) t.ok(components.schemas[name], name)
   t.strictSame(Object.keys(operations).sort(), ['delete', 'get', 'post', 'put'])
   const statuses = {
     post: ['200', '400', '405', '413', '415', '423', '500', '503'],
