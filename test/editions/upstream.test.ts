@@ -219,15 +219,16 @@ t.test('an entry point that is odd fails every endpoint alike, and is asked agai
 })
 
 t.test('bundles and edition types do without what the CMS refuses to show', async (t) => {
-  nock.cleanAll()
-  for (const type of ['publisher_container_type', 'field_storage_config']) nock(CMS).get(`/jsonapi/${type}/${type}`).query(true).reply(403, errors(403, INTERNALS), JSONAPI)
+  const odd = (status: number, body: string | object, headers: Record<string, string>) => healthy((cms) =>
+    ['publisher_container_type', 'field_storage_config'].reduce((cms, type) => cms.get(`/jsonapi/${type}/${type}`).query(true).reply(status, body, headers), cms))
+  odd(403, errors(403, INTERNALS), JSONAPI)
   const { body: { data } } = await ask('GET', '/api/collection/bundles')
   t.strictSame(data.filter(({ id }: any) => id !== 'publisher_container'), [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }])
-  t.strictSame((await ask('GET', '/api/publisher-edition/bundles')).body, { data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] })
-  nock.cleanAll()
-  for (const type of ['publisher_container_type', 'field_storage_config']) nock(CMS).get(`/jsonapi/${type}/${type}`).query(true).reply(500, html, HTML)
+  const as = (user: string) => ({ authorization: `Basic ${user}` })
+  t.strictSame((await ask('GET', '/api/publisher-edition/bundles', undefined, as('one'))).body, { data: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }] })
+  odd(500, html, HTML)
   failed(t, 'bundles', await ask('GET', '/api/collection/bundles'), 502, 'CMS_FAILED')
-  failed(t, 'types', await ask('GET', '/api/publisher-edition/bundles'), 502, 'CMS_FAILED')
+  failed(t, 'types', await ask('GET', '/api/publisher-edition/bundles', undefined, as('two')), 502, 'CMS_FAILED')
 })
 
 t.test('connections that fail, answers that stop and answers that are slow', async (t) => {
