@@ -5,7 +5,7 @@ import { DEV, emptyDirectory, runNode } from './fixtures/processes.ts'
 t.test('killed with -9 amid writes and started again, it has every acknowledged lock', async (t) => {
   const WRITERS = 16
   const ROUNDS = 3
-  const PER_ROUND = 250
+  const PER_ROUND = 180
   const env = { PORT: '0', LOG_LEVEL: 'warn', DATA_DIR: join(emptyDirectory(t), 'data') }
   const acknowledged = new Map<string, string[]>()
   let count = 0
