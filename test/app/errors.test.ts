@@ -147,6 +147,23 @@ t.test('a URL that cannot be read answers 400, one that is too long 414', async 
   }
 })
 
+t.test('a parameter out of its range is named with what is allowed', async (t) => {
+  const wrong: Array<[half: 'lock' | 'edition', url: string, message: string]> = [
+    ['edition', '/api/collections/daily?status=2', 'querystring/status must be 0 or 1'],
+    ['edition', '/api/collections/daily?limit=501', 'querystring/limit must be <= 500'],
+    ['edition', '/api/collections/daily?limits=5', 'querystring must not have "limits"'],
+    ['edition', '/api/collection/x', 'params/id must match pattern'],
+    ['lock', `${LOCK}?fieldName=`, 'Error: querystring/fieldName must NOT have fewer than 1 characters'],
+    ['lock', '/api/cloud/data-state/no-de/1', 'Error: params/type must match pattern']
+  ]
+  for (const [half, url, message] of wrong) {
+    const reply = await fastify.inject(url)
+    t.equal(reply.statusCode, 400, url)
+    isShaped(t, half, 400, reply.json(), url)
+    t.ok(reply.json().message.startsWith(message), `${url}: ${reply.json().message}`)
+  }
+})
+
 t.test('what is not HTTP, or too much of it, is refused in shape and the process serves on', async (t) => {
   const cases: Array<[half: 'lock' | 'edition', status: number, bytes: string | Buffer]> = [
     ['lock', 431, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
@@ -248,6 +265,9 @@ t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
       t.equal(reply.statusCode, 415, type)
       isShaped(t, half, 415, reply.json(), type)
     }
+    const unannounced = await raw(port, `POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${(fastifyOptions.bodyLimit + 1).toString(16)}\r\n${' '.repeat(fastifyOptions.bodyLimit + 1)}\r\n`)
+    t.equal(unannounced.status, 413)
+    isShaped(t, half, 413, unannounced.body, 'a body that turns out to be too large')
     const large = JSON.stringify('x'.repeat(fastifyOptions.bodyLimit))
     const reply = await post(url, large)
     t.equal(reply.statusCode, 413)
