@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { isObject, resources } from '../jsonapi/document.ts'
+import { createMemory } from './memory.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 import { refusal } from './failures.ts'
 import { pageQuery, PAGE_MAX } from './query.ts'
@@ -49,7 +50,7 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * The list of resource types is the same for every caller (Drupal\jsonapi\Controller\EntryPoint), so it is shared.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
-  const types = new Map<string, { at: number, types: Named[] }>()
+  const types = createMemory<{ at: number, types: Named[] }>(CALLERS)
   let remembered: { at: number, collections: Promise<Collection[]> } | undefined
 
   function all (caller: Caller): Promise<Collection[]> {
@@ -100,7 +101,6 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     const known = types.get(key)
     if (known && now() - known.at < REMEMBERED_MS) return known.types
     const found = await askedTypes(model.fields.editionType, caller)
-    if (types.size >= CALLERS) types.clear()
     types.set(key, { at: now(), types: found })
     return found
   }

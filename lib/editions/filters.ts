@@ -3,6 +3,7 @@ import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { resources } from '../jsonapi/document.ts'
 import type { Collection } from './catalog.ts'
 import { refusal } from './failures.ts'
+import { createMemory } from './memory.ts'
 import { PAGE_MAX } from './query.ts'
 
 /**
@@ -32,7 +33,7 @@ const REMEMBERED_MS = 10 * 60_000
 const CALLERS = 1000
 
 export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
-  const remembered = new Map<string, { at: number, usable: boolean }>()
+  const remembered = createMemory<{ at: number, usable: boolean }>(CALLERS)
   const warned = new Set<string>()
 
   function known (entityType: string, caller: Caller): boolean | undefined {
@@ -47,7 +48,6 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     if (before !== undefined) return before
     const answers = await Promise.all(collections.map((collection) => isTrap(collection, caller)))
     const trapped = answers.includes(true)
-    if (remembered.size >= CALLERS) remembered.clear()
     remembered.set(keyOf(first.entityType, caller), { at: now(), usable: !trapped })
     if (trapped && !warned.has(first.entityType)) {
       warned.add(first.entityType)

@@ -45,13 +45,16 @@ const HIDDEN_MAX = 24
  * hidden. Where rows come and go meanwhile, nothing comes twice; a skip inside the window is detected, by asking for the last
  * row seen once more, and the list is started again, twice at most.
  */
-export async function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
-  for (let restarts = 0; ; restarts++) {
-    try {
-      return await attempt(options, restarts < RESTARTS)
-    } catch (error) {
-      if (!(error instanceof Moved)) throw error
-    }
+export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
+  return restarted(options, 0)
+}
+
+async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
+  try {
+    return await attempt(options, times < RESTARTS)
+  } catch (error) {
+    if (!(error instanceof Moved)) throw error
+    return restarted(options, times + 1)
   }
 }
 

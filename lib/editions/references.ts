@@ -5,6 +5,7 @@ import type { Catalog, Collection } from './catalog.ts'
 import { invalid, refusal, type Violation } from './failures.ts'
 import type { Filters } from './filters.ts'
 import type { Page } from './listing.ts'
+import { createMemory } from './memory.ts'
 import { splitType, type ContentModel } from './model.ts'
 import { idQuery, PAGE_MAX } from './query.ts'
 import { findById } from './scan.ts'
@@ -31,7 +32,7 @@ const REMEMBERED = 50_000
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
-  const remembered = new Map<string, ResourceIdentifier>()
+  const remembered = createMemory<ResourceIdentifier>(REMEMBERED)
   const idAttributes = new Map<string, string>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
@@ -43,7 +44,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       if (id !== undefined) known.set(keyOf(splitType(model, identifier.type).entityType, String(id)), identifier)
       byUuid.set(identifier.id, identifier)
     }
-    const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.has(keyOf(entityType, id)))
+    const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
     const byType = Map.groupBy(missing, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
@@ -61,7 +62,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
     const idAttribute = await idAttributeOf(entityType, collections, caller)
     await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
-    const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.has(keyOf(entityType, id)))
+    const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.get(keyOf(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
   }
@@ -74,7 +75,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       return { rows: resources(answer.document), more: answer.document.links?.next !== undefined }
     }
     const found = await findById(Number(id), page, ({ attributes }) => Number(attributes?.[idAttribute]))
-    if (found) remember(keyOf(entityType, id), { type: found.type, id: found.id })
+    if (found) remembered.set(keyOf(entityType, id), { type: found.type, id: found.id })
   }
 
   /** The attribute that holds the integer id: named by the content model, or else the first internal one of any document. */
@@ -95,13 +96,8 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
       const answer = await cms.request({ path, query, caller })
       if (answer.status >= 400) throw refusal(answer)
-      for (const { type, id, attributes } of resources(answer.document)) remember(keyOf(entityType, String(attributes?.[idAttribute])), { type, id })
+      for (const { type, id, attributes } of resources(answer.document)) remembered.set(keyOf(entityType, String(attributes?.[idAttribute])), { type, id })
     })))
-  }
-
-  function remember (key: string, identifier: ResourceIdentifier): void {
-    if (remembered.size >= REMEMBERED) remembered.delete(remembered.keys().next().value!)
-    remembered.set(key, identifier)
   }
 
   return { resolver }

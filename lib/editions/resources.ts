@@ -4,6 +4,7 @@ import type { Caller } from '../jsonapi/credentials.ts'
 import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { refusal, unknownProperties } from './failures.ts'
+import { createMemory } from './memory.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
 import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
@@ -56,7 +57,7 @@ const PROPERTIES_DROPPED = 50
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const shapes = createShapes(model)
-  const remembered = new Map<string, { type: string, uuid: string }>()
+  const remembered = createMemory<{ type: string, uuid: string }>(REMEMBERED)
   const idAttribute = publicName(model, model.keys.id)
 
   /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */
@@ -88,7 +89,6 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
-    if (remembered.size >= REMEMBERED) remembered.clear()
     for (const id of [uuid, String(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
   }
 
@@ -156,11 +156,14 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
     const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
     const include = includeOf(shapes.of(resource.type), model)
-    for (let dropped = 0; ; dropped++) {
+    return write(0)
+
+    async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ method, path, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
       const unknown = unknownProperties(answer)
       if (!unknown || dropped === PROPERTIES_DROPPED || !drop(resource, unknown.field, unknown.properties)) return { refused: answer }
+      return write(dropped + 1)
     }
   }
 

@@ -53,7 +53,7 @@ export function createSearch ({ catalog, resources, filters, model }: SearchOpti
     const isFiltered = filterQuery(wanted, model).length > 0
     if (isFiltered && filters.known(model.entityType, caller) === false) return listed(scanned())
     const found = await listed(filtered)
-    const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && (found.total ?? 0) === 0
+    const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
     return isEmpty && !await filters.usable(collections, caller) ? listed(scanned()) : found
   }
 
