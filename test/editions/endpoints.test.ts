@@ -235,6 +235,7 @@ for (const [name, content, bundleOf] of models) {
         ['time stamps of another zone', { created: [{ value: seconds(value(body.created) as string) }], changed: [{ value: (value(body.changed) as string).replace('+00:00', 'Z') }] }],
         ['references by id alone', { field_articles: targets(body.field_articles).map((id) => ({ target_id: id })) }],
         ['references by uuid alone', { field_articles: body.field_articles.map(({ target_uuid: uuid }: any) => ({ target_uuid: uuid })) }],
+        ['an empty map', { field_link: [{ ...body.field_link[0], options: {} }] }],
         ['references by bare ids', { field_articles: targets(body.field_articles) }],
         ['a field that is empty', { revision_log: [], field_cover: body.field_cover }],
         ['properties that nobody knows', { title: [{ ...body.title[0], nosuch: 1 }], field_articles: body.field_articles.map((item: object) => ({ ...item, nosuch: 1 })) }]
@@ -256,6 +257,9 @@ for (const [name, content, bundleOf] of models) {
       t.strictSame((await post(5, { field_labels: [{ value: 'z' }, { value: 'a' }] })).body.field_labels, [{ value: 'z' }, { value: 'a' }])
       const cover = await post(5, { field_cover: [{ ...body.field_cover[0], alt: 'Another' }] })
       t.strictSame(cover.body.field_cover, [{ ...body.field_cover[0], alt: 'Another' }])
+      const link = { uri: 'https://paper.example/', title: null, options: { attributes: { class: ['a', 'b'], rel: {} } } }
+      t.strictSame((await post(5, { field_link: [link] })).body.field_link, [link])
+      t.strictSame(writes((await post(5, { field_link: [{ ...link, options: { attributes: { class: ['a', 'b'], rel: [] } } }] })).upstream), [])
       const emptied = await post(5, { field_articles: [], field_section: null, field_cover: [], field_labels: null, field_description: [], field_page_count: [], field_link: [null] })
       t.equal(emptied.status, 200)
       for (const field of ['field_articles', 'field_section', 'field_cover', 'field_labels', 'field_description', 'field_page_count', 'field_link']) {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import type { Catalog, Collection } from '../../lib/editions/catalog.ts'
+import { createMemory } from '../../lib/editions/memory.ts'
 import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/references.ts'
 import { createBudget, PAGES_MAX } from '../../lib/editions/scan.ts'
@@ -87,6 +88,8 @@ t.test('allowed values are understood in every form that Drupal stores them in',
     const { call } = await open(t, { content })
     t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, wanted)
   }
+  const { call } = await open(t, { env: modelled(t, { fields: { editionType: 'field_labels' } }) })
+  t.strictSame((await call('GET', '/api/publisher-edition/bundles')).body.data, [], 'of a field of another name and form nothing is guessed')
 })
 
 t.test('a content model that is none is refused by name of the member', async (t) => {
@@ -102,14 +105,15 @@ t.test('references by integer id are found where nobody may filter them, under w
   const collection = (entityType: string): Collection => ({ resourceType: `${entityType}--x`, entityType, bundle: 'x', path: `/${entityType}/x` })
   const row = (id: number): Resource => ({ type: 'own--x', id: `uuid-${id}`, attributes: { drupal_internal__oid: id, drupal_internal__vid: 7 } })
   const asked: string[] = []
-  let refused = false
+  let refused: 'sort' | 'filter' | undefined
   const cms = {
     async request ({ path, query = [] }: JsonapiRequest) {
       const parameters = Object.fromEntries(query)
       asked.push(`${path} ${Object.keys(parameters).join()}`)
-      if (refused && parameters.sort) return { status: 403, document: {} }
+      if (refused && Object.keys(parameters).some((name) => name.startsWith(refused!))) return { status: 403, document: {} }
       const isFiltered = Object.keys(parameters).some((name) => name.startsWith('filter'))
       const offset = Number(parameters['page[offset]'] ?? 0)
+      if (isFiltered && path === '/bare/x') return { status: 200, document: { data: [{ type: 'bare--x', id: 'without-attributes' }] } }
       const rows = isFiltered || path !== '/own/x' ? [] : Array.from({ length: 120 }, (_, index) => row(120 - index)).slice(offset, offset + 50)
       return { status: 200, document: { data: rows, ...(offset + 50 < 120 && !isFiltered && { links: { next: {} } }) } }
     }
@@ -126,10 +130,21 @@ t.test('references by integer id are found where nobody may filter them, under w
   for (const [entityType, id] of [['own', '121'], ['own', 'x'], ['bare', '5'], ['nowhere', '5']] as const) {
     await t.rejects(references.resolver(wanted(entityType, id), {}), { code: 'UNPROCESSABLE', message: `Unprocessable Entity: validation failed.\nfield_own.0.target_id: The referenced entity (${entityType}: ${id}) does not exist.\n` })
   }
-  refused = true
-  await t.rejects(references.resolver(wanted('own', '5'), {}), { code: 'CMS_FORBIDDEN' })
+  for (const parameter of ['sort', 'filter'] as const) {
+    refused = parameter
+    await t.rejects(references.resolver(wanted('own', '5'), {}), { code: 'CMS_FORBIDDEN' })
+  }
   t.strictSame((await references.resolver([], {}))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), { type: 'own--x', id: 'u' })
   t.strictSame((await references.resolver([], {}))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), { type: 'nowhere--nowhere', id: 'u' })
+})
+
+t.test('a memory keeps what was told last', async (t) => {
+  const memory = createMemory<number>(2)
+  memory.set('a', 1)
+  memory.set('b', 2)
+  memory.set('a', 3)
+  memory.set('c', 4)
+  t.strictSame(['a', 'b', 'c'].map((key) => memory.get(key)), [3, undefined, 4])
 })
 
 t.test('a scan ends', async (t) => {

@@ -194,10 +194,38 @@ t.test('an answer without the edition that was saved, or to another question, is
   await works(t)
 })
 
+t.test('a write that failed while somebody else saved is not told to be either', async (t) => {
+  const { path, send } = operations.update!
+  nock.cleanAll()
+  const { data } = individual
+  nock(CMS).get(path).query(true).reply(200, individual, JSONAPI).patch(path).query(true).reply(500, html, HTML)
+    .get(path).query(true).reply(200, { data: { ...data, attributes: { ...data.attributes, title: 'Theirs', changed: '2030-01-01T00:00:00+00:00' } } }, JSONAPI)
+  failed(t, 'update', await send(), 502, 'CMS_FAILED', 'The CMS failed to answer; whether your change was saved is not known: load the edition again before you repeat it')
+})
+
+t.test('editions that show nothing but their label, or not even that, are taken as they are', async (t) => {
+  const bare = { type: individual.data.type, id: uuid }
+  healthy((cms) => cms.get(operations.read!.path).query(true).reply(200, { data: { ...bare, attributes: [], relationships: { uid: { data: null }, nothing: {} } } }, JSONAPI))
+  t.strictSame((await operations.read!.send()).body, { uuid: [{ value: uuid }], uid: [], nothing: [], type: [{ target_id: 'daily', target_type: 'publisher_container_type' }] })
+  healthy((cms) => cms.get(daily).query(true).reply(200, { data: [bare] }, JSONAPI))
+  const { status, body: { data } } = await ask('GET', '/api/collections/daily?status=1', undefined, { authorization: 'Basic bare' })
+  t.strictSame([status, data], [200, []], 'what has no integer id has no place in the order')
+})
+
+t.test('a caller who may not filter, or not read, is told so', async (t) => {
+  const forbidden = errors(403, 'The current user is not authorized to filter by the `drupal_internal__id` field, given in the path `drupal_internal__id`.')
+  healthy((cms) => cms.get(daily).query(true).reply(403, forbidden, JSONAPI))
+  failed(t, 'by integer id', await ask('GET', '/api/collection/424242'), 403, 'CMS_FORBIDDEN', /^The current user is not authorized to filter/)
+  healthy((cms) => cms.get(daily).query(({ sort, filter: _, ...query }) => sort === 'id' && !('filter[id]' in query)).reply(403, forbidden, JSONAPI)
+    .get(/\/publisher_container\/\w+/).query(true).reply(200, { data: [] }, JSONAPI))
+  failed(t, 'by integer id, nothing being found', await ask('GET', '/api/collection/424242', undefined, { authorization: 'Basic other' }), 403, 'CMS_FORBIDDEN', /^The current user is not authorized to filter/)
+})
+
 t.test('an entry point that is odd fails every endpoint alike, and is asked again by the next request', async (t) => {
   const cases: Array<[what: string, status: number, document: object, wanted: number, code: string, message?: RegExp]> = [
     ['no editions', 200, { data: [], links: { self: { href: `${CMS}/jsonapi` }, 'node--article': { href: `${CMS}/jsonapi/node/article` } } }, 502, 'CMS_INVALID_RESPONSE', /^The CMS exposes no resource type publisher_container--\* through JSON:API$/],
     ['no links', 200, { data: [] }, 502, 'CMS_INVALID_RESPONSE'],
+    ['links that are none', 200, { data: [], links: { self: 'http://[', 'publisher_container--daily': { href: 'http://[' } } }, 502, 'CMS_INVALID_RESPONSE'],
     ['links of another site', 200, { data: [], links: { self: `${CMS}/jsonapi`, 'publisher_container--daily': `${CMS}/elsewhere`, x: 5 } }, 502, 'CMS_INVALID_RESPONSE'],
     ['refused', 403, errors(403, 'The access content permission is required.'), 403, 'CMS_FORBIDDEN'],
     ['failed', 500, errors(500, INTERNALS), 502, 'CMS_FAILED']
@@ -398,6 +426,8 @@ t.test('a stale edit is one that was refused for its changed, and unknown proper
   t.notOk(isStale(answered('jsonapi-patch-reader-403'), 'changed'))
   t.notOk(isStale({ status: 403, document: {} }, 'changed'))
   t.notOk(isStale({ status: 422, document: errors(422, 'x', '/data/attributes/changed') }, 'changed'))
+  t.ok(isDocument({ data: { type: 'a', id: 'b', attributes: [], relationships: [] } }))
+  t.notOk(isDocument({ data: { type: 'a', id: 'b', attributes: [1] } }))
   t.strictSame(unknownProperties(answered('jsonapi-post-cover-meta-unknown-property')), { field: 'field_cover', properties: ['nosuch'] })
   t.strictSame(unknownProperties(answered('jsonapi-post-ref-duplicate-entries-with-arity')), { field: 'field_articles', properties: ['arity'] })
   t.equal(unknownProperties(answered('jsonapi-post-unknown-attribute-422')), undefined)
