@@ -85,6 +85,8 @@ for (const [name, content] of models) {
       t.strictSame(body.data, [])
       t.strictSame(body.meta, { limit: 10, offset: 1000, hasMore: false, total: all.length })
       t.equal(body.links.prev, '/api/collections/publisher_container?offset=990&limit=10')
+      const { body: { data, meta } } = await list('publisher_container?offset=1000&status=1', 'editor')
+      t.strictSame([data, meta.hasMore, meta.total], [[], false, visible().length])
       const { body: { links } } = await list('publisher_container?offset=5&limit=10', 'editor')
       t.equal(links.prev, '/api/collections/publisher_container?offset=0&limit=10')
     })

@@ -88,6 +88,10 @@ t.test('allowed values are understood in every form that Drupal stores them in',
     const { call } = await open(t, { content })
     t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, wanted)
   }
+  const weekly = newspaper()
+  Object.assign(weekly.entities.findLast(({ type }) => type === 'publisher_container--special')!.fields!, { field_publisher_edition_type: 'weekly' })
+  const desk = await open(t, { content: weekly })
+  t.strictSame((await desk.call('GET', '/api/publisher-edition/bundles')).body.data.at(-1), { id: 'weekly', label: 'weekly' }, 'where they are not shown, editions tell them')
   const { call } = await open(t, { env: modelled(t, { fields: { editionType: 'field_labels' } }) })
   t.strictSame((await call('GET', '/api/publisher-edition/bundles')).body.data, [], 'of a field of another name and form nothing is guessed')
 })
