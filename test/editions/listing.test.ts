@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { list, type ListOptions, type Source } from '../../lib/editions/listing.ts'
@@ -49,7 +50,7 @@ function generator (seed: number): () => number {
   }
 }
 
-t.test('a list is a slice of all visible rows in order, for any number of collections and hidden rows (property 15)', async (t) => {
+t.test('a list is a slice of all visible rows in order, for any number of collections and hidden rows (property 15)', async () => {
   await fc.assert(fc.asyncProperty(dealt, async ({ collections, hiddenIds, offset, limit, total }) => {
     let requests = 0
     const sources = collections.map((rows) => collection(() => rows, { visible: (id) => !hiddenIds.has(id), onRequest: () => { requests++ } }))
@@ -58,16 +59,16 @@ t.test('a list is a slice of all visible rows in order, for any number of collec
     const result = await list(options(sources, offset, limit, total))
     const wanted = visible.slice(offset, offset + limit)
 
-    t.strictSame(result.rows.map(({ id }) => id), wanted)
-    t.equal(result.hasMore, visible.length > offset + limit)
-    if (total) t.equal(result.total, visible.length)
-    else t.ok(result.total === null || result.total === visible.length)
-    if (!result.hasMore && result.rows.length > 0 && hiddenIds.size === 0) t.equal(result.total, visible.length, 'at the end the total is known')
+    assert.deepEqual(result.rows.map(({ id }) => id), wanted)
+    assert.equal(result.hasMore, visible.length > offset + limit)
+    if (total) assert.equal(result.total, visible.length)
+    else assert.ok(result.total === null || result.total === visible.length)
+    if (!result.hasMore && result.rows.length > 0 && hiddenIds.size === 0) assert.equal(result.total, visible.length, 'at the end the total is known')
 
     const last = wanted.length === limit ? all.indexOf(wanted.at(-1)!) + 1 : all.length
     const bound = Math.ceil((hiddenIds.size === 0 ? offset + limit : last + 1) / PAGE_MAX) + collections.length
     const again = hiddenIds.size === 0 ? 0 : Math.ceil(limit / 25) + collections.length
-    if (!total) t.ok(requests <= bound + again, `${requests} requests, at most ${bound} + ${again} for hidden rows`)
+    if (!total) assert.ok(requests <= bound + again, `${requests} requests, at most ${bound} + ${again} for hidden rows`)
   }), { numRuns: 300 })
 })
 
@@ -102,8 +103,8 @@ t.test('while rows come and go nothing comes twice, and a skip is followed by a 
     }))
     const { rows } = await list(options(sources, offset, limit))
     const ids = rows.map(({ id }) => id)
-    t.equal(new Set(ids).size, ids.length, 'no row twice')
-    t.strictSame(ids, ids.toSorted((a, b) => b - a), 'in order')
+    assert.equal(new Set(ids).size, ids.length, 'no row twice')
+    assert.deepEqual(ids, ids.toSorted((a, b) => b - a), 'in order')
     const between = [...untouched].filter((id) => id <= ids[0]! && id >= ids.at(-1)!)
     if (between.some((id) => !ids.includes(id))) moved++
     if (requests > Math.ceil((offset + limit) / PAGE_MAX) + collections.length) restarts++

@@ -1,9 +1,10 @@
+import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { findById, selects } from '../../lib/editions/scan.ts'
 import { model } from './fixtures.ts'
 
-t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async (t) => {
+t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async () => {
   const collection = fc.record({ ids: fc.uniqueArray(fc.integer({ min: 1, max: 20_000 }), { maxLength: 3000 }), step: fc.constantFrom(0, 2, 7), pick: fc.nat() })
   await fc.assert(fc.asyncProperty(collection, async ({ ids, step, pick }) => {
     const rows = ids.toSorted((a, b) => b - a)
@@ -14,8 +15,8 @@ t.test('a row is found by its id in a few pages, whatever ids are missing and ro
       return { rows: rows.slice(offset, offset + 50).filter((id) => !hidden(id)), more: rows.length > offset + 50 }
     }
     const id = pick % 2 === 0 && rows.length > 0 ? rows[pick % rows.length]! : pick % 25_000
-    t.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
-    t.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
+    assert.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
+    assert.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
   }), { numRuns: 300 })
 })
 
