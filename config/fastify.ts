@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
-import type { FastifyHttpOptions, FastifyServerOptions } from 'fastify'
+import type { FastifyHttpOptions, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
 
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
@@ -28,10 +28,15 @@ export const fastifyOptions = {
     if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
     if (additionalProperty) return new Error(`${where} must not have "${additionalProperty}"`)
     // Of a union every branch has said what is wrong with the same place.
-    const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(({ message }) => message)
+    const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(reason)
     return new Error(`${where} ${reasons.join(' or ')}`)
   }
 } satisfies FastifyHttpOptions<Server>
+
+/** Ajv's own words, and for a pattern what it stands for. */
+function reason ({ keyword, message, parentSchema }: FastifySchemaValidationError & { parentSchema?: { description?: string } }): string | undefined {
+  return keyword === 'pattern' && parentSchema?.description ? `${message} (${parentSchema.description})` : message
+}
 
 const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]']
 

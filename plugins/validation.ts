@@ -11,7 +11,7 @@ const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
  * `"5"`. A query string is text, so integers in it are read. Nothing is removed.
  */
 async function validation (fastify: FastifyInstance) {
-  const options = { removeAdditional: false, useDefaults: true, keywords: ['example'] }
+  const options = { removeAdditional: false, useDefaults: true, verbose: true, keywords: ['example'] }
   // Not setValidatorCompiler: a scope that adds schemas of its own would fall back to Fastify's default validation.
   fastify.setSchemaController({
     compilersFactory: {
