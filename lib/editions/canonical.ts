@@ -53,10 +53,13 @@ function map (value: unknown): unknown {
   return Array.isArray(value) ? value.map(map) : value
 }
 
+const ZONED = /T.*(?:Z|[+-]\d\d:?\d\d)$/
+
 /**
  * The instant of a time stamp in milliseconds: seconds since the epoch as a number or digits, or a date with a zone.
- * NaN, which equals nothing, for anything else.
+ * NaN, which equals nothing, for anything else: what has no zone would be read in that of this machine.
  */
 export function instant (value: unknown): number {
-  return typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value)) ? Number(value) * 1000 : Date.parse(String(value))
+  if (typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value))) return Number(value) * 1000
+  return ZONED.test(String(value)) ? Date.parse(String(value)) : NaN
 }

@@ -14,6 +14,7 @@ import { createReferences } from './references.ts'
 import { createResources, type Loaded } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
 import { shapeOf } from './shapes.ts'
+import { createTurns } from './turns.ts'
 import * as write from './write.ts'
 
 /** An edition in core REST's JSON, with its entity tag and integer id. */
@@ -67,6 +68,7 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })
   const references = createReferences({ cms, catalog, filters, model })
   const search = createSearch({ catalog, resources, filters, model })
+  const turns = createTurns()
   const changedAttribute = publicName(model, model.keys.changed)
 
   function entityOf ({ resource, urlOf }: Loaded): Entity {
@@ -86,7 +88,7 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
     // With an id of our own it can be told afterwards whether the edition was saved.
     const resource = { id: randomUUID(), ...write.create(entity, collection.resourceType, shape, model, resolve) }
     const result = await certain(() => resources.send('POST', resource, caller), () => found(resource.id, caller), warn)
-    if ('refused' in result) throw refusal(result.refused)
+    if ('refused' in result) throw refusal(result.refused, entity)
     return editionOf(result.saved)
   }
 
@@ -120,7 +122,12 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
     const entity = write.normalize(body, model)
     const bundle = write.bundleOf(entity, model)
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
-    const current = await resources.load(id, caller)
+    const seen = await resources.load(id, caller)
+    // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
+    return turns.take(seen.resource.id, async (waited) => change(waited ? await resources.load(id, caller) : seen, entity, caller, ifMatch))
+  }
+
+  async function change (current: Loaded, entity: Entity, caller: Caller, ifMatch: string | undefined): Promise<Edition> {
     const edition = editionOf(current)
     if (ifMatch !== undefined && !matches(ifMatch, edition.etag)) throw moved(edition.etag)
     const changes = write.difference(entity, current.resource, model)
@@ -132,12 +139,12 @@ export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: Edition
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await certain(
       () => resources.send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
-      () => applied(id, changes, edition.etag, caller),
+      () => applied(current.resource.id, changes, edition.etag, caller),
       warn
     )
     if ('saved' in result) return editionOf(result.saved)
     if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : moved(undefined)
-    throw refusal(result.refused)
+    throw refusal(result.refused, changes)
   }
 
   /** The edition, if it has all of these changes; undefined if it is as it was. */

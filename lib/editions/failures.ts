@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { JsonapiAnswer } from '../jsonapi/client.ts'
 import type { ErrorObject } from '../jsonapi/document.ts'
+import type { Entity } from './read.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
 export interface Violation {
@@ -13,13 +14,15 @@ const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selec
 const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
+const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
 /**
  * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
  * Sources: Drupal\jsonapi\Controller\EntityResource (texts), Drupal\rest\Plugin\rest\resource\EntityResource and
  * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
+ * @param sent the fields of a write, to say where an item of theirs stands
  */
-export function refusal ({ status, document, challenge }: JsonapiAnswer): Failure {
+export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: Entity = {}): Failure {
   const { errors = [] } = document
   const details = errors.map(({ detail }) => String(detail ?? '')).filter(Boolean)
   const detail = details.join('\n')
@@ -30,7 +33,7 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer): Failur
     case 403:
       return new Failure('CMS_FORBIDDEN', forbidden(detail), { cause })
     case 404:
-      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
+      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, sent, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
     case 409:
       return new Failure('CONFLICT', detail || 'The CMS sees a conflict', { cause })
     case 422:
@@ -38,6 +41,10 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer): Failur
     case 405:
       if (READ_ONLY.test(detail)) {
         return new Failure('CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)", { cause })
+      }
+      if (OTHER_LANGUAGE.test(detail)) {
+        const [, languages] = OTHER_LANGUAGE.exec(detail)!
+        return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): CMS_JSONAPI_PATH has to have that language's prefix`, { cause })
       }
       break
     case 400:
@@ -70,13 +77,18 @@ function forbidden (detail: string): string {
   return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
 }
 
+function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
+  const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
+  const deltas = Object.values(sent).map((items) => items.findIndex((item) => item.target_uuid === uuid))
+  return unknownUuid(uuid, Math.max(0, ...deltas), cause)
+}
+
 /**
- * In core's words, which name neither the entity type nor the field: it looks for both in the field's list of items.
- * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
+ * In core's words, which name neither the entity type nor the field: it looks for both in the field's list of items, and
+ * finds the item's position. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
-function unknownReference (detail: string, cause: Error): Failure {
-  const [, uuid] = UNKNOWN_REFERENCE.exec(detail)!
-  return new Failure('UNPROCESSABLE', `No "" entity found with UUID "${uuid}" for field "0".`, { cause })
+export function unknownUuid (uuid: string, delta: number, cause?: Error): Failure {
+  return new Failure('UNPROCESSABLE', `No "" entity found with UUID "${uuid}" for field "${delta}".`, { cause })
 }
 
 function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {

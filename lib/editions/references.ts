@@ -6,7 +6,7 @@ import { invalid, refusal, type Violation } from './failures.ts'
 import type { Filters } from './filters.ts'
 import type { Page } from './listing.ts'
 import { createMemory } from './memory.ts'
-import { splitType, type ContentModel } from './model.ts'
+import { publicName, splitType, type ContentModel } from './model.ts'
 import { idQuery, PAGE_MAX } from './query.ts'
 import { findById } from './scan.ts'
 import type { Resolve, Unresolved } from './write.ts'
@@ -27,6 +27,8 @@ export interface ReferencesOptions {
   model: ContentModel
 }
 
+const INTEGER = /^-?\d+$/
+
 /** How many looked-up references are remembered; they never change. */
 const REMEMBERED = 50_000
 
@@ -41,21 +43,24 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     const byUuid = new Map<string, ResourceIdentifier>()
     for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
       const id = identifier.meta?.drupal_internal__target_id
-      if (id !== undefined) known.set(keyOf(splitType(model, identifier.type).entityType, String(id)), identifier)
-      byUuid.set(identifier.id, identifier)
+      const { entityType } = splitType(model, identifier.type)
+      if (id !== undefined) known.set(keyOf(entityType, String(id)), identifier)
+      byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
     const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
     const byType = Map.groupBy(missing, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
     const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
-    const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).map(doesNotExist)
+    const lost = wanted.filter(({ entityType, id }) => !identify(entityType, id) && INTEGER.test(id))
+    await Promise.all([...Map.groupBy(lost, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
+    const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
     if (violations.length > 0) throw invalid(violations)
     return ({ entityType, uuid, id }) => {
       if (uuid === undefined) return identify(entityType, id!)!
       // Drupal wants some resource type of the right entity type; it does not compare the bundle.
       const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
-      return byUuid.get(uuid) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
+      return byUuid.get(keyOf(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
     }
   }
 
@@ -65,6 +70,22 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.get(keyOf(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
+  }
+
+  /**
+   * What the caller may not see can be referenced by other editions, whose identifiers tell its uuid: then Drupal is the
+   * one to say whether this caller may refer to it.
+   */
+  async function lookUpInEditions (field: string, ids: string[], caller: Caller): Promise<void> {
+    const name = publicName(model, field)
+    await Promise.all((await catalog.editions(caller)).map(async ({ path, resourceType }) => {
+      const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
+      const { document } = await cms.request({ path, query: [...query, [`fields[${resourceType}]`, name]], caller })
+      for (const identifier of resources(document).flatMap(({ relationships }) => identifiers(relationships?.[name]))) {
+        const id = String(identifier.meta?.drupal_internal__target_id)
+        if (ids.includes(id)) remembered.set(keyOf(splitType(model, identifier.type).entityType, id), { type: identifier.type, id: identifier.id })
+      }
+    }))
   }
 
   async function lookUpByScan ({ path, resourceType }: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
@@ -107,6 +128,11 @@ function keyOf (entityType: string, id: string): string {
   return `${entityType}:${id}`
 }
 
-function doesNotExist ({ field, delta, entityType, id }: Unresolved): Violation {
-  return { path: `${field}.${delta}.target_id`, message: `The referenced entity (${entityType}: ${id}) does not exist.` }
+/** Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint. */
+function violationsOf ({ field, delta, entityType, id }: Unresolved): Violation[] {
+  const path = `${field}.${delta}.target_id`
+  return [
+    ...(id !== '' ? [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist.` }] : []),
+    ...(!INTEGER.test(id) ? [{ path, message: 'This value should be of the correct primitive type.' }] : [])
+  ]
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { isObject, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { COMPUTED, instant, sameItems } from './canonical.ts'
-import { invalid } from './failures.ts'
+import { invalid, unknownUuid } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { NOT_A_PROPERTY, read, type Entity, type Item } from './read.ts'
 import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
@@ -32,9 +32,15 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     if (value === null) return [field, []]
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
     if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
-    const items = [value].flat().filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
+    const items = (isNumbered(value) ? Object.values(value) : [value].flat()).filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
     return [field, items.map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
   }))
+}
+
+/** PHP has one kind of array: an object with the keys 0, 1, ... is a list to Drupal. */
+function isNumbered (value: object): boolean {
+  const keys = Object.keys(value)
+  return !Array.isArray(value) && keys.length > 0 && keys.every((key, index) => key === String(index))
 }
 
 /** PHP reads JSON of 512 levels, some of which the document around a body takes; a stack here would end later. */
@@ -53,14 +59,19 @@ export function bundleOf (entity: Entity, model: ContentModel): string | undefin
   return typeof bundle === 'string' ? bundle : undefined
 }
 
-/** The references of some fields that only an integer id names, for `Resolve` to have looked them up. */
+/**
+ * The references of some fields that only an integer id names, for `Resolve` to have looked them up; in the order of the
+ * fields, which is the one in which Drupal names their violations.
+ */
 export function unresolved (entity: Entity, shape: Shape | undefined, model: ContentModel): Unresolved[] {
-  return Object.entries(entity).flatMap(([field, items]) => {
+  const order = [...shape?.keys() ?? []]
+  const fields = Object.entries(entity).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+  return fields.flatMap(([field, items]) => {
     if (field === model.keys.bundle || !isReference(field, items, shape?.get(field), model)) return []
     return items.flatMap((item, delta) => {
       const id = targetId(field, delta, item)
       const entityType = entityTypeOf(field, item, shape?.get(field), model)
-      return id === undefined || targetUuid(field, item) !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
+      return id === undefined || targetUuid(delta, item) !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
     })
   })
 }
@@ -85,9 +96,10 @@ export function difference (entity: Entity, current: Resource, model: ContentMod
   const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const was: Entity = Object.assign(Object.create(null), read(current, model))
   const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !sameItems(field, was[field], items, model))
-  for (const [field] of differing) {
+  for (const [field, items] of differing) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
+    if (field === model.keys.changed && items.length === 0) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'.`)
     if (field === model.keys.changed && was[field]) throw stale(was[field][0]?.value)
   }
   return Object.fromEntries(differing)
@@ -148,7 +160,7 @@ function flat (item: Item, mainProperty: string): unknown {
 function linkage (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
   const data = items.flatMap((item, delta) => {
     const id = targetId(field, delta, item)
-    const uuid = targetUuid(field, item)
+    const uuid = targetUuid(delta, item)
     if (id === undefined && uuid === undefined) return []
     const entityType = entityTypeOf(field, item, known, model)
     if (!entityType) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_type": no edition seen so far tells what it refers to`)
@@ -186,10 +198,11 @@ function targetId (field: string, delta: number, item: Item): string | undefined
   return id
 }
 
-/** Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
-function targetUuid (field: string, { target_uuid: uuid }: Item): string | undefined {
+/** Core names the item's position for its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
+function targetUuid (delta: number, { target_uuid: uuid }: Item): string | undefined {
   if (uuid === undefined || uuid === null) return undefined
-  if (typeof uuid !== 'string' || uuid === '') throw new Failure('UNPROCESSABLE', `If provided "target_uuid" cannot be empty for field "${field}".`)
+  if (typeof uuid !== 'string') throw unknownUuid(String(uuid), delta)
+  if (uuid === '') throw new Failure('UNPROCESSABLE', `If provided "target_uuid" cannot be empty for field "${delta}".`)
   return uuid
 }
 
