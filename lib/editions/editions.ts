@@ -58,11 +58,11 @@ export interface EditionsOptions {
   /** Origin of the CMS, with a path if Drupal lives under one: a file's url starts with it. */
   cmsUrl: string
   /** Told what an operator should know. */
-  warn?: (message: string) => void
+  warn: (message: string) => void
 }
 
 /** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl, warn = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ cms, model, cmsUrl, warn }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
   const filters = createFilters({ cms, warn })
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })

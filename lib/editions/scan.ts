@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import type { Resource } from '../jsonapi/document.ts'
 import type { Page } from './listing.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { PAGE_MAX, type Selection } from './query.ts'
@@ -20,7 +21,7 @@ export function createBudget (): () => void {
  * Whether an edition's attributes are what a list is asked for: what Drupal's filters do, done here. Text is compared without
  * regard to case, as most databases do; letters with and without accents differ, which some databases see otherwise.
  */
-export function selects ({ q, status, types = [], key }: Selection, attributes: Record<string, unknown>, model: ContentModel): boolean {
+export function selects ({ q, status, types = [], key }: Selection, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
   const value = (field: string) => attributes[publicName(model, field)]
   const { editionType } = model.fields
   return (!q || String(value(model.keys.label) ?? '').toLowerCase().includes(q.toLowerCase())) &&

@@ -82,7 +82,7 @@ export function createSearch ({ catalog, resources, filters, model }: SearchOpti
     return async (offset, size, purpose) => {
       const query = [...filterQuery({ ...exact, ...(q !== undefined && { q }) }, model), ...pageQuery(offset, size, model)]
       const page = purpose === 'rows' ? await resources.page(collection, query, caller) : await resources.sparsePage(collection, query, compared, caller)
-      return { ...page, rows: page.rows.filter(({ resource }) => selects(exact, resource.attributes ?? {}, model)) }
+      return { ...page, rows: page.rows.filter(({ resource }) => selects(exact, resource, model)) }
     }
   }
 
@@ -92,7 +92,7 @@ export function createSearch ({ catalog, resources, filters, model }: SearchOpti
     return (collection, selection, caller) => async (offset) => {
       spend()
       const { rows, more } = await resources.page(collection, pageQuery(offset, PAGE_MAX, model), caller)
-      return { rows: rows.filter(({ resource }) => selects(selection, resource.attributes ?? {}, model)), more }
+      return { rows: rows.filter(({ resource }) => selects(selection, resource, model)), more }
     }
   }
 }

@@ -100,7 +100,8 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
     if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
     const { access_token: accessToken, expires_in: seconds } = json(text)
     if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
-    expires = now() + Number(seconds ?? 0) * 1000 - TOKEN_MARGIN_MS
+    // A token that does not say how long it lives (NaN) is used until it is refused.
+    expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
     return { authorization: `Bearer ${accessToken}` }
   })
 

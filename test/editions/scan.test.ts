@@ -29,7 +29,7 @@ t.test('a long run of hidden rows is walked over', async (t) => {
 
 t.test('what is selected here is what a filter selects', async (t) => {
   const attributes = { title: 'Straße "100 %" & more', status: true, field_publisher_edition_type: 'daily', field_key: 'k-1' }
-  const is = (selection: Parameters<typeof selects>[0]) => selects(selection, attributes, model)
+  const is = (selection: Parameters<typeof selects>[0]) => selects(selection, { attributes }, model)
   t.ok(is({}))
   t.ok(is({ q: '' }))
   t.ok(is({ q: 'STRASSE' }) === false && is({ q: 'straße' }) && is({ q: '"100 %" &' }))

@@ -178,9 +178,11 @@ t.test('a refused client is not tried again, an ill token endpoint is', async (t
   const account = oauthAccount({ http: refusing, jsonapiPath: '/jsonapi' }, 'c', 's')
   for (let time = 0; time < 3; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
   t.equal(asked, 1)
-  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, { token: 'none' })))
+  const answers = [{ token: 'none' }, ['no object'], { access_token: 'without an end' }]
+  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, answers.shift())))
   const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi' }, 'c', 's')
   for (let time = 0; time < 2; time++) await t.rejects(other.credentials(), { code: 'CMS_FAILED' })
+  for (let time = 0; time < 2; time++) t.strictSame(await other.credentials(), { authorization: 'Bearer without an end' })
 })
 
 t.test('the application uses the account that the settings name', async (t) => {
