@@ -99,16 +99,24 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const collections = await catalog.editions(caller)
     const known = remembered.get(id)
     const collection = known && collections.find(({ resourceType }) => resourceType === known.type)
-    if (collection) return byUuid(collection, known.uuid, id, caller)
+    if (collection) {
+      const found = await findByUuid(collection, known.uuid, caller)
+      // A site that was set back to an earlier state may have given an id to another edition since.
+      if (found || known.uuid === id) return found ?? notFound(id)
+    }
     return UUID.test(id) ? byUuid(collections[0]!, id, id, caller) : byInteger(collections, id, caller)
   }
 
   /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
-  async function byUuid ({ path, resourceType }: Collection, uuid: string, id: string, caller: Caller): Promise<Loaded> {
+  async function findByUuid ({ path, resourceType }: Collection, uuid: string, caller: Caller): Promise<Loaded | undefined> {
     const answer = await get(resourceType, `${path}/${uuid}`, [], caller)
-    if (answer.status === 404) return notFound(id)
+    if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    return loaded(answer) ?? notFound(id)
+    return loaded(answer)
+  }
+
+  async function byUuid (collection: Collection, uuid: string, id: string, caller: Caller): Promise<Loaded> {
+    return await findByUuid(collection, uuid, caller) ?? notFound(id)
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
