@@ -286,6 +286,8 @@ for (const [name, content, bundleOf] of models) {
         [{ title: 'scalar' }, 422, 'UNPROCESSABLE', 'Field values for "title" must use an array structure'],
         [{ nosuch: [{ value: 1 }] }, 422, 'UNPROCESSABLE', `The attribute nosuch does not exist on the publisher_container--${bundleOf('daily')} resource type.`],
         [{ field_internal_note: [{ value: 'x' }] }, 403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_internal_note'. The 'access publisher internal note' permission is required."],
+        [{ field_articles: [{ target_id: '' }] }, 422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nfield_articles.0.target_id: This value should be of the correct primitive type.\n'],
+        [{ changed: [] }, 403, 'CMS_FORBIDDEN', "Access denied on updating field 'changed'."],
         [{ field_articles: [{ target_id: 99999 }] }, 422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nfield_articles.0.target_id: The referenced entity (node: 99999) does not exist.\n']
       ]
       const before = await read(9)

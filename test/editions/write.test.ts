@@ -195,6 +195,7 @@ t.test('a body is taken in every form that core REST takes', async (t) => {
   const entity = normalize({ type: 'daily', title: ['x'], field_key: { value: 'k' }, field_articles: [4, null, {}, { target_id: '5' }], field_cover: null, constructor: [{ value: 1 }] }, model)
   t.equal(bundleOf(entity, model), 'daily')
   t.equal(bundleOf(normalize({ type: [{ value: 'special' }] }, model), model), 'special')
+  t.strictSame(normalize({ field_labels: { 0: { value: 'a' }, 1: 'b' } }, model).field_labels, [{ value: 'a' }, { value: 'b' }], "PHP's array")
   t.equal(bundleOf(normalize({ type: [{ target_id: 4 }] }, model), model), undefined)
   t.strictSame(unresolved(entity, daily, model).map(({ field, delta, entityType, id }) => [field, delta, entityType, id]), [['field_articles', 0, 'node', '4'], ['field_articles', 1, 'node', '5']])
   const document = create(entity, 'publisher_container--daily', daily, model, resolve)
