@@ -32,8 +32,6 @@ export interface Resources {
   sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<Loaded>>
   /** What is known of a collection's fields; a document of it is looked at when none was seen before. */
   shape (collection: Collection, caller: Caller): Promise<Shape | undefined>
-  /** The CMS's refusal where the caller may not change an edition; nothing is written. */
-  forbidden (resource: Resource, caller: Caller): Promise<JsonapiAnswer | undefined>
   /** Writes a new (POST) or changed (PATCH) edition: as it is afterwards, or the CMS's refusal. */
   send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
 }
@@ -162,20 +160,9 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return shapes.of(collection.resourceType)
   }
 
-  async function placeOf (method: 'POST' | 'PATCH', { type, id }: { type: string, id?: string }, caller: Caller): Promise<{ collection: Collection, path: string }> {
-    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === type)!
-    return { collection, path: method === 'POST' ? collection.path : `${collection.path}/${id}` }
-  }
-
-  /** Drupal looks at access first, then at the document, of which one without a type is refused to everybody. */
-  async function forbidden (resource: Resource, caller: Caller): Promise<JsonapiAnswer | undefined> {
-    const { path } = await placeOf('PATCH', resource, caller)
-    const answer = await cms.request({ method: 'PATCH', path, body: { data: {} }, caller })
-    return answer.status === 401 || answer.status === 403 ? answer : undefined
-  }
-
   async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
-    const { collection, path } = await placeOf(method, resource, caller)
+    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
+    const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
     const include = includeOf(shapes.of(resource.type), model)
     return write(0)
 
@@ -204,7 +191,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found.length > 0
   }
 
-  return { load, page, sparsePage, shape, forbidden, send }
+  return { load, page, sparsePage, shape, send }
 }
 
 function notFound (id: string): never {
