@@ -245,8 +245,8 @@ async function interleaved (seed: number, change: (command: Command) => Command 
   return [...lost, ...acknowledged.filter((text) => !seen.has(text))]
 }
 
-t.test('in 3000 interleavings of two or three operations no acknowledged text is missing', async (t) => {
-  for (let seed = 1; seed <= 3000; seed++) {
+t.test('in 2000 interleavings of two or three operations no acknowledged text is missing', async (t) => {
+  for (let seed = 1; seed <= 2000; seed++) {
     const lost = await interleaved(seed)
     if (lost.length > 0) t.fail(`seed ${seed} loses ${lost.join()}`)
   }
@@ -261,8 +261,8 @@ t.test('the same without the version in the condition, or without the draft, los
   const draftless = (command: Command) => String(command.input['Item']?.env_entityType_entityId).endsWith('#drafts') ? undefined : command
   for (const [what, change] of Object.entries({ unversioned, draftless })) {
     let lossy = 0
-    for (let seed = 1; seed <= 1000; seed++) if ((await interleaved(seed, change)).some((text) => text.startsWith('text '))) lossy++
-    t.comment(`${what}: ${lossy} of 1000 lose a text`)
+    for (let seed = 1; seed <= 300; seed++) if ((await interleaved(seed, change)).some((text) => text.startsWith('text '))) lossy++
+    t.comment(`${what}: ${lossy} of 300 lose a text`)
     t.ok(lossy > 10, what)
   }
 })
