@@ -7,8 +7,8 @@ export interface Condition {
 
 /** The names that expressions hold as `#name`, since some are reserved words; `#key` stands for the partition key. */
 export function namesOf (...expressions: string[]): Record<string, string> {
-  const names = expressions.join(' ').match(/#\w+/g) ?? []
-  return Object.fromEntries(names.map((name) => [name, name === '#key' ? 'env_entityType_entityId' : name.slice(1)]))
+  const names = [...expressions.join(' ').matchAll(/#\w+/g)]
+  return Object.fromEntries(names.map(([name]) => [name, name === '#key' ? 'env_entityType_entityId' : name.slice(1)]))
 }
 
 /** A condition with what its expression names. */

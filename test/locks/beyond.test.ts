@@ -1,3 +1,4 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { GetCommand, PutCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -6,6 +7,7 @@ import { createLocks } from '../../lib/locks/locks.ts'
 import type { LockList } from '../../lib/locks/schemas.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
+import { asClient, memoryStore } from './fixtures/memory-store.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -222,6 +224,28 @@ t.test('a request repeated because its answer was lost finds its own write', asy
   const second = await locks.overwrite(at, { ...request, userData: bob }, { ifMatch: [(first as { version: string }).version] })
   t.equal(second.outcome, 'acquired')
   t.equal((await locks.overwrite(at, request)).outcome, 'acquired')
+})
+
+t.test('a DELETE that was refused for what is no longer so tries again', async (t) => {
+  const store = memoryStore({ tells: false })
+  let refusals = 0
+  const locks = createLocks({
+    table: 'DataState',
+    environment: 'test',
+    client: asClient({
+      async send (command) {
+        if (command.constructor.name === 'DeleteCommand' && refusals-- > 0) throw new ConditionalCheckFailedException({ message: 'refused', $metadata: {} })
+        return store.send(command)
+      }
+    })
+  })
+  const at = { type: 'node', id: '1' }
+  for (const [uid, conditions] of [['7', { ifMatch: '*' }], [undefined, {}]] as const) {
+    await locks.acquire(at, { fieldName: 'title', userData: ada })
+    refusals = 1
+    await locks.release(at, { fieldName: 'title', ...(uid && { uid }) }, conditions)
+    t.equal(store.items.size, 0)
+  }
 })
 
 async function refused (t: Test, reply: Awaited<ReturnType<FastifyInstance['inject']>>, userData: object): Promise<void> {
