@@ -13,6 +13,8 @@ export const Environment = Type.Object({
   }),
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
+  LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
+  DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
@@ -51,6 +53,12 @@ export interface Config {
   /** First part of the key of every lock record. */
   environment: string
   table: string
+  locks: {
+    /** How long a lock holds that is not renewed; 0: until it is released. */
+    leaseSeconds: number
+    /** How long the text of a displaced lock is kept. */
+    draftDays: number
+  }
   dynamodb: { region: string, endpoint?: string }
   cms: {
     /** Without a slash at the end. */
@@ -100,6 +108,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     logLevel: settings.LOG_LEVEL,
     environment: settings.ENVIRONMENT,
     table: settings.DATA_STATE_TABLE,
+    locks: { leaseSeconds: settings.LOCK_LEASE_SECONDS, draftDays: settings.DRAFT_DAYS },
     dynamodb: {
       region: settings.AWS_REGION ?? 'local',
       ...(settings.DYNAMODB_ENDPOINT && { endpoint: settings.DYNAMODB_ENDPOINT })

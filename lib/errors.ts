@@ -11,6 +11,7 @@ export const failures = {
   REQUEST_TIMEOUT: { status: 408, name: 'RequestTimeoutError' },
   CONFLICT: { status: 409, name: 'ConflictError' },
   STALE_EDIT: { status: 409, name: 'ConflictError' },
+  LOCK_CHANGED: { status: 412, name: 'ConditionalCheckFailedException' },
   PRECONDITION_FAILED: { status: 412, name: 'PreconditionFailedError' },
   TOO_LARGE: { status: 413, name: 'PayloadTooLargeError' },
   URI_TOO_LONG: { status: 414, name: 'URITooLongError' },

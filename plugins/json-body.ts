@@ -1,10 +1,17 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../lib/errors.ts'
 
 const HAS_SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 const LONE_SURROGATE = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The parser of JSON bodies, for a scope that takes them under another media type too. */
+    parseJson: FastifyBodyParser<Buffer>
+  }
+}
 
 /**
  * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused, since a store would
@@ -14,9 +21,9 @@ const LONE_SURROGATE = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/
 async function jsonBody (fastify: FastifyInstance) {
   const parse = fastify.getDefaultJsonParser('error', 'error')
   fastify.removeAllContentTypeParsers()
-  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+  fastify.decorate('parseJson', (request, bytes, done) => {
     if (bytes.length === 0) return done(null, undefined)
-    if (!isUtf8(bytes as Buffer)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
+    if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
     const text = bytes.toString('utf8')
     return parse(request, text, (error, value) => {
       if (error) return done(error)
@@ -27,6 +34,7 @@ async function jsonBody (fastify: FastifyInstance) {
       return done(null, value)
     })
   })
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, fastify.parseJson)
 }
 
 export default fp(jsonBody, { name: 'json-body', fastify: '5.x' })

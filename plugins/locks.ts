@@ -16,7 +16,7 @@ declare module 'fastify' {
 /** The field locks over the configured table, and the probe `store`. */
 async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
   const { client, destroy } = createStore(config.dynamodb)
-  const locks = createLocks({ client, table: config.table, environment: config.environment })
+  const locks = createLocks({ client, table: config.table, environment: config.environment, ...config.locks })
   fastify.decorate('locks', locks)
   fastify.probes.set('store', () => locks.probe(AbortSignal.timeout(PROBE_MS)))
   fastify.addHook('onClose', destroy)

@@ -1,20 +1,16 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { Failure, failures, type FailureCode } from '../lib/errors.ts'
-import { Done, Entity, Holder, Listed, ListQuery, LockFailure, LockList, LockRecord, LockRequest, ReleaseQuery } from '../lib/locks/schemas.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Failure } from '../lib/errors.ts'
+import { etagOf, isKnown, listTag, versionsIn } from '../lib/locks/etag.ts'
+import type { Acquired, Changed, Held, Released } from '../lib/locks/locks.ts'
+import {
+  ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
+} from '../lib/locks/schemas.ts'
+import drafts from './drafts.ts'
+import { answers, done, locked } from './lock-answers.ts'
 
 const tags = ['locks']
 
-const holder = Holder['examples'][0]
-
-const wrong = failed('BAD_REQUEST', 'The request is wrong; nothing was done', "body must have required property 'fieldName'")
-const otherMethod = failed('METHOD_NOT_ALLOWED', 'Another method than those of this path', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE')
-const largeBody = failed('TOO_LARGE', 'The request body is too large; the message has both sizes', 'The request body has 5000000 bytes; at most 4194304 bytes are taken')
-const largeItem = failed('TOO_LARGE', 'The request body, or the lock it makes, is too large; the message has both sizes', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken')
-const otherType = failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', 'Unsupported Media Type')
-const held = failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder })
-const broken = failed('STORE_FAILED', 'The store refused or failed', 'The lock store could not do what was asked')
-const unavailable = failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again')
-const unfinished = failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After. Call again to release error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
+const { wrong, otherMethod, changed, largeBody, largeItem, otherType, held, broken, unavailable, unfinished } = answers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
@@ -24,10 +20,11 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'Lock a field, or renew your own lock',
-      description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced.',
+      description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft.',
       params: Entity,
+      headers: PostHeaders,
       body: LockRequest,
-      response: { 200: done('The lock is yours'), 400: wrong, 405: otherMethod, 413: largeItem, 415: otherType, 423: held, 500: broken, 503: unavailable }
+      response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 423: held, 500: broken, 503: unavailable }
     }
   }, acquire)
 
@@ -35,10 +32,11 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'Lock a field, whoever holds it',
-      description: "Replaces another user's lock without asking.",
+      description: "Replaces another user's lock without asking; its text is kept as a draft. With If-Match only the lock that was seen is replaced.",
       params: Entity,
+      headers: ChangeHeaders,
       body: LockRequest,
-      response: { 200: done('The lock is yours'), 400: wrong, 405: otherMethod, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
+      response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
     }
   }, overwrite)
 
@@ -46,9 +44,17 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'The locks of an entity, or that of one field',
+      description: 'Without those that have expired. ETag names the answer: sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed.',
       params: Entity,
+      headers: ListHeaders,
       querystring: ListQuery,
-      response: { 200: { description: 'What was found, be it nothing', $ref: 'Listed#' }, 400: wrong, 405: otherMethod, 500: broken, 503: unavailable }
+      response: {
+        200: { description: 'What was found, be it nothing', $ref: 'Listed#', headers: { ETag: { type: 'string', description: 'A weak entity tag of the answer' } } },
+        400: wrong,
+        405: otherMethod,
+        500: broken,
+        503: unavailable
+      }
     },
     // A record written by others may miss a member: the schema describes it, but must neither drop nor refuse anything.
     serializerCompiler: () => JSON.stringify
@@ -58,43 +64,71 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: "Release a field, or all of a user's fields",
-      description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds.",
+      description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds. With `fieldName` alone the text is kept as a draft. If-Match needs `fieldName`.",
       params: Entity,
+      headers: ChangeHeaders,
       querystring: ReleaseQuery,
-      response: { 200: done('Released'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
+      response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
     }
   }, release)
+
+  // sendBeacon, which a page can still call when it closes, is POST only and sends text as text/plain.
+  await fastify.register(async function beacons (scope) {
+    scope.addContentTypeParser('text/plain', { parseAs: 'buffer' }, scope.parseJson)
+    scope.post('/api/cloud/data-state/:type/:id/release', {
+      schema: {
+        tags,
+        summary: 'Release as DELETE does, when a tab closes',
+        description: "DELETE's parameters in the query, or as JSON in a body of application/json or text/plain, as `navigator.sendBeacon(url, JSON.stringify({ uid }))` sends it; the query goes first.",
+        params: Entity,
+        headers: ChangeHeaders,
+        querystring: ReleaseQuery,
+        body: ReleaseRequest,
+        response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
+      }
+    }, releaseByBody)
+  })
+
+  await fastify.register(drafts)
 }
 
-async function acquire (this: FastifyInstance, { params, body }: FastifyRequest<{ Params: Entity, Body: LockRequest }>) {
-  const acquired = await this.locks.acquire(params, body)
-  if (acquired.outcome === 'held') {
-    throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: acquired.lock } })
+async function acquire (this: FastifyInstance, { params, body, headers }: FastifyRequest<{ Params: Entity, Body: LockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
+  const conditions = { ...conditionsIn(headers), alone: headers['if-none-match'] !== undefined }
+  return told(reply, await this.locks.acquire(params, body, conditions))
+}
+
+async function overwrite (this: FastifyInstance, { params, body, headers }: FastifyRequest<{ Params: Entity, Body: LockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  return told(reply, await this.locks.overwrite(params, body, conditionsIn(headers)))
+}
+
+async function list (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
+  const data = await this.locks.list(params, query)
+  const etag = listTag(data)
+  reply.headers({ etag, 'cache-control': 'private, no-cache' })
+  const known = headers['if-none-match'] !== undefined && isKnown(headers['if-none-match'], etag)
+  return known ? reply.code(304).send() : { success: true, data }
+}
+
+async function release (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  return told(reply, await this.locks.release(params, query, conditionsIn(headers)))
+}
+
+async function releaseByBody (this: FastifyInstance, { params, query, body, headers }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  const { fieldName = body?.fieldName, uid = body?.uid } = query
+  const what = { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }
+  return told(reply, await this.locks.release(params, what, conditionsIn(headers)))
+}
+
+function conditionsIn ({ 'if-match': ifMatch }: ChangeHeaders) {
+  return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
+}
+
+function told (reply: FastifyReply, result: Acquired | Held | Changed | Released) {
+  if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock } })
+  if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', 'The lock is not the one that was asked for', { details: result.lock ? { lock: result.lock } : {} })
+  if (result.outcome === 'acquired') {
+    reply.header('etag', etagOf(result.version))
+    if (result.expiresAt !== undefined) reply.header('lock-expires', result.expiresAt)
   }
   return { success: true }
-}
-
-async function overwrite (this: FastifyInstance, { params, body }: FastifyRequest<{ Params: Entity, Body: LockRequest }>) {
-  await this.locks.overwrite(params, body)
-  return { success: true }
-}
-
-async function list (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: ListQuery }>) {
-  return { success: true, data: await this.locks.list(params, query) }
-}
-
-async function release (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery }>) {
-  await this.locks.release(params, query)
-  return { success: true }
-}
-
-function done (description: string) {
-  return { description, $ref: 'Done#' }
-}
-
-/** A failure as the documentation shows it; plugins/errors.ts makes the real ones. */
-function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
-  const shown = code.startsWith('STORE_') ? 'Server error' : message
-  const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
-  return { description, content: { 'application/json': { schema: { $ref: 'LockFailure#' }, example } } }
 }

@@ -1,6 +1,12 @@
 import { CreateTableCommand, ResourceInUseException, waitUntilTableExists, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 
+/**
+ * The attribute for the table's time to live, Unix seconds: when a lock or a draft may be cleaned up, long after it has
+ * lost its meaning. Nothing depends on the deletion, so a table without time to live works as well and only grows.
+ */
+export const REMOVE_AT = 'removeAt'
+
 /** The table of locks as CreateTable takes it; a site's own table needs the same two keys. */
 export function tableDefinition (name: string): CreateTableCommandInput {
   return {

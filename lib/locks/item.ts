@@ -6,6 +6,12 @@ export type Stored = string | number | boolean | null | Stored[] | Map<string, S
 /** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
 export const ITEM_LIMIT = 409_600
 
+/**
+ * How much of it a lock's own members leave free, in bytes: for the version, the expiry and, larger than those, for what
+ * a draft of the lock adds (lib/locks/draft.ts). So a draft fits whenever its lock did.
+ */
+export const MARGIN = 300
+
 const LEVELS = 32
 const LARGEST_NAME = 65_535
 const SMALLEST_NUMBER = 1e-130

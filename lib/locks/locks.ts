@@ -1,138 +1,193 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
-import { unmarshall } from '@aws-sdk/util-dynamodb'
-import { unmarshallOptions } from '../dynamodb/client.ts'
-import { reply } from '../dynamodb/failures.ts'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Failure } from '../errors.ts'
-import { holderOf, isFreeFor, isOwnedBy, recordKey, recordOf, recordsOf } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, ReleaseQuery } from './schemas.ts'
+import type { Displacer } from './draft.ts'
+import { createDrafts } from './drafts.ts'
+import { both, type Condition } from './expression.ts'
+import type { Stored } from './item.ts'
+import {
+  holderOf, isAmong, isExpired, isFree, isFreeFor, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
+  recordKey, recordOf, recordsOf, type Found, type Versions
+} from './record.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRequest, ReleaseQuery } from './schemas.ts'
+import { createLockTable, forEach, type Key } from './table.ts'
 
-const DELETES_IN_FLIGHT = 10
 const ACQUIRE_ATTEMPTS = 3
+/** What takes a lock from another has to find it as it was a moment ago: of many who try at once, one a round succeeds. */
+const DISPLACE_ATTEMPTS = 200
 
 export interface LocksDeps {
   client: DynamoDBDocumentClient
   table: string
   /** First part of every record's key. */
   environment: string
+  /** How long a lock holds that is not renewed; 0: until it is released. */
+  leaseSeconds?: number
+  /** How long the text of a displaced lock is kept. */
+  draftDays?: number
   /** Milliseconds since 1970, as `Date.now`. */
   now?: () => number
 }
 
-export type Acquired = { outcome: 'acquired' } | { outcome: 'held', lock: Holder }
+/** The lock is the user's: in which version, and until when (Unix seconds) if it expires. */
+export interface Acquired { outcome: 'acquired', version: string, expiresAt?: number }
+/** Another holds the field. */
+export interface Held { outcome: 'held', lock: Holder }
+/** The lock is not in the state that was asked for; whose it is now, if anybody's. */
+export interface Changed { outcome: 'changed', lock?: Holder }
+export interface Released { outcome: 'released' }
+
+type Refused = Held | Changed
 
 export type Locks = ReturnType<typeof createLocks>
 
 /**
  * The field locks of one environment, kept in a DynamoDB table. Every operation throws a Failure (STORE_UNAVAILABLE,
  * STORE_FAILED) when the store does not do its part.
+ *
+ * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
+ * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table, environment, now = Date.now }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, now = Date.now }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
+  const table = createLockTable({ client, table: name })
+  const drafts = createDrafts({ table, environment, draftDays, seconds })
+
+  /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
+  function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string, expiresAt?: number } {
+    const record = { ...recordOf(recordKey(environment, entity), request, seconds()), version: newVersion() }
+    if (leaseSeconds === 0) return record
+    const expiresAt = Math.ceil(now() / 1000) + leaseSeconds
+    return { ...record, expiresAt, removeAt: drafts.keptUntil(expiresAt) }
+  }
 
   /**
    * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many who try at once
-   * exactly one succeeds.
+   * exactly one succeeds. Only an expired lock of another that holds a text takes more.
+   * @param alone refuse the user's own lock too: it is another tab's
+   * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function acquire (entity: Entity, request: LockRequest): Promise<Acquired> {
-    const record = recordOf(recordKey(environment, entity), request, seconds())
+  async function acquire (entity: Entity, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const put = new PutCommand({
-      TableName: table, Item: record, ...isFreeFor(uid), ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+    const quick = fenced(alone ? isFree(seconds()) : isFreeFor(uid, seconds()), ifMatch)
+    return write(newRecord(entity, request), request, quick, ACQUIRE_ATTEMPTS, (found) => {
+      const expired = found && isExpired(found, seconds())
+      if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
+      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
+      if (expired) return 'displace'
+      return found && alone ? changed(found) : 'again'
     })
-    for (let attempt = 1; attempt <= ACQUIRE_ATTEMPTS; attempt++) {
-      try {
-        await reply(client.send(put))
-        return { outcome: 'acquired' }
-      } catch (error) {
-        if (!(error instanceof ConditionalCheckFailedException)) throw error
-        const lock = error.Item ? unmarshall(error.Item, unmarshallOptions) : await read(entity, request.fieldName)
-        // Only an engine that does not tell the holder gets here without one: it let go before the read.
-        if (lock && holderOf(lock).userData?.uid !== uid) return { outcome: 'held', lock: holderOf(lock) }
-      }
-    }
-    throw new Failure('STORE_UNAVAILABLE', 'The lock changes hands too fast; try again', { headers: { 'retry-after': '1' } })
-  }
-
-  async function read (entity: Entity, fieldName: string): Promise<Record<string, unknown> | undefined> {
-    const Key = { env_entityType_entityId: recordKey(environment, entity), fieldName }
-    return (await reply(client.send(new GetCommand({ TableName: table, Key, ConsistentRead: true })))).Item
   }
 
   /**
    * Locks a field for a user, whoever holds it.
+   * @param ifMatch only if the lock is in one of these versions, expired or not
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function overwrite (entity: Entity, request: LockRequest): Promise<void> {
-    const record = recordOf(recordKey(environment, entity), request, seconds())
-    await reply(client.send(new PutCommand({ TableName: table, Item: record })))
+  async function overwrite (entity: Entity, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
+    const uid = String(request.userData.uid)
+    const quick = fenced(isWithoutTextOfOthers(uid), ifMatch)
+    return write(newRecord(entity, request), request, quick, DISPLACE_ATTEMPTS, (found) => {
+      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
+      return found && ownerOf(found) !== uid ? 'displace' : 'again'
+    }) as Promise<Acquired | Changed>
+  }
+
+  /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
+  async function write (
+    record: ReturnType<typeof newRecord>, { userData: { uid, name } }: LockRequest, quick: Condition, attempts: number,
+    judge: (found: Found | undefined) => Refused | 'again' | 'displace'
+  ): Promise<Acquired | Refused> {
+    const { version, expiresAt } = record
+    let condition = quick
+    for (let attempt = 1; attempt <= attempts; attempt++) {
+      const written = await table.put(record, condition)
+      const found = written.done ? record : await written.found()
+      // A repeated request finds what the first one, whose answer was lost, has written.
+      if (found?.['version'] === version) return { outcome: 'acquired', version, ...(expiresAt !== undefined && { expiresAt }) }
+      const verdict = judge(found)
+      if (typeof verdict === 'object') return verdict
+      condition = verdict === 'displace' ? await kept(found!, { uid: String(uid), name }) ?? quick : quick
+    }
+    throw tooFast()
+  }
+
+  /** The condition under which a record may be displaced, after its text has been kept; none when it has no text. */
+  async function kept (found: Found, by: Displacer): Promise<Condition | undefined> {
+    if (found['payload'] === undefined) return undefined
+    await drafts.keep(found, by)
+    return isStill(found)
   }
 
   /** The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field. */
-  async function list (entity: Entity, { fieldName, excludeUid }: ListQuery = {}): Promise<LockList> {
-    const query = recordsOf(recordKey(environment, entity), fieldName === undefined ? { ...(excludeUid !== undefined && { excludeUid }) } : { fieldName })
-    return queryAll(query)
-  }
-
-  async function queryAll (query: Omit<QueryCommandInput, 'TableName'>): Promise<LockList> {
-    const result: LockList = { Items: [], Count: 0, ScannedCount: 0 }
-    let next: Record<string, unknown> | undefined
-    do {
-      const page = await reply(client.send(new QueryCommand({ TableName: table, ...query, ExclusiveStartKey: next })))
-      result.Items.push(...page.Items as LockRecord[])
-      result.Count += page.Count!
-      result.ScannedCount += page.ScannedCount!
-      next = page.LastEvaluatedKey
-    } while (next)
-    return result
+  async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
+    const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
+    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: seconds(), payloads: payload !== 0 })) as LockList
   }
 
   /**
    * Lets go of a field, whoever holds it; of a field if the user holds it; or of all the user's fields of the entity.
    * What is not there, or has become another's, is left alone.
+   * @param ifMatch with a field: only if the lock is in one of these versions; what is gone is released
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted
    */
-  async function release (entity: Entity, { fieldName, uid }: ReleaseQuery): Promise<void> {
-    if (fieldName !== undefined) return remove(entity, fieldName, uid)
+  async function release (entity: Entity, { fieldName, uid }: ReleaseQuery, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Released | Changed> {
+    const key = recordKey(environment, entity)
+    if (fieldName !== undefined) return releaseField({ env_entityType_entityId: key, fieldName }, uid, ifMatch)
     if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
+    if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
-    const query = { ...recordsOf(recordKey(environment, entity), { uid }), ProjectionExpression: 'fieldName' }
-    const fieldNames = (await queryAll(query)).Items.map((record) => record.fieldName)
+    const query = { ...recordsOf(key, { uid }), ProjectionExpression: 'fieldName' }
+    const fieldNames = (await table.query(query)).Items.map((record) => record['fieldName'] as string)
     const failed = new Map<string, Failure>()
     let unavailable: Failure | undefined
-    const waiting = fieldNames.values()
-    await Promise.all(Array.from({ length: DELETES_IN_FLIGHT }, async () => {
-      for (const name of waiting) {
-        // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
-        const failure = unavailable ?? await remove(entity, name, uid).then(() => undefined, (error: Failure) => error)
-        if (!failure) continue
-        failed.set(name, failure)
-        if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
-      }
-    }))
+    await forEach(fieldNames, async (fieldName) => {
+      // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
+      const failure = unavailable ?? await table.remove({ env_entityType_entityId: key, fieldName }, isOwnedBy(uid)).then(() => undefined, (error: Failure) => error)
+      if (!failure) return
+      failed.set(fieldName, failure)
+      if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
+    })
     const failure = unavailable ?? failed.values().next().value
     if (failure) {
       const { code, message, cause, headers } = failure
       throw new Failure(code, message, { cause, headers, details: { failed: fieldNames.filter((name) => failed.has(name)) } })
     }
+    return { outcome: 'released' }
   }
 
-  async function remove (entity: Entity, fieldName: string, uid: string | undefined): Promise<void> {
-    const Key = { env_entityType_entityId: recordKey(environment, entity), fieldName }
-    try {
-      await reply(client.send(new DeleteCommand({ TableName: table, Key, ...(uid !== undefined && isOwnedBy(uid)) })))
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error
+  async function releaseField (key: Key, uid: string | undefined, ifMatch: Versions | undefined): Promise<Released | Changed> {
+    const quick = fenced(uid === undefined ? isWithoutText() : isOwnedBy(uid), ifMatch)
+    let condition = quick
+    for (let attempt = 1; attempt <= DISPLACE_ATTEMPTS; attempt++) {
+      const removed = await table.remove(key, condition)
+      if (removed.done || (uid !== undefined && !ifMatch)) return { outcome: 'released' }
+      const found = await removed.found()
+      if (!found) return { outcome: 'released' }
+      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
+      if (uid !== undefined && ownerOf(found) !== uid) return { outcome: 'released' }
+      condition = uid === undefined ? await kept(found, undefined) ?? quick : quick
     }
+    throw tooFast()
   }
 
   /** Resolves when the table answers a read of one (absent) record. */
   async function probe (abortSignal: AbortSignal): Promise<void> {
-    const Key = { env_entityType_entityId: `${environment}-`, fieldName: '-' }
-    await reply(client.send(new GetCommand({ TableName: table, Key }), { abortSignal }))
+    await table.probe({ env_entityType_entityId: `${environment}-`, fieldName: '-' }, abortSignal)
   }
 
-  return { acquire, overwrite, list, release, probe }
+  return { acquire, overwrite, list, release, probe, drafts: { list: drafts.list, discard: drafts.discard } }
+}
+
+function fenced (condition: Condition, ifMatch: Versions | undefined): Condition {
+  return ifMatch ? both(isVersion(ifMatch), condition) : condition
+}
+
+function changed (found: Found | undefined): Changed {
+  return { outcome: 'changed', ...(found && { lock: holderOf(found) }) }
+}
+
+function tooFast (): Failure {
+  return new Failure('STORE_UNAVAILABLE', 'The lock changes hands too fast; try again', { headers: { 'retry-after': '1' } })
 }

@@ -1,6 +1,14 @@
+import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
-import { ITEM_LIMIT, itemSize, stored, type Stored } from './item.ts'
+import { condition, namesOf, type Condition } from './expression.ts'
+import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
+
+/** A record as it was read: one of others may miss any member but its key. */
+export type Found = Record<string, unknown>
+
+/** The versions that an If-Match names; `*` is any. */
+export type Versions = '*' | string[]
 
 /** The table's partition key, `<environment>-<type>-<id>`. */
 export function recordKey (environment: string, { type, id }: Entity): string {
@@ -8,7 +16,8 @@ export function recordKey (environment: string, { type, id }: Entity): string {
 }
 
 /**
- * The record that POST and PUT write: of the body only what the contract names, the uid as a string.
+ * The contract's part of the record that POST and PUT write: of the body only what the contract names, the uid as a
+ * string.
  * @param seconds Unix time for a body without a timestamp
  * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for a record beyond DynamoDB's limit
  */
@@ -20,41 +29,99 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
     userData: stored({ ...userData, uid: String(userData.uid) }, 'body/userData'),
     ...(payload !== undefined && { payload })
   }
-  const size = itemSize(record)
+  const size = itemSize(record) + MARGIN
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', `The lock would have ${size} bytes in the store; at most ${ITEM_LIMIT} bytes are taken`)
   return record
 }
 
+/** A name that no other state of any record has: 96 random bits. */
+export function newVersion (): string {
+  return randomBytes(12).toString('base64url')
+}
+
 /** Who holds a field, taken from its record; the payload stays behind. */
-export function holderOf ({ fieldName, timestamp, userData }: Record<string, unknown>): Holder {
-  return { fieldName, timestamp, userData } as Holder
+export function holderOf ({ fieldName, timestamp, userData, expiresAt }: Found): Holder {
+  return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) } as Holder
+}
+
+/** The uid of a record's owner. */
+export function ownerOf (record: Found): string | undefined {
+  return (record as Partial<Holder>).userData?.uid
+}
+
+/** Whether a record's lease is over at a Unix time. */
+export function isExpired ({ expiresAt }: Found, seconds: number): boolean {
+  return typeof expiresAt === 'number' && expiresAt <= seconds
+}
+
+/** Whether a record, or its absence, is in a state that an If-Match names. */
+export function isAmong (versions: Versions, record: Found | undefined): boolean {
+  return record !== undefined && (versions === '*' || versions.includes(record['version'] as string))
 }
 
 const OWNER = '#userData.#uid = :uid'
-const ownerNames = { '#userData': 'userData', '#uid': 'uid' }
+const EXPIRED = '#expiresAt <= :now'
+const NO_TEXT = 'attribute_not_exists(#payload)'
+/** An expired record with a text does not pass: that is kept as a draft before the record changes. */
+const FREE = `attribute_not_exists(#key) OR (${EXPIRED} AND ${NO_TEXT})`
 
-/** Condition of a put: there is no record, or it is the user's own. */
-export function isFreeFor (uid: string) {
-  return {
-    ConditionExpression: `attribute_not_exists(#key) OR ${OWNER}`,
-    ExpressionAttributeNames: { '#key': 'env_entityType_entityId', ...ownerNames },
-    ExpressionAttributeValues: { ':uid': uid }
-  }
+/** Condition of a put: there is no record, or an expired one without a text. */
+export function isFree (seconds: number): Condition {
+  return condition(FREE, { ':now': seconds })
+}
+
+/** Condition of a put: there is no record, or an expired one without a text, or it is the user's own. */
+export function isFreeFor (uid: string, seconds: number): Condition {
+  return condition(`${FREE} OR ${OWNER}`, { ':now': seconds, ':uid': uid })
+}
+
+/** Condition of a put or delete: no text of another user is in the way. */
+export function isWithoutTextOfOthers (uid: string): Condition {
+  return condition(`${NO_TEXT} OR ${OWNER}`, { ':uid': uid })
+}
+
+/** Condition of a delete: no text is in the way. */
+export function isWithoutText (): Condition {
+  return condition(NO_TEXT)
 }
 
 /** Condition of a delete: the record is the user's own. */
-export function isOwnedBy (uid: string) {
-  return { ConditionExpression: OWNER, ExpressionAttributeNames: ownerNames, ExpressionAttributeValues: { ':uid': uid } }
+export function isOwnedBy (uid: string): Condition {
+  return condition(OWNER, { ':uid': uid })
 }
 
-/** A consistent query for the records of an entity: all, that of one field, those of one user or those of all others. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid }: { fieldName?: string, uid?: string, excludeUid?: string } = {}) {
+/** Condition of a put or delete: the record is in a state that an If-Match names. */
+export function isVersion (versions: Versions): Condition {
+  if (versions === '*') return condition('attribute_exists(#key)')
+  const values = Object.fromEntries(versions.map((version, index) => [`:version${index}`, version]))
+  return condition(`#version IN (${Object.keys(values).join(', ')})`, values)
+}
+
+/** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
+export function isStill ({ version, payload }: Found): Condition {
+  if (version !== undefined) return condition('#version = :version', { ':version': version })
+  return condition('attribute_not_exists(#version) AND #payload = :payload', { ':payload': payload })
+}
+
+/** What is looked for: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others', `now` for those that hold then. */
+export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now?: number, payloads?: boolean }
+
+const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt'
+
+/** A consistent query for records of an entity. */
+export function recordsOf (key: string, { fieldName, uid, excludeUid, now, payloads = true }: Wanted = {}) {
   const user = uid ?? excludeUid
+  const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
+  const filters = [...(now === undefined ? [] : [`NOT ${EXPIRED}`]), ...(user === undefined ? [] : [uid === undefined ? `NOT ${OWNER}` : OWNER])]
+  const projection = payloads ? '' : WITHOUT_PAYLOAD
   return {
     ConsistentRead: true,
-    KeyConditionExpression: fieldName === undefined ? '#key = :key' : '#key = :key AND #field = :field',
-    ...(user !== undefined && { FilterExpression: uid === undefined ? `NOT ${OWNER}` : OWNER }),
-    ExpressionAttributeNames: { '#key': 'env_entityType_entityId', ...(fieldName !== undefined && { '#field': 'fieldName' }), ...(user !== undefined && ownerNames) },
-    ExpressionAttributeValues: { ':key': key, ...(fieldName !== undefined && { ':field': fieldName }), ...(user !== undefined && { ':uid': user }) }
+    KeyConditionExpression: keys,
+    ...(filters.length > 0 && { FilterExpression: filters.join(' AND ') }),
+    ...(projection && { ProjectionExpression: projection }),
+    ExpressionAttributeNames: namesOf(keys, ...filters, projection),
+    ExpressionAttributeValues: {
+      ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(user !== undefined && { ':uid': user }), ...(now !== undefined && { ':now': now })
+    }
   }
 }

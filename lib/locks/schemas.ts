@@ -31,7 +31,8 @@ export type LockRequest = Static<typeof LockRequest>
 
 export const ListQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only the record of this field; excludeUid is then ignored' }),
-  excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user', examples: ['7'] }))
+  excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user', examples: ['7'] })),
+  payload: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the payloads out', examples: [0] }))
 })
 export type ListQuery = Static<typeof ListQuery>
 
@@ -41,11 +42,40 @@ export const ReleaseQuery = Type.Object({
 })
 export type ReleaseQuery = Static<typeof ReleaseQuery>
 
+/** The same as a body, where a page that closes sends it. */
+export const ReleaseRequest = Type.Union([
+  Type.Object({ fieldName: Type.Optional(FieldName), uid: Type.Optional(LockRequest.properties.userData.properties.uid) }, { additionalProperties: true }),
+  Type.Null()
+], { description: 'The same parameters, where they are not in the query', examples: [{ uid: '7' }] })
+export type ReleaseRequest = Static<typeof ReleaseRequest>
+
+export const DraftsQuery = Type.Object({
+  fieldName: Type.Optional({ ...FieldName, description: 'Only drafts of this field' }),
+  uid: Type.Optional({ ...Uid, description: "Only drafts of this user's texts" })
+})
+export type DraftsQuery = Static<typeof DraftsQuery>
+
+const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any', examples: ['"Zm9vYmFyYmF6cXV4"'] }))
+
+/** Conditions in the header of a request. */
+export const PostHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ pattern: '^\\s*\\*\\s*$', description: "* refuses the same user's own lock too, which is another tab's: 412", examples: ['*'] })),
+  'if-match': IfMatch
+})
+export type PostHeaders = Static<typeof PostHeaders>
+export const ChangeHeaders = Type.Object({ 'if-match': IfMatch })
+export type ChangeHeaders = Static<typeof ChangeHeaders>
+export const ListHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 if nothing has changed since', examples: ['W/"2jmj7l5rSw0yVb_vlWAYkK"'] }))
+})
+export type ListHeaders = Static<typeof ListHeaders>
+
 /** Who holds a field and since when; never the payload. */
 export const Holder = Type.Object({
   fieldName: FieldName,
   timestamp: Seconds,
-  userData: Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, { additionalProperties: true })
+  userData: Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, { additionalProperties: true }),
+  expiresAt: Type.Optional({ ...Seconds, description: 'Unix time in seconds when the lock ends unless it is renewed' })
 }, { $id: 'Holder', examples: [{ fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] })
 export type Holder = Static<typeof Holder>
 
@@ -53,11 +83,13 @@ export type Holder = Static<typeof Holder>
 export const LockRecord = Type.Object({
   env_entityType_entityId: Type.String({ description: '<environment>-<type>-<id>' }),
   ...Holder.properties,
-  payload: Type.Optional(Type.String())
+  payload: Type.Optional(Type.String()),
+  version: Type.Optional(Type.String({ description: 'Another one after every write; ETag without the quotes' })),
+  removeAt: Type.Optional({ ...Seconds, description: "Unix time in seconds for the table's time to live" })
 }, {
   $id: 'LockRecord',
   additionalProperties: true,
-  examples: [{ env_entityType_entityId: 'production-node-4711', fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' }, payload: 'Water found on Mars' }]
+  examples: [{ env_entityType_entityId: 'production-node-4711', fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' }, payload: 'Water found on Mars', version: 'Zm9vYmFyYmF6cXV4' }]
 })
 export type LockRecord = Static<typeof LockRecord>
 
@@ -74,6 +106,41 @@ export const Done = Type.Object({ success: Type.Literal(true) }, { $id: 'Done', 
 export const Listed = Type.Object({ success: Type.Literal(true), data: Type.Ref('LockList') }, {
   $id: 'Listed',
   examples: [{ success: true, data: { Items: LockRecord.examples, Count: 1, ScannedCount: 1 } }]
+})
+
+/** The text of a lock that somebody else took over, or released. */
+export const Draft = Type.Object({
+  ...Holder.properties,
+  payload: Type.String({ description: 'The text that was held with the lock' }),
+  version: Type.Optional(Type.String({ description: 'The version of the lock that held it' })),
+  displacedAt: { ...Seconds, description: 'Unix time in seconds when the lock was taken over or released' },
+  displacedBy: Type.Optional(Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, {
+    description: 'By whom; absent where a field was released without a uid. A uid, or a name with it, beyond 128 bytes is left out'
+  }))
+}, {
+  $id: 'Draft',
+  additionalProperties: true,
+  examples: [{
+    fieldName: 'field_headline',
+    timestamp: 1767225600,
+    userData: { uid: '7', name: 'Ada' },
+    payload: 'Water found on Mars',
+    version: 'Zm9vYmFyYmF6cXV4',
+    displacedAt: 1767229200,
+    displacedBy: { uid: '8', name: 'Bob' }
+  }]
+})
+export type Draft = Static<typeof Draft>
+
+export const DraftList = Type.Object({
+  Items: Type.Array(Type.Ref('Draft'), { description: 'The newest first' }),
+  Count: Type.Integer({ description: 'How many are in Items' })
+}, { $id: 'DraftList' })
+export interface DraftList { Items: Draft[], Count: number }
+
+export const DraftsListed = Type.Object({ success: Type.Literal(true), data: Type.Ref('DraftList') }, {
+  $id: 'DraftsListed',
+  examples: [{ success: true, data: { Items: Draft.examples, Count: 1 } }]
 })
 
 /** Every failure of the lock endpoints. */

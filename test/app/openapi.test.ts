@@ -93,7 +93,8 @@ t.test('each operation has every status that it can answer', async (t) => {
       400, 405, 500, 503,
       ...(takesBody ? [413, 415] : []),
       ...(locks ? [] : [401, 403, 502, 504]),
-      ...(locks && method === 'post' ? [423] : []),
+      ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
+      ...(locks && method !== 'get' && !path.endsWith('/drafts') ? [412] : []),
       ...(!locks && path.includes('{') ? [404] : []),
       ...(!locks && method === 'post' ? [409, 422] : []),
       ...(!locks && method === 'post' && path.includes('{') ? [412] : []),
@@ -131,8 +132,17 @@ t.test('what is answered is as documented', async (t) => {
     await answered('PUT', lock, 'text', { 'content-type': 'text/plain' }),
     await answered('POST', lock, { fieldName: 'f', userData: { uid: '7' }, payload: 'x'.repeat(409_600) }),
     await answered('DELETE', lock),
-    await answered('DELETE', `${lock}?uid=8`)
-  ], [200, 423, 200, 200, 200, 400, 400, 415, 413, 400, 200], 'locks')
+    await answered('DELETE', `${lock}?uid=8`),
+    await answered('PUT', lock, { fieldName: 'title', userData: { uid: '8' }, payload: 'a text' }),
+    await answered('PUT', lock, { fieldName: 'title', userData: { uid: '7' } }, { 'if-match': '"other"' }),
+    await answered('DELETE', `${lock}?fieldName=title`, undefined, { 'if-match': '"other"' }),
+    await answered('POST', lock, { fieldName: 'title', userData: { uid: '8' } }, { 'if-none-match': '*' }),
+    await answered('POST', `${lock}/release`, { fieldName: 'title' }),
+    await answered('POST', `${lock}/release`),
+    await answered('GET', `${lock}/drafts`),
+    await answered('DELETE', `${lock}/drafts`),
+    await answered('DELETE', `${lock}/drafts?uid=8`)
+  ], [200, 423, 200, 200, 200, 400, 400, 415, 413, 400, 200, 200, 412, 412, 412, 200, 400, 200, 400, 200], 'locks')
 
   const { statusCode, headers: { location = '' } } = await live.inject({ method: 'POST', url: '/api/collection', body: { ...edition, field_key: [{ value: 'daily-2031-01-05' }] } })
   t.equal(statusCode, 201)

@@ -25,6 +25,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     logLevel: 'info',
     environment: 'test',
     table: 'DataState',
+    locks: { leaseSeconds: 0, draftDays: 30 },
     dynamodb: { region: 'eu-central-1' },
     cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, auth: { kind: 'passthrough' } }
   })
@@ -40,6 +41,8 @@ t.test('every setting is taken as it is set', async (t) => {
     LOG_LEVEL: 'silent',
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
+    LOCK_LEASE_SECONDS: '300',
+    DRAFT_DAYS: '7',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
     CMS_URL: 'https://host.example:8443/cms//',
     CMS_JSONAPI_PATH: '/fr/jsonapi',
@@ -56,6 +59,7 @@ t.test('every setting is taken as it is set', async (t) => {
     logLevel: 'silent',
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
+    locks: { leaseSeconds: 300, draftDays: 7 },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
     cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } }
   })
@@ -76,6 +80,8 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],
     ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
+    LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
+    DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
     AWS_REGION: [],
     DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b'],
     CMS_URL: ['cms.example', 'ftp://cms.example', 'https://', 'https://cms.example?x=1', 'https://cms.example/#top', 'https://cms example'],

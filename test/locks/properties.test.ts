@@ -2,7 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import fc from 'fast-check'
 import t from 'tap'
 import { Failure } from '../../lib/errors.ts'
-import { ITEM_LIMIT, itemSize, stored } from '../../lib/locks/item.ts'
+import { ITEM_LIMIT, itemSize, MARGIN, stored } from '../../lib/locks/item.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { recordKey, recordOf } from '../../lib/locks/record.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
@@ -69,7 +69,7 @@ for (const engine of engineNames) {
 
     await fc.assert(fc.asyncProperty(userData(ascii), fc.nat(), async (extra, timestamp) => {
       const request = { fieldName: 'edge', userData: { ...extra, uid: '7' }, timestamp, payload: '' }
-      const room = ITEM_LIMIT - itemSize(recordOf('test-node-1', request, 0))
+      const room = ITEM_LIMIT - MARGIN - itemSize(recordOf('test-node-1', request, 0))
       await locks.overwrite(at, { ...request, payload: 'x'.repeat(room) })
       await locks.overwrite(at, { ...request, payload: 'x'.repeat(room + 1) }).then(
         () => { throw new Error('one byte too many was accepted') },

@@ -1,0 +1,73 @@
+import { createHash } from 'node:crypto'
+import { namesOf } from './expression.ts'
+import type { Stored } from './item.ts'
+import type { Found } from './record.ts'
+import type { Draft } from './schemas.ts'
+
+/** Who displaces a text; nobody is known where a field is released without a uid. */
+export type Displacer = { uid: string, name?: string | undefined } | undefined
+
+/** How much of a draft its displacer may take, in bytes: what MARGIN in lib/locks/item.ts leaves. */
+const DISPLACER_LIMIT = 128
+
+const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
+
+/** The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no environment. */
+export function draftsKey (recordKey: string): string {
+  return `${recordKey}#drafts`
+}
+
+/**
+ * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
+ * bytes of a sort key alone, and of the version, so that a text displaced twice is kept once.
+ * @param at Unix time of the displacement
+ * @param removeAt Unix time from which it is not shown any more
+ */
+export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, at: number, removeAt: number): Record<string, Stored> {
+  return {
+    env_entityType_entityId: draftsKey(key as string),
+    fieldName: `${hash(fieldName as string)}#${version as string | undefined ?? hash(JSON.stringify(payload))}`,
+    field: fieldName as string,
+    ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
+    ...(userData !== undefined && { userData: asStored(userData) }),
+    payload: asStored(payload),
+    ...(version !== undefined && { version: asStored(version) }),
+    displacedAt: at,
+    ...shortened(by),
+    removeAt
+  }
+}
+
+function shortened (by: Displacer): { displacedBy?: Stored } {
+  if (!by || Buffer.byteLength(by.uid) > DISPLACER_LIMIT) return {}
+  const named = by.name !== undefined && Buffer.byteLength(by.uid + by.name) <= DISPLACER_LIMIT
+  return { displacedBy: new Map([['uid', by.uid], ...(named ? [['name', by.name!] as const] : [])]) }
+}
+
+/** What was read, to be stored again. A number of others that JavaScript cannot hold exactly is kept as a string. */
+function asStored (value: unknown): Stored {
+  if (Array.isArray(value)) return value.map(asStored)
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)
+  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as Stored
+  return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
+}
+
+/** A draft as it is shown. */
+export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, ...members }: Found): Draft {
+  return { fieldName: field, ...members } as Draft
+}
+
+/** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
+export function draftsOf (recordKey: string, { fieldName, uid }: { fieldName?: string | undefined, uid?: string | undefined }, now: number) {
+  const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND begins_with(#fieldName, :field)'
+  const filter = `#removeAt > :now${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
+  return {
+    ConsistentRead: true,
+    KeyConditionExpression: keys,
+    FilterExpression: filter,
+    ExpressionAttributeNames: namesOf(keys, filter),
+    ExpressionAttributeValues: {
+      ':key': draftsKey(recordKey), ':now': now, ...(fieldName !== undefined && { ':field': `${hash(fieldName)}#` }), ...(uid !== undefined && { ':uid': uid })
+    }
+  }
+}

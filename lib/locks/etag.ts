@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import type { Versions } from './record.ts'
+import type { LockList } from './schemas.ts'
+
+/** More than a client has any use for, and what one condition may compare. */
+const MOST_TAGS = 100
+
+/** A lock's version as a strong entity tag (RFC 9110 section 8.8.3): a version is of the characters that one may hold. */
+export function etagOf (version: string): string {
+  return `"${version}"`
+}
+
+/** The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1), nor does what is no tag. */
+export function versionsIn (ifMatch: string): Versions {
+  if (ifMatch.trim() === '*') return '*'
+  const versions = ifMatch.split(',').map((tag) => /^\s*"([^"]+)"\s*$/.exec(tag)?.[1]).filter((version) => version !== undefined)
+  // A condition compares with something; no version is called so.
+  return versions.length > 0 ? versions.slice(0, MOST_TAGS) : ['-']
+}
+
+/**
+ * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a record another
+ * version; one of others, without a version, counts with all it has.
+ */
+export function listTag ({ Items, ScannedCount }: LockList): string {
+  const states = Items.map(({ version, ...record }) => version === undefined ? JSON.stringify(record) : `"${version}"`)
+  return `W/"${createHash('sha256').update([ScannedCount, ...states].join('\n')).digest('base64url').slice(0, 22)}"`
+}
+
+/** Whether an If-None-Match names what has this entity tag: by weak comparison (RFC 9110 section 13.1.2). */
+export function isKnown (ifNoneMatch: string, etag: string): boolean {
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag))
+}

@@ -1,0 +1,78 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import { unmarshall } from '@aws-sdk/util-dynamodb'
+import { unmarshallOptions } from '../dynamodb/client.ts'
+import { reply } from '../dynamodb/failures.ts'
+import type { Condition } from './expression.ts'
+import type { Stored } from './item.ts'
+import type { Found } from './record.ts'
+
+const IN_FLIGHT = 10
+
+/** The two keys of an item. */
+export interface Key { env_entityType_entityId: string, fieldName: string }
+
+/** Whether a write's condition held; if not, `found()` is what the condition was not true of. */
+export type Written = { done: true } | { done: false, found: () => Promise<Found | undefined> }
+
+export type LockTable = ReturnType<typeof createLockTable>
+
+/** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
+export function createLockTable ({ client, table: TableName }: { client: DynamoDBDocumentClient, table: string }) {
+  async function put (item: Record<string, Stored>, condition?: Condition): Promise<Written> {
+    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition) })), item as unknown as Key)
+  }
+
+  async function remove (key: Key, condition?: Condition): Promise<Written> {
+    return written(client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })), key)
+  }
+
+  async function written (pending: Promise<unknown>, { env_entityType_entityId: key, fieldName }: Key): Promise<Written> {
+    try {
+      await reply(pending)
+      return { done: true }
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error
+      const { Item } = error
+      return { done: false, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get({ env_entityType_entityId: key, fieldName }) }
+    }
+  }
+
+  /** One item, read consistently. */
+  async function get (key: Key): Promise<Found | undefined> {
+    return (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item
+  }
+
+  /** Every page of a query's result as one. */
+  async function query (input: Omit<QueryCommandInput, 'TableName'>): Promise<{ Items: Found[], Count: number, ScannedCount: number }> {
+    const result = { Items: [] as Found[], Count: 0, ScannedCount: 0 }
+    let next: Found | undefined
+    do {
+      const page = await reply(client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next })))
+      result.Items.push(...page.Items!)
+      result.Count += page.Count!
+      result.ScannedCount += page.ScannedCount!
+      next = page.LastEvaluatedKey
+    } while (next)
+    return result
+  }
+
+  /** Resolves when the table answers a read of one item. */
+  async function probe (key: Key, abortSignal: AbortSignal): Promise<void> {
+    await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
+  }
+
+  return { put, remove, query, probe }
+}
+
+function tellingWhy (condition: Condition | undefined) {
+  return condition && { ...condition, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' as const }
+}
+
+/** Works on all items, several at once: after the last, or after the first error, which it throws. */
+export async function forEach<T> (items: T[], work: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values()
+  await Promise.all(Array.from({ length: IN_FLIGHT }, async () => {
+    for (const item of waiting) await work(item)
+  }))
+}

@@ -1,0 +1,45 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
+import { answers, done } from './lock-answers.ts'
+
+const tags = ['locks']
+
+const { wrong, otherMethod, largeBody, otherType, broken, unavailable } = answers
+
+/** Kept drafts: the texts of locks that somebody else took over or released. */
+export default async function drafts (fastify: FastifyInstance) {
+  for (const schema of [Draft, DraftList, DraftsListed]) fastify.addSchema(schema)
+
+  fastify.get('/api/cloud/data-state/:type/:id/drafts', {
+    schema: {
+      tags,
+      summary: 'The kept texts of displaced locks of an entity',
+      description: 'Whenever a lock with a payload is taken over (PUT, or POST when it had expired) or released (DELETE without its uid) by somebody else, the payload is kept for DRAFT_DAYS. A text displaced by two at once is shown once, and may name either.',
+      params: Entity,
+      querystring: DraftsQuery,
+      response: { 200: { description: 'What was found, be it nothing', $ref: 'DraftsListed#' }, 400: wrong, 405: otherMethod, 500: broken, 503: unavailable }
+    },
+    // A text of others may miss a member: the schema describes it, but must neither drop nor refuse anything.
+    serializerCompiler: () => JSON.stringify
+  }, list)
+
+  fastify.delete('/api/cloud/data-state/:type/:id/drafts', {
+    schema: {
+      tags,
+      summary: 'Discard the drafts of a field, of a user, or of both',
+      description: 'At least one of the two is needed. Discarding what is not there succeeds.',
+      params: Entity,
+      querystring: DraftsQuery,
+      response: { 200: done('Discarded'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
+    }
+  }, discard)
+}
+
+async function list (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
+  return { success: true, data: await this.locks.drafts.list(params, query) }
+}
+
+async function discard (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
+  await this.locks.drafts.discard(params, query)
+  return { success: true }
+}

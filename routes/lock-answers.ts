@@ -1,0 +1,38 @@
+import { failures, type FailureCode } from '../lib/errors.ts'
+import { Holder } from '../lib/locks/schemas.ts'
+
+const holder = Holder['examples'][0]
+
+/** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
+export const answers = {
+  wrong: failed('BAD_REQUEST', 'The request is wrong; nothing was done', "body must have required property 'fieldName'"),
+  otherMethod: failed('METHOD_NOT_ALLOWED', 'Another method than those of this path', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE'),
+  changed: failed('LOCK_CHANGED', 'The lock is not as the request wants it: error.lock has its present holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
+  largeBody: failed('TOO_LARGE', 'The request body is too large; the message has both sizes', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),
+  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large; the message has both sizes', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken'),
+  otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', 'Unsupported Media Type'),
+  held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder }),
+  broken: failed('STORE_FAILED', 'The store refused or failed', 'The lock store could not do what was asked'),
+  unavailable: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
+  unfinished: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After. Call again to release error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
+}
+
+const headers = {
+  ETag: { type: 'string', description: "The lock's version, for If-Match" },
+  'Lock-Expires': { type: 'integer', description: 'Unix time in seconds when the lock ends unless it is renewed; absent when it does not expire' }
+}
+
+export function done (description: string) {
+  return { description, $ref: 'Done#' }
+}
+
+/** Done, with what the header has to say of the lock. */
+export function locked (description: string) {
+  return { ...done(description), headers }
+}
+
+function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
+  const shown = code.startsWith('STORE_') ? 'Server error' : message
+  const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
+  return { description, content: { 'application/json': { schema: { $ref: 'LockFailure#' }, example } } }
+}

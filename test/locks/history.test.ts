@@ -1,0 +1,184 @@
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import { engineNames, startEngine } from './fixtures/engines.ts'
+import { asClient, memoryStore, type Command, type Send } from './fixtures/memory-store.ts'
+import { fitsOneHolder, sharedVersions, type Call } from './fixtures/one-holder.ts'
+import { randomOf, scheduled } from './fixtures/schedule.ts'
+
+const CLIENTS = 8
+const CALLS = 6
+const LEASE = 10
+const at = { type: 'node', id: '1' }
+const fieldName = 'title'
+
+/** Each client is a tab of one of five users: some users have two. */
+const uidOf = (client: number) => String(client % 5)
+
+interface Options {
+  /** What becomes of each command on its way to the store. */
+  change?: (command: Command) => Command
+  environment?: string
+}
+
+/**
+ * Eight clients, each at an instance of its own, at random calls on one lock, their calls to the store interleaved by
+ * the seed; now and then the clock leaps past the lease, and an instance dies at a call, so that its client hears nothing more.
+ */
+async function history (store: Send, seed: number, { change = (command) => command, environment = 'test' }: Options = {}): Promise<Call[]> {
+  const random = randomOf(seed)
+  const calls: Call[] = []
+  const textOf = new Map<string, string>()
+  let time = 1_700_000_000_000
+  let position = 0
+  const schedule = scheduled({ send: (command) => store.send(change(command)) }, random)
+
+  async function client (index: number): Promise<void> {
+    const uid = uidOf(index)
+    const locks = createLocks({ client: asClient(schedule.of(String(index))), table: 'DataState', environment, leaseSeconds: LEASE, now: () => time })
+    let version: string | undefined
+    for (let count = 0; count < CALLS; count++) {
+      const text = `${index}.${count}`
+      const fenced = random() < 0.4 && version !== undefined ? version : undefined
+      const conditions = fenced === undefined ? {} : { ifMatch: [fenced] }
+      const call: Call = { verb: 'read', uid, ...(fenced !== undefined && { ifMatch: textOf.get(fenced) }), called: position++, returned: Infinity, from: Math.floor(time / 1000), to: Infinity, expiresAt: Math.ceil(time / 1000) + LEASE }
+      calls.push(call)
+      const choice = random()
+      if (choice < 0.35) Object.assign(call, { verb: 'acquire', text, alone: random() < 0.2 })
+      else if (choice < 0.6) Object.assign(call, { verb: 'overwrite', text })
+      else if (choice < 0.75) Object.assign(call, { verb: 'release', uid: random() < 0.3 ? undefined : uid })
+      else delete call.ifMatch
+
+      const came = await made(locks, call, conditions).catch(tooFast)
+      Object.assign(call, came, { returned: position++, to: Math.floor(time / 1000) })
+      version = came.version ?? version
+      if (came.version) textOf.set(came.version, call.text!)
+    }
+  }
+
+  const surprises: unknown[] = []
+  for (let index = 0; index < CLIENTS; index++) client(index).catch((error) => surprises.push(error))
+  let deaths = 2
+  await schedule.run({
+    dies () {
+      if (random() < 0.05) time += (LEASE + random() * 5) * 1000
+      else if (random() < 0.3) time += random() * 2000
+      if (deaths === 0 || random() > 0.02) return undefined
+      deaths--
+      return random() < 0.5 ? 'before' : 'after'
+    }
+  })
+  if (surprises.length > 0) throw surprises[0]
+  return calls
+}
+
+/** A POST that found another holder each time, who was gone again: nothing was written. */
+function tooFast (error: Error): { outcome: 'gave up', version?: undefined } {
+  if (!error.message.includes('changes hands too fast')) throw error
+  return { outcome: 'gave up' }
+}
+
+/** Makes a call and says what came back, in the words of the checker. */
+async function made (locks: Locks, { verb, uid, text, alone }: Call, conditions: { ifMatch?: string[] }): Promise<Partial<Call> & { version?: string | undefined }> {
+  // With and without a payload, since a text to be kept takes another way.
+  const request = { fieldName, userData: { uid: uid ?? '', text }, ...(text?.endsWith('1') === false && { payload: text }) }
+  if (verb === 'read') {
+    const { Items: [record] } = await locks.list(at, { fieldName })
+    return { outcome: 'read', text: (record?.userData as { text?: string } | undefined)?.text, version: record?.version }
+  }
+  const result = verb === 'release'
+    ? await locks.release(at, { fieldName, ...(uid !== undefined && { uid }) }, conditions)
+    : verb === 'acquire' ? await locks.acquire(at, request, { ...conditions, alone: !!alone }) : await locks.overwrite(at, request, conditions)
+  const holder = 'lock' in result ? result.lock?.userData.uid : undefined
+  return { outcome: result.outcome, holder, ...(result.outcome === 'acquired' && { version: result.version, expiresAt: result.expiresAt! }) }
+}
+
+const right = (calls: Call[]) => fitsOneHolder(calls) && sharedVersions(calls).length === 0
+
+t.test('150 histories of 8 clients, with pauses longer than the lease and killed instances, fit one holder', async (t) => {
+  const outcomes: Record<string, number> = {}
+  for (let seed = 1; seed <= 150; seed++) {
+    const calls = await history(memoryStore({ tells: seed % 2 === 0 }), seed)
+    if (!right(calls)) t.fail(`seed ${seed}: ${JSON.stringify(calls)}`)
+    for (const { verb, outcome, ifMatch } of calls) {
+      const what = `${verb}${ifMatch === undefined ? '' : ' fenced'}: ${outcome ?? 'lost'}`
+      outcomes[what] = (outcomes[what] ?? 0) + 1
+    }
+  }
+  t.comment(JSON.stringify(outcomes))
+  for (const what of ['acquire: acquired', 'acquire: held', 'acquire: changed', 'acquire: lost', 'overwrite: acquired', 'overwrite fenced: acquired', 'overwrite fenced: changed', 'release: released', 'release fenced: changed', 'read: read']) {
+    t.ok(outcomes[what]! > 10, what)
+  }
+})
+
+t.test('the checker catches a lock without its condition, and one without the check of its version', async (t) => {
+  const replaced = (pattern: RegExp, by: string | undefined) => ({ constructor, input }: Command): Command =>
+    ({ constructor, input: { ...input, ConditionExpression: by === undefined ? undefined : input['ConditionExpression']?.replace(pattern, by) } })
+  const twins = {
+    'without any condition': replaced(/.*/, undefined),
+    'without the check of the version': replaced(/#version (?:= :version|IN \([^)]*\))/, 'attribute_exists(#version)'),
+    'without the check of the owner': replaced(/#userData\.#uid = :uid/, 'attribute_exists(#userData)'),
+    'without the check of the expiry': replaced(/#expiresAt <= :now/, 'attribute_exists(#expiresAt)')
+  }
+  for (const [what, change] of Object.entries(twins)) {
+    let caught = 0
+    for (let seed = 1; seed <= 30; seed++) if (!right(await history(memoryStore(), seed, { change }))) caught++
+    t.comment(`${what}: ${caught} of 30`)
+    t.ok(caught > 0, what)
+  }
+})
+
+t.test('the checker knows what one lock may say', async (t) => {
+  const call = (members: Partial<Call>, called: number, returned = called + 1): Call => ({ verb: 'acquire', outcome: 'acquired', called, returned, from: 0, to: 0, expiresAt: LEASE, ...members })
+  const of = (uid: string, members: Partial<Call> = {}) => ({ uid, text: uid, ...members })
+  const taken = call(of('a'), 0)
+  t.ok(fitsOneHolder([taken, call(of('a', { text: 'a2' }), 2), call({ verb: 'read', outcome: 'read', text: 'a2' }, 4)]))
+  t.notOk(fitsOneHolder([taken, call(of('b'), 2)]), 'two holders')
+  t.ok(fitsOneHolder([taken, call(of('b', { to: LEASE }), 2)]), 'once the lease is over')
+  t.notOk(fitsOneHolder([taken, call(of('b', { outcome: 'held', holder: 'a', from: LEASE }), 2)]), 'no longer held')
+  t.ok(fitsOneHolder([{ ...taken, returned: 5 }, call({ verb: 'read', outcome: 'read', text: undefined }, 1), call({ verb: 'read', outcome: 'read', text: 'a' }, 3)]), 'in between')
+  t.notOk(fitsOneHolder([{ ...taken, returned: 5 }, call({ verb: 'read', outcome: 'read', text: 'a' }, 1), call({ verb: 'read', outcome: 'read', text: undefined }, 3)]), 'and back')
+  const { outcome, ...lost } = taken
+  for (const text of ['a', undefined]) t.ok(fitsOneHolder([lost, call({ verb: 'read', outcome: 'read', text }, 2)]), 'what was lost may have happened or not')
+  t.notOk(fitsOneHolder([taken, call(of('b', { verb: 'overwrite', ifMatch: 'x' }), 2)]), 'another version')
+  t.notOk(fitsOneHolder([taken, call({ verb: 'release', outcome: 'released', uid: 'b' }, 2), call(of('b'), 4)]), "another's release")
+  t.strictSame(sharedVersions([call(of('a', { ifMatch: 'x' }), 0), call(of('b', { verb: 'overwrite', ifMatch: 'x' }), 2)]), ['x'])
+})
+
+for (const engine of engineNames) {
+  t.test(`over ${engine}`, async (t) => {
+    const { client } = await startEngine(t, engine)
+    const store = client as unknown as Send
+
+    t.test('histories fit one holder', async (t) => {
+      for (let seed = 1; seed <= 3; seed++) t.ok(right(await history(store, seed, { environment: `history-${seed}` })), `seed ${seed}`)
+    })
+
+    t.test('50 workers that add to a number under the lock, ten times each, make 500', async (t) => {
+      t.equal(await sum(createLocks({ client, table: 'DataState', environment: 'stress' }), 50, 10, true), 500)
+    })
+
+    t.test('without the lock they do not', async (t) => {
+      t.not(await sum(createLocks({ client, table: 'DataState', environment: 'unlocked' }), 20, 3, false), 60)
+    })
+  })
+}
+
+/** What a number is in the end that workers read, add one to and write back, each so many rounds: kept in the payload of a field. */
+async function sum (locks: Locks, workers: number, rounds: number, locked: boolean): Promise<number> {
+  const counter = { fieldName: 'counter', userData: { uid: 'counter' } }
+  const read = async () => Number((await locks.list(at, { fieldName: 'counter' })).Items[0]?.payload ?? 0)
+  const waiting: Array<() => void> = []
+  const mayGoOn = async (uid: string) => !locked || (await locks.acquire(at, { fieldName: 'mutex', userData: { uid } }).catch(tooFast)).outcome === 'acquired'
+  await Promise.all(Array.from({ length: workers }, async (_, worker) => {
+    const uid = String(worker)
+    for (let round = 0; round < rounds; round++) {
+      while (!await mayGoOn(uid)) await Promise.race([new Promise<void>((resolve) => waiting.push(resolve)), setTimeout(2000 + Math.random() * 1000)])
+      await locks.overwrite(at, { ...counter, payload: String(await read() + 1) })
+      if (locked) await locks.release(at, { fieldName: 'mutex', uid })
+      // Some race for it, not all: a slow engine would be kept busy with refusals.
+      for (const wake of waiting.splice(0, 3)) wake()
+    }
+  }))
+  return read()
+}
