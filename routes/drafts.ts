@@ -18,9 +18,7 @@ export default async function drafts (fastify: FastifyInstance) {
       params: Entity,
       querystring: DraftsQuery,
       response: { 200: { description: 'What was found, be it nothing', $ref: 'DraftsListed#' }, 400: wrong, 405: otherMethod, 500: broken, 503: unavailable }
-    },
-    // A text of others may miss a member: the schema describes it, but must neither drop nor refuse anything.
-    serializerCompiler: () => JSON.stringify
+    }
   }, list)
 
   fastify.delete('/api/cloud/data-state/:type/:id/drafts', {

@@ -55,9 +55,7 @@ export default async function locks (fastify: FastifyInstance) {
         500: broken,
         503: unavailable
       }
-    },
-    // A record written by others may miss a member: the schema describes it, but must neither drop nor refuse anything.
-    serializerCompiler: () => JSON.stringify
+    }
   }, list)
 
   fastify.delete('/api/cloud/data-state/:type/:id', {
