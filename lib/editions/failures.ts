@@ -14,6 +14,7 @@ const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selec
 const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
+const MODIFIED = /The content has either been modified by another user/
 const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
 /**
@@ -55,9 +56,13 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
   return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
 }
 
-/** Whether a refused update was refused because `changed` was not the present one. */
+/**
+ * Whether a refused update was refused because `changed` was not the present one, or was no more when Drupal validated
+ * what another process had saved meanwhile. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
+ */
 export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
-  return status === 403 && (document.errors ?? []).some(({ source }) => source?.pointer === `/data/attributes/${changedField}`)
+  return (document.errors ?? []).some(({ source, detail = '' }) =>
+    (status === 403 && source?.pointer === `/data/attributes/${changedField}`) || (status === 422 && MODIFIED.test(detail)))
 }
 
 /**

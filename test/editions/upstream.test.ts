@@ -430,6 +430,8 @@ t.test('a stale edit is one that was refused for its changed, and unknown proper
   t.notOk(isStale(answered('jsonapi-patch-reader-403'), 'changed'))
   t.notOk(isStale({ status: 403, document: {} }, 'changed'))
   t.notOk(isStale({ status: 422, document: errors(422, 'x', '/data/attributes/changed') }, 'changed'))
+  t.ok(isStale({ status: 422, document: errors(422, 'Entity is not valid: The content has either been modified by another user, or you have already submitted modifications. As a result, your changes cannot be saved.', '/data') }, 'changed'))
+  t.notOk(isStale({ status: 422, document: { errors: [{}] } }, 'changed'))
   t.ok(isDocument({ data: { type: 'a', id: 'b', attributes: [], relationships: [] } }))
   t.notOk(isDocument({ data: { type: 'a', id: 'b', attributes: [1] } }))
   t.strictSame(unknownProperties(answered('jsonapi-post-cover-meta-unknown-property')), { field: 'field_cover', properties: ['nosuch'] })
