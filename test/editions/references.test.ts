@@ -1,0 +1,35 @@
+import t from 'tap'
+import { newspaper } from '../../dev/content.ts'
+import { failed, open } from './site.ts'
+
+const minimal = (key: string) => ({ type: 'daily', title: [{ value: 'T' }], field_key: [{ value: key }] })
+const line = (delta: number, text: string) => `Unprocessable Entity: validation failed.\n${[text].flat().map((message) => `field_articles.${delta}.target_id: ${message}\n`).join('')}`
+const primitive = 'This value should be of the correct primitive type.'
+
+t.test('references are refused as core REST was seen to refuse them', async (t) => {
+  const { call } = await open(t, { content: newspaper() })
+  const create = (articles: unknown, more: object = {}) => call('POST', '/api/collection', { body: { ...minimal('refused'), field_articles: articles, ...more }, as: 'editor' })
+  const refused = async (what: string, articles: unknown, message: string, more?: object) => failed(t, what, await create(articles, more), 422, 'UNPROCESSABLE', message)
+  const nobody = '00000000-0000-4000-8000-000000000000'
+
+  await refused('an empty id', [{ target_id: '' }], line(0, primitive))
+  await refused('a word', [{ target_id: 4 }, { target_id: 'abc' }], line(1, 'The referenced entity (node: abc) does not exist.') + `field_articles.1.target_id: ${primitive}\n`)
+  await refused('an unknown uuid, at its place', [{ target_id: 4 }, { target_uuid: nobody }], `No "" entity found with UUID "${nobody}" for field "1".`)
+  await refused('a uuid that is no text', [{ target_id: 4 }, { target_uuid: 5 }], 'No "" entity found with UUID "5" for field "1".')
+  await refused('an empty uuid', [{ target_id: 4 }, { target_uuid: '' }], 'If provided "target_uuid" cannot be empty for field "1".')
+  await refused('in the order of the fields', [{ target_id: 99999 }], line(0, 'The referenced entity (node: 99999) does not exist.') + 'field_section.0.target_id: The referenced entity (taxonomy_term: 9999) does not exist.\n', { field_section: [{ target_id: 9999 }] })
+
+  const { body: edition } = await call('GET', '/api/collection/1', { as: 'editor' })
+  const { target_uuid: author } = edition.uid[0]
+  const update = await call('POST', '/api/collection/1', { body: { field_articles: [{ target_uuid: author }] }, as: 'editor' })
+  failed(t, 'the uuid of an entity of another type', update, 422, 'UNPROCESSABLE', `No "" entity found with UUID "${author}" for field "0".`)
+})
+
+t.test('a list may be an object with the keys of one, and a time without a zone is never the present one', async (t) => {
+  const { call } = await open(t, { content: newspaper() })
+  const update = (body: object) => call('POST', '/api/collection/1', { body, as: 'editor' })
+  t.strictSame((await update({ field_labels: { 0: { value: 'x' }, 1: { value: 'y' } } })).body.field_labels, [{ value: 'x' }, { value: 'y' }])
+  const { body: { created } } = await call('GET', '/api/collection/1', { as: 'editor' })
+  failed(t, 'no zone', await update({ created: [{ value: created[0].value.slice(0, 19) }] }), 422, 'UNPROCESSABLE', /is not in an accepted format/)
+  failed(t, 'changed emptied', await update({ changed: [] }), 403, 'CMS_FORBIDDEN', "Access denied on updating field 'changed'.")
+})
