@@ -41,7 +41,7 @@ async function start (): Promise<void> {
     ...embedded.map((part) => `  ${part}`),
     '',
     'Try:',
-    `  curl -X POST ${address}/api/cloud/data-state/article/1 -H 'content-type: application/json' -d '{"fieldName":"title","userData":{"uid":"7","name":"Anna"},"payload":"A headline"}'`,
+    `  curl -X POST ${address}/api/cloud/data-state/node/1 -H 'content-type: application/json' -d '{"fieldName":"title","userData":{"uid":"7","name":"Anna"},"payload":"A headline"}'`,
     `  curl '${address}/api/collections/publisher_container?limit=2'`,
     ''
   ].join('\n'))
