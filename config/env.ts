@@ -15,6 +15,9 @@ export const Environment = Type.Object({
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
   DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
+  EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
+  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 3600, description: 'seconds, an integer from 1 to 3600' }),
+  EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
@@ -58,6 +61,8 @@ export interface Config {
     leaseSeconds: number
     /** How long the text of a displaced lock is kept. */
     draftDays: number
+    /** How event streams are served. */
+    feed: { pollMs: number, heartbeatMs: number, watchersMax: number }
   }
   dynamodb: { region: string, endpoint?: string }
   cms: {
@@ -108,7 +113,11 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     logLevel: settings.LOG_LEVEL,
     environment: settings.ENVIRONMENT,
     table: settings.DATA_STATE_TABLE,
-    locks: { leaseSeconds: settings.LOCK_LEASE_SECONDS, draftDays: settings.DRAFT_DAYS },
+    locks: {
+      leaseSeconds: settings.LOCK_LEASE_SECONDS,
+      draftDays: settings.DRAFT_DAYS,
+      feed: { pollMs: settings.EVENTS_POLL_MS, heartbeatMs: settings.EVENTS_HEARTBEAT_SECONDS * 1000, watchersMax: settings.EVENTS_WATCHERS_MAX }
+    },
     dynamodb: {
       region: settings.AWS_REGION ?? 'local',
       ...(settings.DYNAMODB_ENDPOINT && { endpoint: settings.DYNAMODB_ENDPOINT })

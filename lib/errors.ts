@@ -22,6 +22,7 @@ export const failures = {
   INTERNAL: { status: 500, name: 'InternalServerError' },
   STORE_FAILED: { status: 500, name: 'InternalServerError' },
   STORE_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
+  TOO_MANY_WATCHERS: { status: 503, name: 'ServiceUnavailableError' },
   CMS_UNREACHABLE: { status: 502, name: 'BadGatewayError' },
   CMS_INVALID_RESPONSE: { status: 502, name: 'BadGatewayError' },
   CMS_FAILED: { status: 502, name: 'BadGatewayError' },

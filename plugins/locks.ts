@@ -16,9 +16,11 @@ declare module 'fastify' {
 /** The field locks over the configured table, and the probe `store`. */
 async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
   const { client, destroy } = createStore(config.dynamodb)
-  const locks = createLocks({ client, table: config.table, environment: config.environment, ...config.locks })
+  const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
+  const locks = createLocks({ client, table: config.table, environment: config.environment, ...config.locks, feed: { ...config.locks.feed, warn } })
   fastify.decorate('locks', locks)
   fastify.probes.set('store', () => locks.probe(AbortSignal.timeout(PROBE_MS)))
+  fastify.addHook('preClose', async () => locks.feed.close())
   fastify.addHook('onClose', destroy)
 }
 

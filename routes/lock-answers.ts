@@ -14,6 +14,7 @@ export const answers = {
   held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder }),
   broken: failed('STORE_FAILED', 'The store refused or failed', 'The lock store could not do what was asked'),
   unavailable: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
+  unwatched: failed('TOO_MANY_WATCHERS', 'There are as many event streams as there may be, or the store is throttled, unreachable or slow; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
   unfinished: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After. Call again to release error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
 }
 

@@ -7,6 +7,7 @@ import {
 } from '../lib/locks/schemas.ts'
 import drafts from './drafts.ts'
 import { answers, done, locked } from './lock-answers.ts'
+import lockEvents from './lock-events.ts'
 
 const tags = ['locks']
 
@@ -88,6 +89,7 @@ export default async function locks (fastify: FastifyInstance) {
   })
 
   await fastify.register(drafts)
+  await fastify.register(lockEvents)
 }
 
 async function acquire (this: FastifyInstance, { params, body, headers }: FastifyRequest<{ Params: Entity, Body: LockRequest, Headers: PostHeaders }>, reply: FastifyReply) {

@@ -3,12 +3,14 @@ import { Failure } from '../errors.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import { both, type Condition } from './expression.ts'
+import { viewOf } from './feed-events.ts'
+import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
 import {
   holderOf, isAmong, isExpired, isFree, isFreeFor, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
   recordKey, recordOf, recordsOf, type Found, type Versions
 } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRequest, ReleaseQuery } from './schemas.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, type Key } from './table.ts'
 
 const ACQUIRE_ATTEMPTS = 3
@@ -24,6 +26,8 @@ export interface LocksDeps {
   leaseSeconds?: number
   /** How long the text of a displaced lock is kept. */
   draftDays?: number
+  /** How watchers are served. */
+  feed?: FeedOptions
   /** Milliseconds since 1970, as `Date.now`. */
   now?: () => number
 }
@@ -47,10 +51,11 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, now = Date.now }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const table = createLockTable({ client, table: name })
   const drafts = createDrafts({ table, environment, draftDays, seconds })
+  const feed = createFeed({ ...feedOptions, read: async (entity) => (await list(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string, expiresAt?: number } {
@@ -125,6 +130,16 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: seconds(), payloads: payload !== 0 })) as LockList
   }
 
+  /** The locks of several entities, in their order; without payloads. */
+  async function view (entities: Entity[]): Promise<LockView[]> {
+    const views = new Map<Entity, LockView[]>()
+    await forEach(entities, async (entity) => {
+      const { Items } = await list(entity, { payload: 0 })
+      views.set(entity, Items.map((record) => viewOf(entity, record)))
+    })
+    return entities.flatMap((entity) => views.get(entity)!)
+  }
+
   /**
    * Lets go of a field, whoever holds it; of a field if the user holds it; or of all the user's fields of the entity.
    * What is not there, or has become another's, is left alone.
@@ -177,7 +192,21 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     await table.probe({ env_entityType_entityId: `${environment}-`, fieldName: '-' }, abortSignal)
   }
 
-  return { acquire, overwrite, list, release, probe, drafts: { list: drafts.list, discard: drafts.discard } }
+  /** Tells the feed when a write is over, even one of which nobody knows whether it took place. */
+  function announced<Rest extends unknown[], Result> (write: (entity: Entity, ...rest: Rest) => Promise<Result>) {
+    return (entity: Entity, ...rest: Rest) => write(entity, ...rest).finally(() => feed.written(entity))
+  }
+
+  return {
+    acquire: announced(acquire),
+    overwrite: announced(overwrite),
+    release: announced(release),
+    list,
+    view,
+    probe,
+    drafts: { list: drafts.list, discard: drafts.discard },
+    feed: { watch: feed.watch, counts: feed.counts, close: feed.close }
+  }
 }
 
 function fenced (condition: Condition, ifMatch: Versions | undefined): Condition {

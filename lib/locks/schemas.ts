@@ -49,6 +49,11 @@ export const ReleaseRequest = Type.Union([
 ], { description: 'The same parameters, where they are not in the query', examples: [{ uid: '7' }] })
 export type ReleaseRequest = Static<typeof ReleaseRequest>
 
+export const FeedHeaders = Type.Object({
+  'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event that was received: without a change since then no snapshot is sent', examples: ['2jmj7l5rSw0yVb_vlWAYkK'] }))
+})
+export type FeedHeaders = Static<typeof FeedHeaders>
+
 export const DraftsQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only drafts of this field' }),
   uid: Type.Optional({ ...Uid, description: "Only drafts of this user's texts" })
@@ -79,12 +84,24 @@ export const Holder = Type.Object({
 }, { $id: 'Holder', examples: [{ fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] })
 export type Holder = Static<typeof Holder>
 
+/** A lock as feeds and boards show it: on what, whose and since when; never the payload. */
+export const LockView = Type.Object({
+  entityType: Entity.properties.type,
+  entityId: Entity.properties.id,
+  ...Holder.properties,
+  version: Type.Optional(Type.String({ description: 'Another one after every write; ETag without the quotes' }))
+}, {
+  $id: 'LockView',
+  examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' }, version: 'Zm9vYmFyYmF6cXV4' }]
+})
+export type LockView = Static<typeof LockView>
+
 /** A lock as the table keeps it. */
 export const LockRecord = Type.Object({
   env_entityType_entityId: Type.String({ description: '<environment>-<type>-<id>' }),
   ...Holder.properties,
   payload: Type.Optional(Type.String()),
-  version: Type.Optional(Type.String({ description: 'Another one after every write; ETag without the quotes' })),
+  version: LockView.properties.version,
   removeAt: Type.Optional({ ...Seconds, description: "Unix time in seconds for the table's time to live" })
 }, {
   $id: 'LockRecord',

@@ -25,9 +25,10 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     logLevel: 'info',
     environment: 'test',
     table: 'DataState',
-    locks: { leaseSeconds: 0, draftDays: 30 },
+    locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000 } },
     dynamodb: { region: 'eu-central-1' },
-    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, auth: { kind: 'passthrough' } }
+    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, auth: { kind: 'passthrough' } },
+    enforceLocks: false
   })
   t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
 })
@@ -43,6 +44,9 @@ t.test('every setting is taken as it is set', async (t) => {
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
     DRAFT_DAYS: '7',
+    EVENTS_POLL_MS: '100',
+    EVENTS_HEARTBEAT_SECONDS: '3600',
+    EVENTS_WATCHERS_MAX: '0',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
     CMS_URL: 'https://host.example:8443/cms//',
     CMS_JSONAPI_PATH: '/fr/jsonapi',
@@ -59,9 +63,10 @@ t.test('every setting is taken as it is set', async (t) => {
     logLevel: 'silent',
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
-    locks: { leaseSeconds: 300, draftDays: 7 },
+    locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 3_600_000, watchersMax: 0 } },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
-    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } }
+    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
+    enforceLocks: true
   })
   t.equal(contentModel.entityType, 'issue')
   t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')
@@ -82,6 +87,9 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
+    EVENTS_POLL_MS: ['99', '60001', '0.5s'],
+    EVENTS_HEARTBEAT_SECONDS: ['0', '3601', '15s'],
+    EVENTS_WATCHERS_MAX: ['-1', '100001', 'many'],
     AWS_REGION: [],
     DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b'],
     CMS_URL: ['cms.example', 'ftp://cms.example', 'https://', 'https://cms.example?x=1', 'https://cms.example/#top', 'https://cms example'],

@@ -1,0 +1,54 @@
+import { createHash } from 'node:crypto'
+import type { Entity, LockRecord, LockView } from './schemas.ts'
+
+/** The locks of one entity at one moment, by field; never changed in place. */
+export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
+
+export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
+
+/** What a feed tells. An `id` names the state of all that is watched, once this event has been taken in. */
+export type FeedEvent =
+  | Snapshot
+  | { event: 'locked' | 'released', id?: string, lock: LockView }
+  | { event: 'heartbeat' }
+
+/** A record as feeds and boards show it: whose and on what; the payload stays behind. */
+export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, version, expiresAt }: LockRecord): LockView {
+  return {
+    entityType: type, entityId: id, fieldName, timestamp, userData, ...(version !== undefined && { version }), ...(expiresAt !== undefined && { expiresAt })
+  }
+}
+
+/** The state that an entity's records make; the known one, if it is no other. */
+export function stateOf (entity: Entity, records: LockRecord[], known: State | undefined): State {
+  const locks = new Map(records.map((record) => [record.fieldName, viewOf(entity, record)]))
+  const same = known?.locks.size === locks.size && [...locks].every(([field, lock]) => markOf(known.locks.get(field)) === markOf(lock))
+  return same ? known! : { entity, locks }
+}
+
+/** Tells the states of a field apart: each write makes another version; a record of others has none. */
+function markOf (lock: LockView | undefined): string | undefined {
+  return lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))
+}
+
+/** All that is watched, in one event. */
+export function snapshotOf (states: State[]): Snapshot {
+  return { event: 'snapshot', id: idOf(states), locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length }
+}
+
+/** What has happened between two moments. Only the last event names the new state, so that none before it can be skipped. */
+export function differences (before: State[], after: State[]): FeedEvent[] {
+  const gone = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
+  const written = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
+  const events: FeedEvent[] = [
+    ...gone.map((lock) => ({ event: 'released' as const, lock })),
+    ...written.map((lock) => ({ event: 'locked' as const, lock }))
+  ]
+  return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(after) } : event)
+}
+
+/** Names what is watched and the state that it is in: the same at every instance, before and after a restart. */
+export function idOf (states: State[]): string {
+  const named = states.map(({ entity: { type, id }, locks }) => [type, id, ...[...locks.values()].map((lock) => [lock.fieldName, markOf(lock)])])
+  return createHash('sha256').update(JSON.stringify(named)).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,70 @@
+import { stateOf, type State } from './feed-events.ts'
+import type { Entity, LockRecord } from './schemas.ts'
+
+/** After a read that failed the next one waits at least so long, in milliseconds. */
+const RETRY_MS = 2000
+
+export interface WatchedDeps {
+  /** The locks of an entity as they are now. */
+  read: (entity: Entity) => Promise<LockRecord[]>
+  /** Milliseconds from the end of one read to the next. */
+  intervalMs: () => number
+  /** Told of a read that failed where nobody waits for it. */
+  failed: (error: unknown) => void
+}
+
+export type Watched = ReturnType<typeof createWatched>
+
+/** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
+export function createWatched (entity: Entity, { read, intervalMs, failed }: WatchedDeps) {
+  /** Called after every change. */
+  const wakes = new Set<() => void>()
+  let state: State | undefined
+  let reading: Promise<void> | undefined
+  let following: Promise<void> | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  /** Reads what is there from now on: a read that is under way may have missed what was just written. */
+  function refresh (): Promise<void> {
+    if (!reading) return begin()
+    following ??= reading.then(follow, follow)
+    return following
+  }
+
+  function follow (): Promise<void> {
+    following = undefined
+    return reading ?? begin()
+  }
+
+  function begin (): Promise<void> {
+    clearTimeout(timer)
+    reading = load()
+    return reading
+  }
+
+  async function load (): Promise<void> {
+    let pause = RETRY_MS
+    try {
+      const known = state
+      state = stateOf(entity, await read(entity), known)
+      pause = 0
+      if (state !== known) for (const wake of wakes) wake()
+    } finally {
+      reading = undefined
+      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs()))
+    }
+  }
+
+  /** Reads soon, for nobody in particular. */
+  function poke (): void {
+    refresh().catch(failed)
+  }
+
+  function close (): void {
+    closed = true
+    clearTimeout(timer)
+  }
+
+  return { wakes, state: () => state, refresh, poke, close }
+}

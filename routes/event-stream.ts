@@ -1,0 +1,38 @@
+import { Readable } from 'node:stream'
+import { encode, encodeComment } from 'eventsource-encoder'
+import type { FastifyReply } from 'fastify'
+import type { FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
+import type { Watcher } from '../lib/locks/feed.ts'
+
+/** An answer that is an event stream, as the documentation shows it. */
+export function eventStream (description: string, snapshot: object, lock: object) {
+  const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
+    encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) })
+  return { description, content: { 'text/event-stream': { schema: { type: 'string' }, example } } }
+}
+
+/**
+ * Answers with Server-Sent Events (WHATWG HTML, section 9.2) for as long as the caller and the watcher stay.
+ * @param dataOf the data of a snapshot
+ */
+export function sendEvents (reply: FastifyReply, watcher: Watcher, dataOf: (snapshot: Snapshot) => object) {
+  const chunks = new Readable({
+    objectMode: true,
+    read () {
+      watcher.next().then((event) => this.push(event ? encoded(event, dataOf) : null), (error: Error) => this.destroy(error))
+    },
+    destroy (error, done) {
+      watcher.leave()
+      done(error)
+    }
+  })
+  return reply
+    .headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+    .send(chunks)
+}
+
+function encoded (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
+  if (event.event === 'heartbeat') return encodeComment('')
+  const data = event.event === 'snapshot' ? dataOf(event) : event.lock
+  return encode({ event: event.event, data: JSON.stringify(data), ...(event.id !== undefined && { id: event.id }) })
+}

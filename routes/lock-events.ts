@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
+import { eventStream, sendEvents } from './event-stream.ts'
+import { answers } from './lock-answers.ts'
+
+const { wrong, otherMethod, broken, unwatched } = answers
+
+const [example] = LockView.examples
+
+/** Who is editing what, live. */
+export default async function lockEvents (fastify: FastifyInstance) {
+  fastify.addSchema(LockView)
+
+  fastify.get('/api/cloud/data-state/:type/:id/events', {
+    exposeHeadRoute: false,
+    schema: {
+      tags: ['locks'],
+      summary: 'The locks of an entity, live, as Server-Sent Events',
+      description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. Comments show that the connection stands.',
+      params: Entity,
+      headers: FeedHeaders,
+      response: {
+        200: eventStream('Events without end; `id` names the state of the locks after the event', { data: [example] }, example),
+        400: wrong,
+        405: otherMethod,
+        500: broken,
+        503: unwatched
+      }
+    }
+  }, watch)
+}
+
+async function watch (this: FastifyInstance, { params, headers }: FastifyRequest<{ Params: Entity, Headers: FeedHeaders }>, reply: FastifyReply) {
+  const watcher = await this.locks.feed.watch([params], { lastEventId: headers['last-event-id'] })
+  return sendEvents(reply, watcher, ({ locks }) => ({ data: locks }))
+}

@@ -1,0 +1,334 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Failure } from '../../lib/errors.ts'
+import type { FeedEvent } from '../../lib/locks/feed-events.ts'
+import { createFeed, type FeedOptions, type Watcher } from '../../lib/locks/feed.ts'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
+import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
+
+const ada = { uid: '7', name: 'Ada' }
+const bob = { uid: '8', name: 'Bob' }
+const at = (id: string): Entity => ({ type: 'node', id })
+const NEVER = 60_000
+
+/** An instance of the service's locks over a table; its watchers end with the test. */
+function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number, now?: () => number } = {}): Locks {
+  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: NEVER, heartbeatMs: NEVER, ...feed }, ...more })
+  t.teardown(() => locks.feed.close())
+  return locks
+}
+
+/** The next event; fails when there is none within two seconds. */
+async function take (watcher: Watcher): Promise<FeedEvent> {
+  const late = new AbortController()
+  const event = await Promise.race([watcher.next(), sleep(2000, undefined, { signal: late.signal }).then(() => { throw new Error('there was no event') })])
+  late.abort()
+  if (!event) throw new Error('the events have ended')
+  return event
+}
+
+/** Whether there is nothing to be told within a while. It leaves a call of next() behind, so the watcher is not used afterwards. */
+async function isSilent (watcher: Watcher, ms = 60): Promise<boolean> {
+  const silence = sleep(ms, 'silence')
+  return await Promise.race([watcher.next(), silence]) === 'silence'
+}
+
+t.test('a watcher gets a snapshot, then who locks and who lets go, never a payload', async (t) => {
+  const locks = instance(t, memoryStore())
+  await locks.acquire(at('1'), { fieldName: 'title', userData: Object.assign({ desk: 'news' }, ada), payload: 'SECRET', timestamp: 5 })
+  const watcher = await locks.feed.watch([at('1')])
+  const events = [await take(watcher)]
+  await locks.acquire(at('1'), { fieldName: 'body', userData: bob, payload: 'SECRET', timestamp: 6 })
+  events.push(await take(watcher))
+  await locks.overwrite(at('1'), { fieldName: 'title', userData: bob, payload: 'SECRET', timestamp: 7 })
+  events.push(await take(watcher))
+  await locks.release(at('1'), { fieldName: 'body', uid: '8' })
+  events.push(await take(watcher))
+  const title = { entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 5, userData: { ...ada, desk: 'news' }, version: String }
+  t.match(events, [
+    { event: 'snapshot', id: String, entities: 1, locks: [title] },
+    { event: 'locked', id: String, lock: { entityType: 'node', entityId: '1', fieldName: 'body', timestamp: 6, userData: bob, version: String } },
+    { event: 'locked', id: String, lock: { fieldName: 'title', timestamp: 7, userData: bob } },
+    { event: 'released', id: String, lock: { fieldName: 'body', timestamp: 6, userData: bob } }
+  ])
+  t.notMatch(JSON.stringify(events), 'SECRET')
+  t.equal(new Set(events.map((event) => (event as { id: string }).id)).size, 4, 'every state has an id of its own')
+  t.ok(await isSilent(watcher), 'and nothing else')
+})
+
+t.test('locks of other entities are not told', async (t) => {
+  const locks = instance(t, memoryStore())
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  await locks.acquire(at('10'), { fieldName: 'title', userData: ada })
+  await locks.acquire({ type: 'term', id: '1' }, { fieldName: 'title', userData: ada })
+  t.ok(await isSilent(watcher))
+})
+
+t.test('what another instance writes is found within the interval', async (t) => {
+  const store = memoryStore()
+  const [here, there] = [instance(t, store, { pollMs: 20 }), instance(t, store)]
+  const watcher = await here.feed.watch([at('1')])
+  await take(watcher)
+  await there.acquire(at('1'), { fieldName: 'title', userData: ada })
+  t.match(await take(watcher), { event: 'locked', lock: { userData: ada } })
+  await there.release(at('1'), { uid: '7' })
+  t.match(await take(watcher), { event: 'released', lock: { userData: ada } })
+})
+
+t.test('the end of a lease is told as a release', async (t) => {
+  let time = 1_700_000_000_000
+  const locks = instance(t, memoryStore(), { pollMs: 10 }, { leaseSeconds: 10, now: () => time })
+  await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
+  const watcher = await locks.feed.watch([at('1')])
+  t.match(await take(watcher), { locks: [{ expiresAt: 1_700_000_010 }] })
+  time += 10_000
+  t.match(await take(watcher), { event: 'released', lock: { fieldName: 'title', expiresAt: 1_700_000_010 } })
+})
+
+t.test('a renewal is told with its new version and end', async (t) => {
+  let time = 1_700_000_000_000
+  const locks = instance(t, memoryStore(), {}, { leaseSeconds: 10, now: () => time })
+  await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  time += 5000
+  const { version } = await locks.acquire(at('1'), { fieldName: 'title', userData: ada }) as { version: string }
+  t.match(await take(watcher), { event: 'locked', lock: { userData: ada, version, expiresAt: 1_700_000_015 } })
+})
+
+t.test('several entities are one stream, in which only the last event of a change names the new state', async (t) => {
+  const reads = new Map<string, LockRecord[]>()
+  const feed = createFeed({ read: async ({ id }) => reads.get(id) ?? [], pollMs: 10, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  const record = (fieldName: string, version: string) => ({ fieldName, timestamp: 1, userData: ada, version }) as LockRecord
+  reads.set('2', [record('a', '1'), record('b', '1')])
+  const watcher = await feed.watch([at('1'), at('2')])
+  t.match(await take(watcher), { event: 'snapshot', entities: 2, locks: [{ entityId: '2', fieldName: 'a' }, { entityId: '2', fieldName: 'b' }] })
+  reads.set('2', [record('b', '2'), record('c', '1')])
+  const events = [await take(watcher), await take(watcher), await take(watcher)]
+  t.match(events, [
+    { event: 'released', lock: { entityId: '2', fieldName: 'a' } },
+    { event: 'locked', lock: { entityId: '2', fieldName: 'b', version: '2' } },
+    { event: 'locked', id: String, lock: { entityId: '2', fieldName: 'c' } }
+  ])
+  t.strictSame(events.map((event) => 'id' in event), [false, false, true])
+})
+
+t.test('records of others, without a version, are told apart by owner, time and end', async (t) => {
+  const holder = { userData: { uid: '7' }, timestamp: 1 }
+  let found = [{ fieldName: 'title', ...holder }] as LockRecord[]
+  const feed = createFeed({ read: async () => found, pollMs: 5, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  const watcher = await feed.watch([at('1')])
+  t.match(await take(watcher), { locks: [{ fieldName: 'title', userData: { uid: '7' } }] })
+  for (const change of [{ ...holder, timestamp: 2 }, { ...holder, userData: { uid: '8' } }, { ...holder, expiresAt: 9 }, { timestamp: 3 }]) {
+    found = [{ fieldName: 'title', ...change }] as LockRecord[]
+    t.match(await take(watcher), { event: 'locked', lock: change })
+  }
+  found = [{ timestamp: 3, fieldName: 'title' }] as LockRecord[]
+  t.ok(await isSilent(watcher), 'the order of members says nothing')
+})
+
+t.test('Last-Event-ID', async (t) => {
+  const store = memoryStore()
+  const [here, there] = [instance(t, store), instance(t, store)]
+  await here.acquire(at('1'), { fieldName: 'title', userData: ada })
+  const watcher = await here.feed.watch([at('1')])
+  const { id } = await take(watcher) as { id: string }
+
+  t.test('with the present state there is no snapshot but a sign of life, at another instance too', async (t) => {
+    const resumed = await there.feed.watch([at('1')], { lastEventId: id })
+    t.strictSame(await take(resumed), { event: 'heartbeat' })
+    await there.acquire(at('1'), { fieldName: 'body', userData: bob })
+    t.match(await take(resumed), { event: 'locked', lock: { fieldName: 'body' } })
+  })
+
+  t.test('with a former state, or none at all, there is a snapshot', async (t) => {
+    for (const lastEventId of [id, '', 'nonsense']) {
+      t.match(await take(await there.feed.watch([at('1')], { lastEventId })), { event: 'snapshot', locks: [{ fieldName: 'title' }, { fieldName: 'body' }] })
+    }
+  })
+
+  t.test('the state of other entities is not the same state', async (t) => {
+    const empty = await take(await here.feed.watch([at('8')])) as { id: string }
+    t.match(await take(await here.feed.watch([at('9')], { lastEventId: empty.id })), { event: 'snapshot', locks: [] })
+    t.match(await take(await here.feed.watch([at('8'), at('9')], { lastEventId: empty.id })), { event: 'snapshot' })
+  })
+})
+
+t.test('all who watch an entity share its reads, and the last one to leave ends them', async (t) => {
+  let reads = 0
+  const feed = createFeed({ read: async () => { reads++; await sleep(5); return [] }, pollMs: 20, heartbeatMs: NEVER })
+  const watchers = await Promise.all(Array.from({ length: 50 }, () => feed.watch([at('1')])))
+  t.ok(reads <= 2, `${reads} reads for 50 who come at once`)
+  t.strictSame(feed.counts(), { watchers: 50, entities: 1 })
+  reads = 0
+  await sleep(200)
+  t.ok(reads >= 2 && reads <= 10, `${reads} reads in 200 ms`)
+  for (const watcher of watchers.slice(1)) watcher.leave()
+  t.strictSame(feed.counts(), { watchers: 1, entities: 1 })
+  watchers[0]!.leave()
+  watchers[0]!.leave()
+  t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+  await sleep(30)
+  reads = 0
+  await sleep(60)
+  t.equal(reads, 0)
+})
+
+t.test('a write while a read is under way is followed by another read', async (t) => {
+  let found: LockRecord[] = []
+  let reads = 0
+  const feed = createFeed({ read: async () => { reads++; const seen = found; await sleep(30); return seen }, pollMs: NEVER, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  const watcher = await feed.watch([at('1')])
+  await take(watcher)
+  feed.written(at('1'))
+  await sleep(5)
+  found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
+  for (let n = 0; n < 10; n++) feed.written(at('1'))
+  t.match(await take(watcher), { event: 'locked' })
+  t.equal(reads, 3, 'the first, the one that was too early, and one for ten writes')
+  feed.written(at('2'))
+  t.equal(reads, 3, 'what nobody watches is not read')
+})
+
+t.test('a watcher that is slow skips states, but not the last one', async (t) => {
+  const locks = instance(t, memoryStore())
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  for (let n = 0; n < 20; n++) await locks.overwrite(at('1'), { fieldName: 'title', userData: { uid: String(n) } })
+  await sleep(20)
+  t.match(await take(watcher), { event: 'locked', lock: { userData: { uid: '19' } } })
+  t.ok(await isSilent(watcher))
+})
+
+t.test('a heartbeat comes when it is time, even if there are other events', async (t) => {
+  const locks = instance(t, memoryStore(), { heartbeatMs: 40 })
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  const started = performance.now()
+  t.strictSame(await take(watcher), { event: 'heartbeat' })
+  t.ok(performance.now() - started >= 35)
+  const seen = new Set<string>()
+  for (const until = performance.now() + 200; performance.now() < until;) {
+    await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
+    seen.add((await take(watcher)).event)
+  }
+  t.strictSame(seen, new Set(['locked', 'heartbeat']))
+})
+
+t.test('beyond the limit a watcher is refused, until another has left', async (t) => {
+  const locks = instance(t, memoryStore(), { watchersMax: 2 })
+  const first = await locks.feed.watch([at('1')])
+  await locks.feed.watch([at('2')])
+  await t.rejects(locks.feed.watch([at('1')]), {
+    code: 'TOO_MANY_WATCHERS', statusCode: 503, headers: { 'retry-after': '30' }, message: 'This instance serves 2 event streams, as many as it may; try again later, or poll'
+  })
+  first.leave()
+  t.match(await take(await locks.feed.watch([at('1')])), { event: 'snapshot' })
+})
+
+t.test('a store that is away refuses a new watcher, and leaves nothing behind', async (t) => {
+  const down = new Failure('STORE_UNAVAILABLE', 'away')
+  const feed = createFeed({ read: async ({ id }) => { if (id === '2') throw down; return [] }, pollMs: 5 })
+  await t.rejects(feed.watch([at('1'), at('2'), at('3')]), { code: 'STORE_UNAVAILABLE' })
+  t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+})
+
+t.test('a store that goes away is told to the operator once, and found again when it is back', async (t) => {
+  const warnings: Error[] = []
+  const down = new Failure('STORE_UNAVAILABLE', 'away')
+  let found: LockRecord[] | undefined = []
+  let reads = 0
+  const feed = createFeed({ read: async () => { reads++; if (!found) throw down; return found }, pollMs: 10, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
+  t.teardown(feed.close)
+  const watcher = await feed.watch([at('1')])
+  await take(watcher)
+  found = undefined
+  await sleep(50)
+  for (let n = 0; n < 3; n++) {
+    feed.written(at('1'))
+    await sleep(5)
+  }
+  t.strictSame(warnings, [down])
+  const before = reads
+  await sleep(100)
+  t.equal(reads, before, 'nor is it asked every time')
+  found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
+  feed.written(at('1'))
+  t.match(await take(watcher), { event: 'locked' }, 'the watcher has stayed')
+})
+
+t.test('the reads of an instance in a second are bounded, however much is watched', async (t) => {
+  let reads = 0
+  const feed = createFeed({ read: async () => { reads++; return [] }, pollMs: 1, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  await feed.watch(Array.from({ length: 200 }, (_, id) => at(String(id))))
+  reads = 0
+  const started = performance.now()
+  await sleep(500)
+  const most = 0.4 * (performance.now() - started) + 200
+  t.ok(reads > 50 && reads <= most, `${reads} reads, at most ${most}`)
+})
+
+t.test('close ends every watcher, one that waits too', async (t) => {
+  const locks = instance(t, memoryStore())
+  const [waiting, idle] = [await locks.feed.watch([at('1')]), await locks.feed.watch([at('1')])]
+  await take(waiting)
+  const pending = waiting.next()
+  locks.feed.close()
+  t.strictSame([await pending, await waiting.next(), await idle.next()], [undefined, undefined, undefined])
+  t.strictSame(locks.feed.counts(), { watchers: 0, entities: 0 })
+})
+
+t.test('whoever takes in all events knows the locks, across instances, reconnects and restarts', async () => {
+  const step = fc.record({
+    what: fc.constantFrom('acquire', 'acquire', 'overwrite', 'overwrite', 'release', 'release', 'listen', 'listen', 'reconnect', 'restart'),
+    fieldName: fc.constantFrom('a', 'b', 'c'),
+    id: fc.constantFrom('1', '2'),
+    uid: fc.constantFrom('7', '8'),
+    index: fc.nat(1),
+    events: fc.nat(4)
+  })
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+    const store = memoryStore()
+    const create = () => createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: 1, heartbeatMs: NEVER } })
+    const instances = [create(), create()]
+    const entities = [at('1'), at('2')]
+    let known = new Map<string, LockView>()
+    let lastEventId: string | undefined
+    let watcher = await instances[0]!.feed.watch(entities)
+    const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
+    async function listen () {
+      const event = await watcher.next()
+      if (event?.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
+      else if (event?.event === 'locked') known.set(nameOf(event.lock), event.lock)
+      else if (event?.event === 'released') known.delete(nameOf(event.lock))
+      if (event && 'id' in event) lastEventId = event.id
+    }
+    async function present () {
+      return new Map((await instances[0]!.view(entities)).map((lock) => [nameOf(lock), lock]))
+    }
+    const isKnown = async () => JSON.stringify([...known].sort()) === JSON.stringify([...await present()].sort())
+    try {
+      for (const { what, fieldName, id, uid, index, events } of steps) {
+        if (what === 'listen') for (let n = 0; n < events && !await isKnown(); n++) await listen()
+        else if (what === 'release') await instances[index]!.release(at(id), { uid })
+        else if (what === 'acquire' || what === 'overwrite') await instances[index]![what](at(id), { fieldName, userData: { uid } })
+        else {
+          watcher.leave()
+          if (what === 'restart') instances[index] = create()
+          watcher = await instances[index]!.feed.watch(entities, { lastEventId })
+        }
+      }
+      for (let n = 0; n < 20 && !await isKnown(); n++) await listen()
+      return await isKnown()
+    } finally {
+      for (const locks of instances) locks.feed.close()
+    }
+  }), { numRuns: 150 })
+})
