@@ -1,6 +1,10 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from './config/env.ts'
+import type { Editions } from './lib/editions/editions.ts'
+import type { Locks } from './lib/locks/locks.ts'
+import boardStore from './plugins/boards.ts'
+import cmsCaller from './plugins/cms-caller.ts'
 import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
@@ -8,6 +12,7 @@ import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import openapi from './plugins/openapi.ts'
 import validation from './plugins/validation.ts'
+import boardRoutes from './routes/boards.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import lockRoutes from './routes/locks.ts'
@@ -16,7 +21,10 @@ export interface AppOptions {
   config: Config
 }
 
-/** The application: what both halves share, then the locks (DynamoDB, no CMS) and the editions (CMS, no DynamoDB). */
+/**
+ * The application: what all share, then the locks (DynamoDB, no CMS), the editions (CMS, no DynamoDB), and the lock boards,
+ * which join both. Each is a scope of its own and sees no other's decorators.
+ */
 export async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(sensible)
   await fastify.register(errors)
@@ -26,13 +34,25 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
   await fastify.register(health)
   await fastify.register(healthRoutes)
 
+  let store!: Locks
+  let cms!: Editions
+
   await fastify.register(async function locks (scope) {
     await scope.register(lockStore, { config })
     await scope.register(lockRoutes)
+    store = scope.locks
   })
 
   await fastify.register(async function editions (scope) {
-    await scope.register(editionStore, { config })
+    await scope.register(cmsCaller, { config })
+    await scope.register(editionStore, { config, locks: store })
     await scope.register(editionRoutes)
+    cms = scope.editions
+  })
+
+  await fastify.register(async function boards (scope) {
+    await scope.register(cmsCaller, { config })
+    await scope.register(boardStore, { config, locks: store, editions: cms })
+    await scope.register(boardRoutes)
   })
 }

@@ -27,6 +27,7 @@ export const Environment = Type.Object({
   CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
   CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
+  EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
   CONTENT_MODEL: Type.String({
     default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1, description: 'the path of a content model file'
@@ -73,6 +74,8 @@ export interface Config {
     auth: CmsAuth
   }
   contentModel: ContentModel
+  /** Whether an edition's fields that others have locked cannot be saved. */
+  enforceLocks: boolean
 }
 
 /** Thrown by `readConfig`: every missing and every wrong setting at once, one line each. */
@@ -128,7 +131,8 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       timeoutMs: settings.CMS_TIMEOUT_MS,
       auth: authOf(settings)
     },
-    contentModel: model
+    contentModel: model,
+    enforceLocks: settings.EDITION_LOCKS === 'enforce'
   }
 }
 

@@ -24,11 +24,11 @@ export default async function editions (fastify: FastifyInstance) {
     schema: {
       tags: ['editions'],
       summary: 'Change an edition',
-      description: 'Only the fields sent change; nothing is written when none of them differs.',
+      description: 'Only the fields sent change; nothing is written when none of them differs. With EDITION_LOCKS=enforce it is refused when somebody else has locked one of the fields that differ.',
       params: EditionParams,
       headers: UpdateHeaders,
       body: EditionBody,
-      response: answers({ 200: { ...Edition, description: 'The edition as it is now, whole' } }, 404, 409, 412, 413, 415, 422, ...ALWAYS)
+      response: answers({ 200: { ...Edition, description: 'The edition as it is now, whole' } }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
     }
   }, update)
 
@@ -66,7 +66,9 @@ async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Re
 }
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), request.headers['if-match'])
+  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), {
+    ifMatch: request.headers['if-match'], uid: request.headers['x-user-uid']
+  })
   return reply.header('etag', etag).send(entity)
 }
 

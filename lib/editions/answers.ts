@@ -13,9 +13,10 @@ const descriptions: Record<number, string> = {
   413: 'The request body is too large; the message has both sizes',
   415: 'The request body is not application/json',
   422: 'The CMS refuses the values; see violations',
+  423: 'Somebody else has locked a field that would change: see locks; nothing was changed',
   500: 'A fault of this service',
   502: 'The CMS cannot be reached, fails, or answers what is not JSON:API',
-  503: 'The CMS is in maintenance or overloaded; see Retry-After',
+  503: 'The CMS is in maintenance or overloaded, or the lock store, where it is needed, does not answer; see Retry-After',
   504: 'The CMS is too slow'
 }
 
@@ -28,22 +29,24 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['CMS_FORBIDDEN', "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'."],
   ['NOT_FOUND', 'There is no edition 999'],
   ['METHOD_NOT_ALLOWED', 'PATCH is not allowed here; allowed: POST, GET, HEAD'],
-  ['STALE_EDIT', 'Somebody else has saved this edition, after you opened it. Nothing of yours was saved: load the edition again and repeat your changes.'],
+  ['STALE_EDIT', 'Somebody else has saved this edition, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.'],
   ['CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'],
-  ['PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your changes.'],
+  ['PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.'],
   ['TOO_LARGE', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'],
   ['UNSUPPORTED_MEDIA_TYPE', 'Unsupported Media Type'],
   ['UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${invalid}: ${notAChoice}\n`, { violations: [{ path: invalid, message: notAChoice }] }],
+  ['FIELD_LOCKED', 'Nothing was saved: title is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'title', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
   ['INTERNAL', 'Internal Server Error'],
   ['CMS_UNREACHABLE', 'The CMS could not be reached'],
   ['CMS_FAILED', 'The CMS failed to answer'],
   ['CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)"],
   ['CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'],
+  ['STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again'],
   ['CMS_TIMEOUT', 'The CMS did not answer within 10000 ms']
 ]
 
 /** Response schemas for a route: its success, and failures of these statuses with an example of each kind. */
-export function answers (success: Record<number, TSchema>, ...statuses: number[]): Record<number, object> {
+export function answers (success: Record<number, TSchema | object>, ...statuses: number[]): Record<number, object> {
   return { ...success, ...Object.fromEntries(statuses.map((status) => [status, failed(status)])) }
 }
 

@@ -31,6 +31,20 @@ export interface Found {
   total: number | null
 }
 
+/** A change that is about to be saved: of which edition, in which fields, by whom if that is known. */
+export interface Change {
+  edition: Entity
+  fields: string[]
+  uid: string | undefined
+}
+
+export interface UpdateOptions {
+  /** The If-Match header field. */
+  ifMatch?: string | undefined
+  /** Who asks, for the guard. */
+  uid?: string | undefined
+}
+
 /** Editions as the routes see them. All verbs throw the failures of the CMS (lib/jsonapi/client.ts, failures.ts). */
 export interface Editions {
   /** @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates. */
@@ -38,10 +52,9 @@ export interface Editions {
   /**
    * Changes the fields given that differ; writes nothing when none does, as core REST.
    * @param id integer id or uuid
-   * @param ifMatch the If-Match header field
-   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN.
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN; what the guard throws.
    */
-  update (id: string, body: Record<string, unknown>, caller: Caller, ifMatch?: string): Promise<Edition>
+  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Edition>
   /** @throws {Failure} NOT_FOUND. */
   read (id: string, caller: Caller): Promise<Edition>
   /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
@@ -57,12 +70,14 @@ export interface EditionsOptions {
   model: ContentModel
   /** Origin of the CMS, with a path if Drupal lives under one: a file's url starts with it. */
   cmsUrl: string
+  /** Asked before an update is sent to the CMS; throws where it must not be. */
+  guard?: (change: Change) => Promise<void>
   /** Told what an operator should know. */
   warn: (message: string) => void
 }
 
 /** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl, warn }: EditionsOptions): Editions {
+export function createEditions ({ cms, model, cmsUrl, guard, warn }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
   const filters = createFilters({ cms, warn })
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })
@@ -118,20 +133,21 @@ export function createEditions ({ cms, model, cmsUrl, warn }: EditionsOptions): 
     return collection
   }
 
-  async function update (id: string, body: Record<string, unknown>, caller: Caller, ifMatch?: string): Promise<Edition> {
+  async function update (id: string, body: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<Edition> {
     const entity = write.normalize(body, model)
     const bundle = write.bundleOf(entity, model)
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
     const seen = await resources.load(id, caller)
     // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
-    return turns.take(seen.resource.id, async (waited) => change(waited ? await resources.load(id, caller) : seen, entity, caller, ifMatch))
+    return turns.take(seen.resource.id, async (waited) => change(waited ? await resources.load(id, caller) : seen, entity, caller, options))
   }
 
-  async function change (current: Loaded, entity: Entity, caller: Caller, ifMatch: string | undefined): Promise<Edition> {
+  async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {
     const edition = editionOf(current)
     if (ifMatch !== undefined && !matches(ifMatch, edition.etag)) throw moved(edition.etag)
     const changes = write.difference(entity, current.resource, model)
     if (Object.keys(changes).length === 0) return edition
+    await guard?.({ edition: edition.entity, fields: Object.keys(changes), uid })
 
     const wanted = write.unresolved(changes, shapeOf(current.resource, model), model)
     const resolve = await references.resolver(wanted, caller, current.resource)

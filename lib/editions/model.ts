@@ -30,7 +30,9 @@ export const ContentModel = Type.Object({
     /** Identifies an edition in the external publishing system. */
     key: Type.String({ default: 'field_key' }),
     /** The list field that tells the edition type; null where the bundle alone tells it. */
-    editionType: Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })
+    editionType: Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE }),
+    /** The reference fields with the edition's articles, in the order in which its lock board shows them. */
+    articles: Type.Array(Type.String(), { default: ['field_articles'] })
   }, { default: {}, additionalProperties: false }),
   /** Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS. */
   bundles: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -51,7 +53,11 @@ export const ContentModel = Type.Object({
   /** Integer id keys of referenced entity types. */
   idKeys: Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' }),
   /** Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. */
-  canonicalPaths: Names({ node: '/node/{id}', taxonomy_term: '/taxonomy/term/{id}', user: '/user/{id}', media: '/media/{id}' })
+  canonicalPaths: Names({ node: '/node/{id}', taxonomy_term: '/taxonomy/term/{id}', user: '/user/{id}', media: '/media/{id}' }),
+  /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
+  lockTypes: Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), { default: {} }),
+  /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */
+  lockIds: Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })
 }, { additionalProperties: false })
 export type ContentModel = Static<typeof ContentModel>
 

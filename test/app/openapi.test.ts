@@ -98,7 +98,7 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(locks && method !== 'get' && !path.endsWith('/drafts') ? [412] : []),
       ...(!locks && path.includes('{') ? [404] : []),
       ...(!locks && method === 'post' ? [409, 422] : []),
-      ...(!locks && method === 'post' && path.includes('{') ? [412] : []),
+      ...(!locks && method === 'post' && path.includes('{') ? [412, 423] : []),
       name === 'POST /api/collection' ? 201 : 200
     ]
     t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
@@ -155,6 +155,10 @@ t.test('what is answered is as documented', async (t) => {
     await answered('POST', location, { title: 'x'.repeat(300) }),
     await answered('POST', location, { title: 5 }),
     await answered('POST', location, 'text', { 'content-type': 'text/plain' }),
+    await answered('GET', `${location}/locks`),
+    await answered('GET', '/api/collection/999999/locks'),
+    await answered('GET', '/api/collection/999999/locks/events'),
+    await answered('GET', '/api/collection/nonsense/locks/events'),
     await answered('GET', '/api/collection/999999'),
     await answered('GET', '/api/collection/nonsense'),
     await answered('GET', '/api/collection/bundles'),
@@ -164,7 +168,7 @@ t.test('what is answered is as documented', async (t) => {
     await answered('GET', '/api/collections/daily?limit=0'),
     await answered('GET', '/health/live'),
     await answered('GET', '/health/ready')
-  ], [201, 200, 200, 412, 422, 422, 415, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
+  ], [201, 200, 200, 412, 422, 422, 415, 200, 404, 404, 400, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
 
   cms.settings.maintenance = true
   t.strictSame([await answered('GET', location), await answered('GET', '/health/ready')], [503, 503], 'in maintenance')

@@ -53,6 +53,7 @@ t.test('every setting is taken as it is set', async (t) => {
     CMS_AUTH: 'basic',
     CMS_USER: 'Ada L.',
     CMS_PASSWORD: 'a:b c"é',
+    EDITION_LOCKS: 'enforce',
     CMS_TIMEOUT_MS: '600000',
     CONTENT_MODEL: file,
     UNKNOWN: 'is ignored'
@@ -96,6 +97,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     CMS_JSONAPI_PATH: ['jsonapi', '/', '/jsonapi/', '//jsonapi', '/json api', '/jsonapi?x'],
     CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
     CMS_USER: ['a:b'],
+    EDITION_LOCKS: ['on', 'Enforce', 'true'],
     CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4']
   }
   for (const [name, values] of Object.entries(wrong)) {

@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Board } from '../lib/boards/boards.ts'
+import { LockBoard } from '../lib/boards/schemas.ts'
+import { answers } from '../lib/editions/answers.ts'
+import { EditionFailure, EditionParams } from '../lib/editions/schemas.ts'
+import { FeedHeaders, LockView } from '../lib/locks/schemas.ts'
+import { eventStream, sendEvents } from './event-stream.ts'
+
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504]
+
+/** An edition's lock board: who is at work in it. */
+export default async function boards (fastify: FastifyInstance) {
+  for (const schema of [EditionFailure, LockView, LockBoard]) fastify.addSchema(schema)
+
+  fastify.get('/api/collection/:id/locks', {
+    schema: {
+      tags: ['locks'],
+      summary: 'The locks on an edition and on the articles that it holds',
+      description: 'In one call, without payloads. The content model says which fields hold the articles, and what type and id their locks have.',
+      params: EditionParams,
+      response: answers({ 200: { description: 'What was found, be it nothing', $ref: 'LockBoard#' } }, ...ALWAYS)
+    }
+  }, read)
+
+  fastify.get('/api/collection/:id/locks/events', {
+    exposeHeadRoute: false,
+    schema: {
+      tags: ['locks'],
+      summary: "An edition's lock board, live, as Server-Sent Events",
+      description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats.',
+      params: EditionParams,
+      headers: FeedHeaders,
+      response: answers({ 200: eventStream('Events without end; `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+    }
+  }, watch)
+}
+
+async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
+  return bodyOf(await this.boards.read(request.params.id, request.caller()))
+}
+
+async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
+  const watcher = await this.boards.watch(request.params.id, request.caller(), { lastEventId: request.headers['last-event-id'] })
+  return sendEvents(reply, watcher, bodyOf)
+}
+
+function bodyOf ({ locks, entities }: Board) {
+  return { data: locks, meta: { entities, count: locks.length } }
+}

@@ -1,0 +1,218 @@
+import type { FastifyInstance } from 'fastify'
+import t, { type Test } from 'tap'
+import { createCms, type Cms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { createBoards } from '../../lib/boards/boards.ts'
+import { entitiesOf, lockedAs } from '../../lib/boards/entities.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+import { Failure } from '../../lib/errors.ts'
+import { createLocks } from '../../lib/locks/locks.ts'
+import { openEvents } from '../fixtures/event-source.ts'
+import { build } from '../helper.ts'
+import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
+import { fails, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
+import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
+
+const ada = { uid: '7', name: 'Ada' }
+const bob = { uid: '8', name: 'Bob' }
+const EDITOR = { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
+
+type Item = Record<string, any>
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+
+function send (app: FastifyInstance, method: Method, url: string, body?: object, headers: Record<string, string> = {}) {
+  return app.inject({ method, url, headers, ...(body && { body }) })
+}
+
+async function lock (app: FastifyInstance, entity: string, fieldName: string, userData: object, payload?: string): Promise<void> {
+  const { statusCode } = await send(app, 'PUT', `/api/cloud/data-state/${entity}`, { fieldName, userData, payload, timestamp: 5 })
+  if (statusCode !== 200) throw new Error(`${entity} ${fieldName} was not locked`)
+}
+
+/** A stand-in CMS, and an edition in it with some articles. */
+async function site (t: Test): Promise<{ cms: Cms, CMS_URL: string }> {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  return { cms, CMS_URL: await cms.listen() }
+}
+
+/** The integer id of a new edition with these articles. */
+async function edition (app: FastifyInstance, key: string, articles: number[]): Promise<string> {
+  const body = {
+    type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }], field_key: [{ value: key }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: articles.map((id) => ({ target_id: id }))
+  }
+  return String((await send(app, 'POST', '/api/collection', body)).json<Item>().id[0].value)
+}
+
+for (const engine of engineNames) {
+  t.test(`lock boards over ${engine}`, async (t) => {
+    const { endpoint } = await startEngine(t, engine)
+    const { cms, CMS_URL } = await site(t)
+    const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, ...EDITOR, EVENTS_POLL_MS: '100', EVENTS_HEARTBEAT_SECONDS: '1' })
+    const url = await app.listen({ host: '127.0.0.1', port: 0 })
+    const id = await edition(app, 'board', [4, 2, 9])
+
+    t.test('a board has the locks of the edition, then those of its articles in their order, without texts', async (t) => {
+      t.strictSame((await send(app, 'GET', `/api/collection/${id}/locks`)).json(), { data: [], meta: { entities: 4, count: 0 } })
+      await lock(app, 'node/2', 'title', ada, 'SECRET')
+      await lock(app, 'node/4', 'title', bob, 'SECRET')
+      await lock(app, 'node/4', 'body', { ...ada, desk: 'news' }, 'SECRET')
+      await lock(app, `publisher_container/${id}`, 'field_articles', ada, 'SECRET')
+      await lock(app, 'node/5', 'title', ada)
+      await lock(app, 'publisher_container/1', 'title', ada)
+      const before = cms.requests
+      const reply = await send(app, 'GET', `/api/collection/${id}/locks`)
+      t.equal(reply.statusCode, 200)
+      const { data, meta } = reply.json<{ data: Item[], meta: Item }>()
+      t.strictSame(meta, { entities: 4, count: 4 })
+      const expected = [
+        { entityType: 'publisher_container', entityId: id, fieldName: 'field_articles', timestamp: 5, userData: ada },
+        { entityType: 'node', entityId: '4', fieldName: 'body', timestamp: 5, userData: { ...ada, desk: 'news' } },
+        { entityType: 'node', entityId: '4', fieldName: 'title', timestamp: 5, userData: bob },
+        { entityType: 'node', entityId: '2', fieldName: 'title', timestamp: 5, userData: ada }
+      ]
+      t.strictSame(data.map(({ version, ...rest }) => rest), expected)
+      t.ok(data.every(({ version }) => typeof version === 'string'))
+      t.notMatch(reply.body, 'SECRET')
+      t.equal(cms.requests - before, 1, 'one read of the edition')
+      const { uuid } = (await send(app, 'GET', `/api/collection/${id}`)).json<Item>()
+      t.strictSame((await send(app, 'GET', `/api/collection/${uuid[0].value}/locks`)).json().data, data, 'and by uuid')
+    })
+
+    t.test('the live board begins with the whole board and goes on with each lock', async (t) => {
+      const { response, next } = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
+      t.match(response.headers, { 'content-type': 'text/event-stream' })
+      t.match(await next(), { event: 'snapshot', id: String, data: { data: { length: 4 }, meta: { entities: 4, count: 4 } } })
+      await lock(app, 'node/9', 'title', bob, 'SECRET')
+      t.match(await next(), { event: 'locked', id: String, data: { entityType: 'node', entityId: '9', fieldName: 'title', userData: bob } })
+      await send(app, 'DELETE', '/api/cloud/data-state/node/9?uid=8')
+      t.match(await next(), { event: 'released', data: { entityType: 'node', entityId: '9', fieldName: 'title', userData: bob } })
+      await Promise.all(['lead', 'caption'].map((fieldName) => lock(app, 'node/9', fieldName, bob)))
+      t.strictSame([await next(), await next()].map(({ data }) => data.fieldName).sort(), ['caption', 'lead'])
+      await send(app, 'DELETE', '/api/cloud/data-state/node/9?uid=8')
+      t.strictSame([await next(), await next()].map(({ data }) => data.fieldName).sort(), ['caption', 'lead'])
+    })
+
+    t.test('when the articles have changed there is a new snapshot, and the new articles are watched', async (t) => {
+      const { next, close } = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
+      const { id: before } = await next()
+      await send(app, 'POST', `/api/collection/${id}`, { field_articles: [{ target_id: 2 }, { target_id: 7 }] })
+      const { event, data, id: after } = await next()
+      t.match({ event, data }, { event: 'snapshot', data: { meta: { entities: 3, count: 2 } } })
+      await lock(app, 'node/7', 'title', ada)
+      t.match(await next(), { event: 'locked', data: { entityId: '7' } })
+      close()
+
+      const resumed = await openEvents(t, `${url}/api/collection/${id}/locks/events`, { 'last-event-id': before! })
+      t.match(await resumed.next(), { event: 'snapshot', data: { meta: { entities: 3, count: 3 } } })
+      t.not(before, after)
+    })
+
+    t.test('a live board that is resumed without a change begins with no snapshot', async (t) => {
+      const first = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
+      const { id: lastEventId } = await first.next()
+      const resumed = await openEvents(t, `${url}/api/collection/${id}/locks/events`, { 'last-event-id': lastEventId! })
+      await lock(app, 'node/2', 'lead', ada)
+      t.match(await resumed.next(), { event: 'locked', data: { fieldName: 'lead' } })
+    })
+
+    t.test('while the CMS is away a live board goes on, and when its reader is shut out it ends', async (t) => {
+      const stream = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
+      await stream.next()
+      cms.settings.maintenance = true
+      for (const comments = stream.comments(); stream.comments() < comments + 2;) await new Promise((resolve) => setTimeout(resolve, 20))
+      await lock(app, 'node/2', 'caption', ada)
+      t.match(await stream.next(), { event: 'locked', data: { fieldName: 'caption' } })
+      cms.settings.maintenance = false
+      const gone = await edition(app, 'gone', [])
+      const { next, ended, response } = await openEvents(t, `${url}/api/collection/${gone}/locks/events`)
+      await next()
+      await send(app, 'POST', `/api/collection/${gone}`, { status: [{ value: false }] })
+      await fetch(`${CMS_URL}/publisher_container/${gone}?_format=json`, { method: 'DELETE', headers: { authorization: `Basic ${btoa('admin:admin')}` } })
+      await ended
+      t.ok(response.complete)
+    })
+  })
+}
+
+t.test('an edition that is not there, or not to be seen, has no board', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { cms, CMS_URL } = await site(t)
+  const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL })
+  for (const path of ['locks', 'locks/events']) {
+    t.match(await send(app, 'GET', `/api/collection/999999/${path}`), { statusCode: 404, body: /"code":"NOT_FOUND"/ }, path)
+    t.match(await send(app, 'GET', `/api/collection/x/${path}`), { statusCode: 400, body: /"code":"BAD_REQUEST"/ }, path)
+    t.match(await send(app, 'POST', `/api/collection/1/${path}`), { statusCode: 405, headers: { allow: /GET/ } }, path)
+    const without = await build(t, { CMS_URL })
+    t.match(await send(without, 'GET', `/api/collection/1/${path}`), { statusCode: 503, headers: { 'retry-after': '1' }, body: /"statusCode":503.*"code":"STORE_UNAVAILABLE"/ }, path)
+  }
+  cms.settings.maintenance = true
+  t.match(await send(app, 'GET', '/api/collection/1/locks'), { statusCode: 503, body: /"code":"CMS_UNAVAILABLE"/ })
+  cms.settings.maintenance = false
+  const full = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL, EVENTS_WATCHERS_MAX: '0' })
+  t.match(await send(full, 'GET', '/api/collection/1/locks/events'), { statusCode: 503, body: /"code":"TOO_MANY_WATCHERS"/ })
+})
+
+t.test('a live board breaks off when its new articles cannot be watched', async (t) => {
+  const engine = await startFakeEngine(t)
+  const { CMS_URL } = await site(t)
+  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL, ...EDITOR, EVENTS_HEARTBEAT_SECONDS: '1' })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const id = await edition(app, 'broken', [4])
+  const { next, ended, response } = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
+  await next()
+  engine.script = fails('ValidationException')
+  await send(app, 'POST', `/api/collection/${id}`, { field_articles: [{ target_id: 5 }] })
+  await ended
+  t.notOk(response.complete)
+  t.equal((await send(app, 'GET', `/api/collection/${id}/locks/events`)).statusCode, 500, 'who comes back is told why')
+  engine.script = works
+  t.equal((await send(app, 'GET', `/api/collection/${id}/locks`)).statusCode, 200)
+})
+
+t.test('a live board that is left while the edition is read again leaves nothing watched', async (t) => {
+  const store = memoryStore()
+  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { heartbeatMs: 1 } })
+  t.teardown(locks.feed.close)
+  const model = contentModel({})
+  const of = (...articles: number[]) => ({ entity: { id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) }, etag: '', id: '1' })
+  for (const change of [of(4), of(5), new Failure('NOT_FOUND', 'gone'), new Failure('CMS_TIMEOUT', 'slow')]) {
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    let reads = 0
+    const editions = {
+      async read () {
+        if (++reads === 1) return of(4)
+        asked.resolve()
+        await answered.promise
+        if (change instanceof Failure) throw change
+        return change
+      }
+    }
+    const watcher = await createBoards({ locks, editions, model }).watch('1', {})
+    t.match(await watcher.next(), { event: 'snapshot' })
+    const pending = watcher.next()
+    await asked.promise
+    watcher.leave()
+    answered.resolve()
+    t.equal(await pending, undefined)
+    t.strictSame(locks.feed.counts(), { watchers: 0, entities: 0 })
+  }
+})
+
+t.test('the content model says what the locks of editions and articles are called', async (t) => {
+  const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`
+  const of = (n: number, type = 'node') => ({ target_id: n, target_type: type, target_uuid: uuid(n) })
+  const one = {
+    id: [{ value: 12 }], uuid: [{ value: uuid(1) }], field_articles: [of(4), of(2), { target_id: null }, of(4)], field_lead: [of(2), of(2, 'media')]
+  }
+  const named = (json: object) => entitiesOf(one, contentModel(json)).map(({ type, id }) => `${type}/${id}`)
+  t.strictSame(named({}), ['publisher_container/12', 'node/4', 'node/2'], 'each once; what is gone has none')
+  t.strictSame(named({ lockTypes: { node: 'article', publisher_container: 'edition' } }), ['edition/12', 'article/4', 'article/2'])
+  t.strictSame(named({ lockIds: 'uuid' }), [`publisher_container/${uuid(1)}`, `node/${uuid(4)}`, `node/${uuid(2)}`])
+  t.strictSame(named({ fields: { articles: ['field_lead', 'field_articles'] } }), ['publisher_container/12', 'node/2', 'media/2', 'node/4'])
+  t.strictSame(named({ fields: { articles: [] } }), ['publisher_container/12'])
+  t.strictSame(named({ fields: { articles: ['constructor', 'nothing'] } }), ['publisher_container/12'])
+  t.strictSame(lockedAs(one, contentModel({})), { type: 'publisher_container', id: '12' })
+  t.throws(() => contentModel({ lockTypes: { node: 'no-de' } }), /\/lockTypes\/node is not right/)
+  t.throws(() => contentModel({ lockIds: 'nid' }), /\/lockIds is not right/)
+})
