@@ -1,4 +1,5 @@
 import { CmsError } from './errors.ts'
+import type { Field } from './model.ts'
 
 const latest = 8_640_000_000_000
 const zoned = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(Z|[+-]\d\d:?\d\d)$/
@@ -26,7 +27,7 @@ function isDate (year: number, month: number, day: number): boolean {
 }
 
 /** Unix seconds from a sent timestamp; milliseconds, a missing zone and a bare date are refused with 422. */
-export function readTimestamp (value: unknown): number {
+function readTimestamp (value: unknown): number {
   const isWhole = typeof value === 'string' ? /^-?\d+$/.test(value) : typeof value === 'number' && Number.isInteger(value)
   if (isWhole && Math.abs(Number(value)) <= latest) return Number(value)
   return (typeof value === 'string' ? instant(value) : undefined) ??
@@ -34,17 +35,30 @@ export function readTimestamp (value: unknown): number {
 }
 
 /** A date and time as it is stored: UTC without a zone. */
-export function readDateTime (value: unknown): string {
+function readDateTime (value: unknown): string {
   const seconds = typeof value === 'string' ? instant(value) : undefined
   if (seconds === undefined) return refuse(value, '"Y-m-d\\TH:i:sP" (RFC 3339), "Y-m-d\\TH:i:sO" (ISO 8601)')
   return new Date(seconds * 1000).toISOString().slice(0, 19)
 }
 
 /** A date without a time; only `Y-m-d` is taken, and the empty string is refused like any other text. */
-export function readDate (value: unknown): string {
+function readDate (value: unknown): string {
   const match = typeof value === 'string' ? dateOnly.exec(value) : null
   if (!match || !isDate(Number(match[1]), Number(match[2]), Number(match[3]))) return refuse(value, '"Y-m-d" (date-only)')
   return match[0]
+}
+
+/** A value as a field of a type stores it: null and what is no date as they are. */
+export function readValue ({ type }: Field, value: unknown): unknown {
+  if (value === null || value === undefined) return value
+  switch (type) {
+    case 'created':
+    case 'changed':
+    case 'timestamp': return readTimestamp(value)
+    case 'date': return readDate(value)
+    case 'datetime': return readDateTime(value)
+    default: return value
+  }
 }
 
 /** A timestamp as every answer shows it: RFC 3339 in UTC with the offset written `+00:00`. */

@@ -1,4 +1,4 @@
-import { readDate, readDateTime, readTimestamp } from './dates.ts'
+import { readValue } from './dates.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, isReference, mainProperty, writableProperties, type Field } from './model.ts'
 import { resourceTypes, type Site } from './site.ts'
@@ -52,15 +52,7 @@ function refuseProperties (field: Field, unknown: string[]): never {
 const typeId = (field: Field): string => field.type === 'date' ? 'datetime' : field.type
 
 function property (field: Field, name: string, value: unknown): unknown {
-  if (name !== 'value' || value === null) return value
-  switch (field.type) {
-    case 'created':
-    case 'changed':
-    case 'timestamp': return readTimestamp(value)
-    case 'date': return readDate(value)
-    case 'datetime': return readDateTime(value)
-    default: return value
-  }
+  return name === 'value' ? readValue(field, value) : value
 }
 
 function denormalizeItem (field: Field, data: unknown): Item | null {

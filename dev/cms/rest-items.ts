@@ -1,5 +1,5 @@
 import { fieldViewAccess, type Viewer } from './access.ts'
-import { readDate, readDateTime, readFormatted, readTimestamp } from './dates.ts'
+import { readFormatted, readValue } from './dates.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, filterProperties, isReference, mainProperty, writableProperties, type Field } from './model.ts'
 import { fieldItems, showItem } from './resource.ts'
@@ -64,18 +64,6 @@ function readReference (site: Site, field: Field, data: Record<string, unknown>)
 }
 
 const integer = (value: unknown) => typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
-
-function readValue (field: Field, value: unknown): unknown {
-  if (value === null || value === undefined) return value
-  switch (field.type) {
-    case 'created':
-    case 'changed':
-    case 'timestamp': return readTimestamp(value)
-    case 'date': return readDate(value)
-    case 'datetime': return readDateTime(value)
-    default: return value
-  }
-}
 
 function readItem (site: Site, field: Field, data: unknown): Item {
   if (typeof data !== 'object' || data === null) {
