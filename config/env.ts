@@ -89,21 +89,16 @@ export class SettingsError extends Error {
   }
 }
 
+/** The settings that say which lock table, and where. */
+const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
+
 /**
  * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as not set.
  * @throws {SettingsError} naming all that is missing or wrong.
  */
 export function readConfig (env: Record<string, string | undefined>): Config {
   const problems: string[] = []
-  const given = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
-  const settings = Value.Default(Environment, Object.fromEntries(given)) as Environment
-
-  for (const [name, schema] of Object.entries(Environment.properties)) {
-    const value = settings[name as keyof Environment]
-    if (value === undefined && 'ENVIRONMENT CMS_URL'.split(' ').includes(name)) problems.push(`${name} is missing: ${schema.description}`)
-    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.description}`)
-  }
-  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
+  const settings = readSettings(env, problems)
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
     if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
   }
@@ -115,16 +110,12 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     port: settings.PORT,
     logLevel: settings.LOG_LEVEL,
     environment: settings.ENVIRONMENT,
-    table: settings.DATA_STATE_TABLE,
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
       draftDays: settings.DRAFT_DAYS,
       feed: { pollMs: settings.EVENTS_POLL_MS, heartbeatMs: settings.EVENTS_HEARTBEAT_SECONDS * 1000, watchersMax: settings.EVENTS_WATCHERS_MAX }
     },
-    dynamodb: {
-      region: settings.AWS_REGION ?? 'local',
-      ...(settings.DYNAMODB_ENDPOINT && { endpoint: settings.DYNAMODB_ENDPOINT })
-    },
+    ...storeOf(settings),
     cms: {
       url: settings.CMS_URL.replace(/\/+$/, ''),
       jsonapiPath: settings.CMS_JSONAPI_PATH,
@@ -134,6 +125,35 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     contentModel: model,
     enforceLocks: settings.EDITION_LOCKS === 'enforce'
   }
+}
+
+/**
+ * Reads only what says where the lock table is; no other setting has to be there.
+ * @throws {SettingsError} naming all of that which is missing or wrong.
+ */
+export function readStoreConfig (env: Record<string, string | undefined>): Pick<Config, 'table' | 'dynamodb'> {
+  const problems: string[] = []
+  const settings = readSettings(env, problems, STORE_SETTINGS)
+  if (problems.length > 0) throw new SettingsError(problems)
+  return storeOf(settings)
+}
+
+/** The settings with their defaults; what is missing or wrong among the names is added to the problems. */
+function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
+  const given = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
+  const settings = Value.Default(Environment, Object.fromEntries(given)) as Environment
+
+  for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
+    const value = settings[name as keyof Environment]
+    if (value === undefined && 'ENVIRONMENT CMS_URL'.split(' ').includes(name)) problems.push(`${name} is missing: ${schema.description}`)
+    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.description}`)
+  }
+  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
+  return settings
+}
+
+function storeOf ({ DATA_STATE_TABLE: table, AWS_REGION: region = 'local', DYNAMODB_ENDPOINT: endpoint }: Environment): Pick<Config, 'table' | 'dynamodb'> {
+  return { table, dynamodb: { region, ...(endpoint && { endpoint }) } }
 }
 
 function authOf ({ CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret }: Environment): CmsAuth {

@@ -1,4 +1,4 @@
-import { CreateTableCommand, ResourceInUseException, waitUntilTableExists, type CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
+import { CreateTableCommand, ResourceInUseException, waitUntilTableExists, type CreateTableCommandInput, type TableDescription } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 
 /**
@@ -31,4 +31,12 @@ export async function createTable (client: DynamoDBDocumentClient, name: string)
     if (!(error instanceof ResourceInUseException)) throw error
   }
   await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1 }, { TableName: name })
+}
+
+/** The keys of a table in words, such as `partition key a (S), sort key b (S)`. */
+export function keysOf ({ KeySchema = [], AttributeDefinitions = [] }: Pick<TableDescription, 'KeySchema' | 'AttributeDefinitions'>): string {
+  return KeySchema.map(({ AttributeName: name, KeyType: kind }) => {
+    const type = AttributeDefinitions.find(({ AttributeName }) => AttributeName === name)?.AttributeType
+    return `${kind === 'HASH' ? 'partition' : 'sort'} key ${name} (${type})`
+  }).join(', ')
 }

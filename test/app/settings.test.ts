@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { Environment, readConfig, SettingsError } from '../../config/env.ts'
+import { Environment, readConfig, readStoreConfig, SettingsError } from '../../config/env.ts'
 import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
 
 const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION: 'eu-central-1' }
@@ -117,6 +117,16 @@ t.test('everything that is missing or wrong is reported at once, one line each',
   ])
   t.strictSame(problemsOf({ ...enough, CMS_AUTH: 'oauth' }).map((problem) => problem.split(':')[0]), ['CMS_CLIENT_ID is missing', 'CMS_CLIENT_SECRET is missing'])
   t.throws(() => readConfig({ PORT: 'x' }), { name: 'SettingsError', message: /^Quoin cannot start with these settings:\n {2}PORT is "x" but .*\n {2}ENVIRONMENT is missing: [^\n]*\n {2}CMS_URL [^\n]*\n {2}AWS_REGION [^\n]*$/ })
+})
+
+t.test('the settings of the lock table can be read without the others, in the same words', async (t) => {
+  t.strictSame(readStoreConfig({ AWS_REGION: 'eu-central-1', PORT: 'x' }), { table: 'DataState', dynamodb: { region: 'eu-central-1' } })
+  t.strictSame(readStoreConfig({ DATA_STATE_TABLE: 'Locks', DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000' }), { table: 'Locks', dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' } })
+  for (const wrong of [{}, { DATA_STATE_TABLE: 'a b' }, { DATA_STATE_TABLE: 'a b', DYNAMODB_ENDPOINT: 'ftp://a:secret@b' }]) {
+    const problems = problemsOf({ ...enough, AWS_REGION: '', ...wrong })
+    t.ok(problems.length > 0)
+    t.throws(() => readStoreConfig(wrong), { name: 'SettingsError', problems })
+  }
 })
 
 t.test('a variable that is set to nothing counts as not set', async (t) => {

@@ -1,0 +1,35 @@
+import { wrong, type Finding } from '../findings.ts'
+
+const POLICY = 'give it the policies of config/aws/quoin.yaml'
+
+// The names that AWS refuses credentials under (API reference of DynamoDB, "Common errors").
+const REFUSED = new Set([
+  'ExpiredTokenException',
+  'IncompleteSignatureException',
+  'InvalidClientTokenId',
+  'InvalidSignatureException',
+  'MissingAuthenticationTokenException',
+  'SignatureDoesNotMatch',
+  'UnrecognizedClientException'
+])
+
+/** What an operator should do about an error of DynamoDB or on the way to it. @param what what it came of */
+export function advice (what: string, { name, message, cause }: Error): Finding {
+  if (name === 'CredentialsProviderError') {
+    return wrong(`${what}: there are no AWS credentials`, 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or run where AWS gives a role')
+  }
+  // Its message may repeat what was signed.
+  if (REFUSED.has(name)) return wrong(`${what}: AWS refuses the credentials (${name})`, "renew or correct them, and see whether this machine's clock is right")
+  if (name === 'AccessDeniedException') return wrong(`${what}: ${message}`, POLICY)
+  if (name === 'ResourceNotFoundException') return wrong(`${what}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
+  if (name === 'TimeoutError') {
+    const reason = cause instanceof Error ? ` (${cause.message})` : ''
+    return wrong(`${what}: there was no answer${reason}`, 'correct AWS_REGION or DYNAMODB_ENDPOINT, or see to the network from here')
+  }
+  return wrong(`${what}: ${name}`, message)
+}
+
+/** Whether an error says that the engine does not know the operation, as engines that are not AWS's own. */
+export function isUnknownOperation (error: unknown): boolean {
+  return (error as Error).name === 'UnknownOperationException'
+}

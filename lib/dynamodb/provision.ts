@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  DescribeContinuousBackupsCommand, DescribeTableCommand, DescribeTimeToLiveCommand, ResourceNotFoundException, UpdateContinuousBackupsCommand, UpdateTimeToLiveCommand,
+  type TableDescription, type TimeToLiveDescription
+} from '@aws-sdk/client-dynamodb'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { advice, isUnknownOperation } from './advice.ts'
+import { createTable, keysOf, REMOVE_AT, tableDefinition } from './table.ts'
+
+export interface TableAt {
+  client: DynamoDBDocumentClient
+  /** The table's name. */
+  table: string
+  /** Whether this is a local or compatible engine, which may do without time to live and backups. */
+  local: boolean
+}
+
+/** How often, and with which pause in milliseconds, backups of a table that was just made are asked for. */
+const ATTEMPTS = 20
+const PAUSE_MS = 3000
+
+const NONE = 'this engine has none, and does not need it'
+
+/**
+ * Makes the lock table what it should be and says, step by step, what was done or found: the table with on-demand
+ * capacity, time to live on `removeAt`, point-in-time recovery. What is right already is left alone, so is the capacity of
+ * a table that is there, and nothing at all changes in a table with other keys.
+ */
+export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pauseMs?: number }): AsyncGenerator<Finding> {
+  const { client, table } = at
+  try {
+    const found = await describe(client, table)
+    const problem = found && unusable(table, found)
+    if (problem) {
+      yield problem
+      return
+    }
+    if (found?.TableStatus !== 'ACTIVE') await createTable(client, table)
+    yield ok(`table ${table}: ${found ? 'is there' : 'made, with on-demand capacity'}, ${keysOf(found ?? tableDefinition(table))}`)
+  } catch (error) {
+    yield advice(`table ${table}`, error as Error)
+    return
+  }
+  yield await step('time to live', at, () => timeToLive(at))
+  yield await step('point-in-time recovery', at, () => recovery(at, pauseMs))
+}
+
+/** The table as DescribeTable gives it; undefined where it is absent. */
+export async function describe (client: DynamoDBDocumentClient, table: string): Promise<TableDescription | undefined> {
+  try {
+    return (await client.send(new DescribeTableCommand({ TableName: table }))).Table
+  } catch (error) {
+    if (error instanceof ResourceNotFoundException) return undefined
+    throw error
+  }
+}
+
+/** What makes a table useless as the lock table: other keys, which a table cannot change, or its end. */
+export function unusable (table: string, found: TableDescription): Finding | undefined {
+  const wanted = keysOf(tableDefinition(table))
+  if (keysOf(found) !== wanted) return wrong(`table ${table}: it has ${keysOf(found)}; wanted: ${wanted}`, 'name another table in DATA_STATE_TABLE; nothing was changed in this one')
+  if (found.TableStatus === 'DELETING') return wrong(`table ${table}: it is being deleted`, 'try again when it is gone')
+  return undefined
+}
+
+/** What DescribeTimeToLive says, and what is to be said of it. */
+export async function describeTimeToLive ({ client, table }: TableAt): Promise<TimeToLiveDescription> {
+  return (await client.send(new DescribeTimeToLiveCommand({ TableName: table }))).TimeToLiveDescription!
+}
+
+/** What is to be said of the time to live as it is; nothing where it is off. */
+export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: attribute }: TimeToLiveDescription): Finding | undefined {
+  if (status === 'DISABLING') return wrong('time to live: it is being turned off', 'try again in an hour, which is how long DynamoDB takes')
+  if (status === 'DISABLED') return undefined
+  if (attribute === REMOVE_AT) return ok(`time to live: is on, by ${REMOVE_AT}`)
+  return wrong(`time to live: it goes by ${attribute}`, `turn it off if nothing else needs it, and an hour later run npm run table, which turns it on for ${REMOVE_AT}`)
+}
+
+async function timeToLive (at: TableAt): Promise<Finding> {
+  const judged = judgedTimeToLive(await describeTimeToLive(at))
+  if (judged) return judged
+  await at.client.send(new UpdateTimeToLiveCommand({ TableName: at.table, TimeToLiveSpecification: { Enabled: true, AttributeName: REMOVE_AT } }))
+  return ok(`time to live: turned on, by ${REMOVE_AT}`)
+}
+
+async function recovery ({ client, table }: TableAt, pauseMs: number): Promise<Finding> {
+  const { ContinuousBackupsDescription: found } = await client.send(new DescribeContinuousBackupsCommand({ TableName: table }))
+  if (found!.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok('point-in-time recovery: is on')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await client.send(new UpdateContinuousBackupsCommand({ TableName: table, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }))
+      return ok('point-in-time recovery: turned on')
+    } catch (error) {
+      // For some seconds after a table was made.
+      if ((error as Error).name !== 'ContinuousBackupsUnavailableException' || attempt === ATTEMPTS) throw error
+      await sleep(pauseMs)
+    }
+  }
+}
+
+async function step (what: string, { local }: TableAt, work: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await work()
+  } catch (error) {
+    return local && isUnknownOperation(error) ? unchecked(what, NONE) : advice(what, error as Error)
+  }
+}
