@@ -31,7 +31,8 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
   fastify.addHook('onClose', () => http.close())
 }
 
-function accountOf (auth: CmsAuth, options: AccountOptions): Account | undefined {
+/** The service account that CMS_AUTH names, if any. */
+export function accountOf (auth: CmsAuth, options: AccountOptions): Account | undefined {
   switch (auth.kind) {
     case 'passthrough': return undefined
     case 'basic': return basicAccount(options, auth.user, auth.password)

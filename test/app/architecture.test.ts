@@ -11,10 +11,10 @@ const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].j
 const UNDICI = ['lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
-const MAY_NAME_DRUPALS = /^(?:lib\/editions|dev|test)\//
+const MAY_NAME_DRUPALS = /^(?:lib\/editions|lib\/doctor|dev|test)\//
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
-const FLOORS = [/^dev\//, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
+const FLOORS = [/^(?:dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
 /** Edges that must not be: where from, where to, and why. */
@@ -24,6 +24,7 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:editions|jsonapi)\//, /^lib\/(?:locks|dynamodb)\//, 'editions know no DynamoDB'],
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/boards\//, 'the halves know nothing of what joins them'],
   [/^lib\/(?:dynamodb|jsonapi)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
+  [/^(?!doctor\.ts$|lib\/doctor\/|test\/)/, /^lib\/doctor\//, 'the doctor is no part of the service'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [/^(?!dev\/|test\/)/, /^dev\//, 'the stand-ins are no part of the service'],
@@ -108,6 +109,8 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['server.ts', "import { createCms } from './dev/cms.ts'", 'server.ts imports dev/cms.ts: the stand-ins are no part'],
     ['lib/x.ts', "import { createCms } from '../dev/cms.ts'", 'lib/x.ts imports dev/cms.ts: the stand-ins are no part'],
     ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
+    ['plugins/x.ts', "import { checkStore } from '../lib/doctor/store.ts'", 'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'],
+    ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
     ['lib/editions/x.ts', "import { Pool } from 'undici'", 'lib/editions/x.ts names undici'],
@@ -131,6 +134,8 @@ t.test('what the rules allow passes', async (t) => {
   const fine: Array<[path: string, text: string]> = [
     ['lib/editions/x.ts', "import { isObject } from '../jsonapi/document.ts'\nconst type = 'publisher_container'"],
     ['lib/boards/x.ts', "import { createLocks } from '../locks/locks.ts'\nimport { createEditions } from '../editions/editions.ts'"],
+    ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
+    ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],

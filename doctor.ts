@@ -1,0 +1,48 @@
+import { readConfig, SettingsError, type Config } from './config/env.ts'
+import { checkCms } from './lib/doctor/cms.ts'
+import { checkStore } from './lib/doctor/store.ts'
+import { createStore } from './lib/dynamodb/client.ts'
+import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
+import { createHttp } from './lib/jsonapi/client.ts'
+import { accountOf } from './plugins/editions.ts'
+import { giveUp, loadEnvFile } from './server.ts'
+
+/** `npm run doctor`: what is wrong with the settings, the lock table and the CMS, and what to do. All stays as it was. */
+async function * examine (): AsyncGenerator<Finding> {
+  try {
+    loadEnvFile()
+    const config = readConfig(process.env)
+    yield ok('settings: none is missing or wrong')
+    yield * table(config)
+    yield * cms(config)
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error
+    for (const problem of error.problems) yield wrong(problem)
+    yield unchecked('the lock table and the CMS', 'the settings have to be right first')
+  }
+}
+
+async function * table ({ table, environment, dynamodb }: Config): AsyncGenerator<Finding> {
+  const { client, destroy } = createStore(dynamodb)
+  try {
+    yield * checkStore({ client, table, environment, local: dynamodb.endpoint !== undefined })
+  } finally {
+    destroy()
+  }
+}
+
+async function * cms ({ cms: { auth, jsonapiPath, ...at }, contentModel: model }: Config): AsyncGenerator<Finding> {
+  const http = createHttp(at)
+  const account = accountOf(auth, { http, jsonapiPath })
+  try {
+    yield * checkCms({ http, url: at.url, jsonapiPath, model, ...(account && { account }) })
+  } finally {
+    await http.close()
+  }
+}
+
+try {
+  process.exitCode = await report(examine(), console.log) ? 0 : 1
+} catch (error) {
+  giveUp(error)
+}

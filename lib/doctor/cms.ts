@@ -1,0 +1,110 @@
+import { createCatalog, type Catalog, type Collection } from '../editions/catalog.ts'
+import { refusal } from '../editions/failures.ts'
+import type { ContentModel } from '../editions/model.ts'
+import { Failure } from '../errors.ts'
+import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import type { Account } from '../jsonapi/accounts.ts'
+import { createJsonapi, type Http, type Jsonapi, type JsonapiAnswer } from '../jsonapi/client.ts'
+import { identifiers, isObject, oneResource, type Document } from '../jsonapi/document.ts'
+import { cmsAdvice } from './advice.ts'
+import { checkEditions, type Visitor } from './editions.ts'
+
+export interface CmsToCheck {
+  http: Http
+  /** Drupal's address, for the reader. */
+  url: string
+  jsonapiPath: string
+  /** The service account; without one the checks are made as anonymous. */
+  account?: Account
+  model: ContentModel
+}
+
+const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and asks as anonymous; ' +
+  'CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run doctor asks as one of your users'
+
+/** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
+export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Finding> {
+  const anonymous = createJsonapi({ http, jsonapiPath })
+  try {
+    // Before anything is sent with credentials: to a wrong address they would look wrong.
+    yield reached(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
+    const cms = account ? createJsonapi({ http, jsonapiPath, account: loggedInOnce(account) }) : anonymous
+    const catalog = createCatalog({ cms, model })
+    const name = account ? yield * identity(cms, catalog) : 'anonymous'
+    if (!account) yield unchecked('CMS account', ANONYMOUS)
+    const visitor = { cms, catalog, name, isAnonymous: account === undefined }
+    const collections = await catalog.editions({})
+    yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
+    yield * writes(visitor, collections)
+    yield * checkEditions(visitor, collections, model)
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    yield cmsAdvice(error, url)
+    yield unchecked('the rest of the CMS', 'this has to be mended first')
+  }
+}
+
+function reached ({ status, document }: JsonapiAnswer, address: string): Finding {
+  if (status === 401 || status === 403) return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
+  const { jsonapi } = document as Document & { jsonapi?: unknown }
+  if (status >= 400 || !isObject(jsonapi)) {
+    throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered JSON, but not as Drupal's JSON:API does", { cause: new Error(`the CMS answered ${status}`) })
+  }
+  return ok(`CMS: ${address} answers as JSON:API ${String(jsonapi.version)}`)
+}
+
+/** Five wrong logins lock an address out of Drupal: whatever is refused later, the doctor does not log in again. */
+function loggedInOnce ({ credentials }: Account): Account {
+  return { credentials, renew: async () => false }
+}
+
+/**
+ * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
+ * only for those who may administer users. Source: Drupal\jsonapi\Controller\EntryPoint.
+ */
+async function * identity (cms: Jsonapi, catalog: Catalog): AsyncGenerator<Finding, string> {
+  const entry = await cms.request({ path: '', caller: {} })
+  if (entry.status >= 400) throw refusal(entry)
+  const links = entry.document.meta?.links
+  const me = isObject(links) && isObject(links.me) && isObject(links.me.meta) ? String(links.me.meta.id) : undefined
+  if (me === undefined) {
+    yield wrong('CMS account: Drupal accepts it but takes it for anonymous', 'correct the account; for CMS_AUTH=oauth, the client needs a user at simple_oauth')
+    return 'anonymous'
+  }
+  const users = (await catalog.all({})).find(({ entityType }) => entityType === 'user')
+  const answer = users && await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} })
+  const user = answer && oneResource(answer.document)
+  const name = String(user?.attributes?.display_name ?? user?.attributes?.name ?? me)
+  yield ok(`CMS account: Drupal takes it for the user ${name}`)
+  const roles = user?.relationships?.roles
+  yield roles
+    ? ok(`CMS account: its roles are ${['authenticated', ...identifiers(roles).map(({ id, meta }) => String(meta?.drupal_internal__target_id ?? id))].join(', ')}`)
+    : unchecked('roles of the CMS account', 'Drupal does not show them to the user itself')
+  return name
+}
+
+/**
+ * Whether JSON:API takes writes, and of whom, without writing. A document without `data` creates nothing: Drupal refuses it
+ * as read-only (405) before it looks at anything else, then (401, 403) where the user may not create in this bundle, and at
+ * last (400) because it names no type. Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
+ * _entity_create_access), Normalizer\JsonApiDocumentTopLevelNormalizer::validateRequestBody().
+ */
+async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[]): AsyncGenerator<Finding> {
+  const answers = await Promise.all(collections.map(async ({ path, bundle }) => {
+    const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
+    return { bundle, status: answer.status, failure: refusal(answer) }
+  }))
+  const readOnly = answers.find(({ failure }) => failure.code === 'CMS_READ_ONLY')
+  if (readOnly) {
+    yield cmsAdvice(readOnly.failure, '')
+    return
+  }
+  yield ok('writing: JSON:API takes writes')
+  for (const { bundle, status, failure } of answers) {
+    const denied = status === 401 || status === 403
+    if (status === 400) yield ok(`writing: ${name} may create ${bundle}`)
+    else if (denied && isAnonymous) yield unchecked(`writing: who may create ${bundle}`, 'anonymous may not, others were not asked')
+    else if (denied) yield wrong(`writing: ${name} may not create ${bundle} (${failure.message})`, 'give the user the permission if Quoin is to create editions')
+    else yield cmsAdvice(failure, '')
+  }
+}

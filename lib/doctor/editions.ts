@@ -1,0 +1,127 @@
+import type { Catalog, Collection } from '../editions/catalog.ts'
+import { refusal } from '../editions/failures.ts'
+import { createFilters, remedy } from '../editions/filters.ts'
+import type { ContentModel } from '../editions/model.ts'
+import { pageQuery, PAGE_MAX } from '../editions/query.ts'
+import { createShapes, isContentEntity, type Shape } from '../editions/shapes.ts'
+import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import type { Jsonapi } from '../jsonapi/client.ts'
+import { isObject, resources, type Document, type Resource } from '../jsonapi/document.ts'
+
+/** Whom the CMS takes the doctor for, and how it asks. */
+export interface Visitor {
+  cms: Jsonapi
+  catalog: Catalog
+  name: string
+  isAnonymous: boolean
+}
+
+/** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
+export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Finding> {
+  const shapes = createShapes(model)
+  for (const collection of collections) {
+    const document = await firstPage(visitor, collection, model)
+    resources(document).forEach(shapes.learn)
+    yield seen(visitor, collection, document)
+  }
+  const known = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
+    .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
+  for (const { bundle, shape } of known) yield * fields(bundle, shape, model)
+  if (known.length > 0) yield * references(known.map(({ shape }) => shape), model)
+  yield await timestamps(visitor, model)
+  yield known.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
+  yield await bundleLabels(visitor, model)
+  yield await typeLabels(visitor, model)
+}
+
+async function firstPage ({ cms }: Visitor, { path }: Collection, model: ContentModel): Promise<Document> {
+  const answer = await cms.request({ path, query: pageQuery(0, PAGE_MAX, model), caller: {} })
+  if (answer.status >= 400) throw refusal(answer)
+  return answer.document
+}
+
+function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Finding {
+  const count = resources(document).length
+  const hidden = omitted(document)
+  const hiding = hidden > 0 ? `, ${hidden} more are hidden` : ''
+  const going = document.links?.next === undefined ? '' : ', and there are more pages'
+  const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiding}${going}`
+  if (count > 0) return ok(what)
+  if (hidden > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
+  return unchecked(what, 'so their fields were not checked')
+}
+
+/** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
+function omitted ({ meta }: Document): number {
+  if (!isObject(meta?.omitted) || !isObject(meta.omitted.links)) return 0
+  return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
+}
+
+/** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
+function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Finding> {
+  const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
+  const wanted = {
+    'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, 'fields.key': key, ...(editionType !== null && { 'fields.editionType': editionType })
+  }
+  const missing = Object.entries(wanted).filter(([, field]) => !shape.has(field))
+  for (const [member, field] of missing) {
+    const orNull = member === 'fields.editionType' ? ' (null where the bundle alone tells the type)' : ''
+    yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
+  }
+  if (missing.length === 0) yield ok(`fields of ${bundle}: ${Object.values(wanted).join(', ')}`)
+}
+
+/** What the content model says of references, held to what the editions show of them. */
+function * references (shapes: Shape[], model: ContentModel): Generator<Finding> {
+  const found = new Map<string, boolean>()
+  for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
+    if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
+    found.set(field, found.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
+  }
+  const unknown = [...found].filter(([, known]) => !known).map(([field]) => field)
+  const absent = Object.keys(model.references).filter((field) => !found.has(field))
+  if (unknown.length > 0) yield unchecked(`references ${unknown.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
+  if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
+  if (unknown.length + absent.length === 0) yield ok(`references: ${[...found.keys()].join(', ')}`)
+}
+
+async function timestamps (visitor: Visitor, model: ContentModel): Promise<Finding> {
+  const storages = await configured(visitor, 'field_storage_config', [['filter[entity_type]', model.entityType], ['filter[field_storage_config_type]', 'timestamp']])
+  if (storages.length === 0) return unchecked('fields of type timestamp', `${visitor.name} may not see field storages, or there are none; JSON:API does not tell them from dates`)
+  const missing = storages.map((attributes) => String(attributes.field_name)).filter((field) => !model.timestampFields.includes(field))
+  return missing.length > 0
+    ? wrong(`fields of type timestamp: ${missing.join(', ')}`, 'add them to timestampFields in the content model, or Quoin takes them for dates')
+    : ok('fields of type timestamp: the content model has them all')
+}
+
+async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {
+  const usable = await createFilters({ cms, warn: () => {} }).usable(collections, {})
+  return usable ? ok(`filters: ${name} finds what there is`) : wrong('filters: what can be seen is not found', remedy(model.entityType))
+}
+
+async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
+  if (model.bundles) return ok('labels of bundles: the content model has them')
+  const found = await configured(visitor, model.bundleEntityType, [])
+  return labelled('labels of bundles', found.map(({ label }) => String(label)), visitor, 'bundles')
+}
+
+async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
+  const { editionTypes, fields: { editionType }, entityType } = model
+  if (editionTypes || editionType === null) return ok('labels of edition types: the content model has them, or the bundles are the types')
+  const found = await configured(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
+  const types = found.length > 0 ? await visitor.catalog.editionTypes({}) : []
+  return labelled('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
+}
+
+function labelled (what: string, labels: string[], { name }: Visitor, member: string): Finding {
+  if (labels.length > 0) return ok(`${what}: ${labels.join(', ')}`)
+  return unchecked(what, `${name} may not see them; name them in the content model (${member}), else machine names may be shown`)
+}
+
+/** The attributes of configuration, as far as the visitor may see it and the site exposes it. */
+async function configured ({ cms, catalog }: Visitor, entityType: string, query: Array<[string, string]>): Promise<Array<NonNullable<Resource['attributes']>>> {
+  const collection = (await catalog.all({})).find((collection) => collection.entityType === entityType)
+  if (!collection) return []
+  const { status, document } = await cms.request({ path: collection.path, query, caller: {} })
+  return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
+}

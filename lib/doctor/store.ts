@@ -1,0 +1,98 @@
+import { randomUUID } from 'node:crypto'
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { advice, isUnknownOperation } from '../dynamodb/advice.ts'
+import { describe, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
+import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
+import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+
+export interface StoreToCheck extends TableAt {
+  /** First part of every record's key. */
+  environment: string
+}
+
+/** How long a record of the doctor may live where it cannot be removed, in seconds: then time to live does it. */
+const LEFT_BEHIND_SECONDS = 3600
+
+/** Checks the lock table: that it is there, with its keys and its time to live, and that locks can be kept in it. */
+export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
+  const { client, table } = at
+  try {
+    const found = await describe(client, table)
+    const problem = found ? unusable(table, found) : wrong(`table ${table}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
+    if (problem) {
+      yield problem
+      return
+    }
+    yield ok(`table ${table}: is there, ${keysOf(found!)}`)
+  } catch (error) {
+    if (!isDenied(error)) {
+      yield advice(`table ${table}`, error as Error)
+      return
+    }
+    yield unchecked(`table ${table}: whether its keys are right`, 'these credentials may not call DescribeTable, which only the doctor needs')
+  }
+  yield await timeToLive(at)
+  yield * access(at)
+}
+
+async function timeToLive (at: StoreToCheck): Promise<Finding> {
+  try {
+    const judged = judgedTimeToLive(await describeTimeToLive(at))
+    if (judged) return judged
+    return at.local
+      ? unchecked('time to live', 'is off; npm run table turns it on where the engine has it')
+      : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with npm run table or otherwise`)
+  } catch (error) {
+    if (isDenied(error)) return unchecked('time to live', 'these credentials may not call DescribeTimeToLive, which only the doctor needs')
+    return at.local && isUnknownOperation(error) ? unchecked('time to live', 'this engine has none, and does not need it') : advice('time to live', error as Error)
+  }
+}
+
+/**
+ * Tries the four operations that locks are made of, on a record of its own: no type of entity has a `#`. Each is tried
+ * whatever became of those before, the removal too: a write that was not answered may have been made.
+ */
+async function * access ({ client, table: TableName, environment }: StoreToCheck): AsyncGenerator<Finding> {
+  const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
+  const record = { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS }
+  const failed: Finding[] = []
+  let written = false
+
+  async function attempt (operation: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      failed.push(advice(operation, error as Error))
+    }
+  }
+
+  await attempt('PutItem', async () => {
+    await client.send(new PutCommand({ TableName, Item: record }))
+    written = true
+  })
+  await attempt('GetItem', async () => {
+    const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }))
+    if (written && !Item) throw notThere()
+  })
+  await attempt('Query', async () => {
+    const { Count } = await client.send(new QueryCommand({
+      TableName,
+      ConsistentRead: true,
+      KeyConditionExpression: 'env_entityType_entityId = :key AND fieldName = :fieldName',
+      ExpressionAttributeValues: { ':key': Key.env_entityType_entityId, ':fieldName': Key.fieldName }
+    }))
+    if (written && Count !== 1) throw notThere()
+  })
+  await attempt('DeleteItem', () => client.send(new DeleteCommand({ TableName, Key })))
+
+  yield * failed
+  if (failed.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
+}
+
+function isDenied (error: unknown): boolean {
+  return (error as Error).name === 'AccessDeniedException'
+}
+
+function notThere (): Error {
+  return Object.assign(new Error('what has just been written is not read; is this really DynamoDB?'), { name: 'the record is not there' })
+}
