@@ -1,0 +1,17 @@
+# Quoin needs no build: Node runs its TypeScript as it is. What is copied is in .dockerignore.
+FROM node:24-alpine
+WORKDIR /quoin
+
+COPY package.json package-lock.json ./
+# The optional dependency is another Node.
+RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
+
+COPY . .
+
+ENV HOST=0.0.0.0
+EXPOSE 3000
+USER node
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+# Node itself is the process that SIGTERM reaches.
+CMD ["node", "-r", "./config/node-version.cjs", "server.ts"]

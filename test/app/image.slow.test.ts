@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { execForm, layOutImage } from './fixtures/image.ts'
+import { runNode } from './fixtures/processes.ts'
+
+t.test('production dependencies alone run the service, its health check, the doctor and the table', async (t) => {
+  const cwd = layOutImage(t)
+  t.notOk(existsSync(join(cwd, 'node_modules/tap')), 'what only development needs is not there')
+  const [node, ...start] = execForm(/^CMD (\[.*\])$/m)
+  t.equal(node, 'node')
+  const store = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
+  const env = { ...store, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', HOST: '0.0.0.0', PORT: '0' }
+  const service = runNode(t, start, { cwd, env })
+  const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
+  t.same(await (await fetch(`http://127.0.0.1:${port}/health/live`)).json(), { status: 'ok' })
+  t.equal((await fetch(`http://127.0.0.1:${port}/docs/json`)).status, 200)
+
+  const [, ...check] = execForm(/^HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])$/m)
+  const [healthy, ill, table, doctor] = [
+    runNode(t, check, { cwd, env: { PORT: port! } }),
+    runNode(t, check, { cwd, env: { PORT: '9' } }),
+    runNode(t, start.with(-1, 'table.ts'), { cwd, env: store }),
+    runNode(t, start.with(-1, 'doctor.ts'), { cwd, env })
+  ]
+  t.strictSame(await Promise.all([healthy.ended, ill.ended, table.ended, doctor.ended]), [0, 1, 1, 1])
+  t.match(table.output(), { stderr: '', stdout: /^! {4}table DataState: there was no answer/ })
+  t.match(doctor.output(), { stderr: '', stdout: /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/m })
+
+  service.child.kill('SIGTERM')
+  t.equal(await service.ended, 0, 'SIGTERM ends it well')
+  t.equal(service.output().stderr, '')
+})
