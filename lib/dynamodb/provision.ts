@@ -64,7 +64,7 @@ export function unusable (table: string, found: TableDescription): Finding | und
   return undefined
 }
 
-/** What DescribeTimeToLive says, and what is to be said of it. */
+/** The table's time to live as it is. */
 export async function describeTimeToLive ({ client, table }: TableAt): Promise<TimeToLiveDescription> {
   return (await client.send(new DescribeTimeToLiveCommand({ TableName: table }))).TimeToLiveDescription!
 }
