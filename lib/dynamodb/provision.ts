@@ -87,15 +87,18 @@ async function timeToLive (at: TableAt): Promise<Finding> {
 async function recovery ({ client, table }: TableAt, pauseMs: number): Promise<Finding> {
   const { ContinuousBackupsDescription: found } = await client.send(new DescribeContinuousBackupsCommand({ TableName: table }))
   if (found!.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok('point-in-time recovery: is on')
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await client.send(new UpdateContinuousBackupsCommand({ TableName: table, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }))
-      return ok('point-in-time recovery: turned on')
-    } catch (error) {
-      // For some seconds after a table was made.
-      if ((error as Error).name !== 'ContinuousBackupsUnavailableException' || attempt === ATTEMPTS) throw error
-      await sleep(pauseMs)
-    }
+  await turnOnRecovery(client, table, pauseMs, ATTEMPTS)
+  return ok('point-in-time recovery: turned on')
+}
+
+/** For some seconds after a table was made its backups are not available. */
+async function turnOnRecovery (client: DynamoDBDocumentClient, table: string, pauseMs: number, attempts: number): Promise<void> {
+  try {
+    await client.send(new UpdateContinuousBackupsCommand({ TableName: table, PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true } }))
+  } catch (error) {
+    if ((error as Error).name !== 'ContinuousBackupsUnavailableException' || attempts === 1) throw error
+    await sleep(pauseMs)
+    await turnOnRecovery(client, table, pauseMs, attempts - 1)
   }
 }
 
