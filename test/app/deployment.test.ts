@@ -79,7 +79,7 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  for (const name of Object.keys(Environment.properties).filter((name) => /^CMS_(?!TIMEOUT)/.test(name))) t.ok(Object.hasOwn(quoin.environment, name), name)
+  for (const name of Object.keys(Environment.properties).filter((name) => /^CMS_(?:URL|JSONAPI_PATH|AUTH|USER|PASSWORD|CLIENT_\w+)$/.test(name))) t.ok(Object.hasOwn(quoin.environment, name), name)
   t.equal(quoin.environment.DYNAMODB_ENDPOINT, table.environment.DYNAMODB_ENDPOINT)
   t.equal(`exec ${table.command.join(' ')}`, manifest.scripts.table)
   t.match({ quoin, table, dynamodb }, {
