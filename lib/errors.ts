@@ -4,7 +4,9 @@
  */
 export const failures = {
   BAD_REQUEST: { status: 400, name: 'BadRequestError' },
+  UNAUTHENTICATED: { status: 401, name: 'UnauthorizedError' },
   CMS_UNAUTHORIZED: { status: 401, name: 'UnauthorizedError' },
+  FORBIDDEN: { status: 403, name: 'ForbiddenError' },
   CMS_FORBIDDEN: { status: 403, name: 'ForbiddenError' },
   NOT_FOUND: { status: 404, name: 'NotFoundError' },
   METHOD_NOT_ALLOWED: { status: 405, name: 'MethodNotAllowedError' },
@@ -23,6 +25,7 @@ export const failures = {
   STORE_FAILED: { status: 500, name: 'InternalServerError' },
   STORE_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
   TOO_MANY_WATCHERS: { status: 503, name: 'ServiceUnavailableError' },
+  AUTH_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
   CMS_UNREACHABLE: { status: 502, name: 'BadGatewayError' },
   CMS_INVALID_RESPONSE: { status: 502, name: 'BadGatewayError' },
   CMS_FAILED: { status: 502, name: 'BadGatewayError' },

@@ -11,7 +11,7 @@ const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].j
 const UNDICI = ['lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
-const MAY_NAME_DRUPALS = /^(?:lib\/editions|lib\/doctor|dev|test)\//
+const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|dev|test)\/|lib\/auth\/drupal\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
 const FLOORS = [/^(?:dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
@@ -25,6 +25,8 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/boards\//, 'the halves know nothing of what joins them'],
   [/^lib\/(?:dynamodb|jsonapi)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
   [/^(?!doctor\.ts$|lib\/doctor\/|test\/)/, /^lib\/doctor\//, 'the doctor is no part of the service'],
+  [/^lib\/auth\//, /^lib\/(?:locks|dynamodb|editions)\//, 'who calls does not depend on what for'],
+  [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [/^(?!dev\/|test\/)/, /^dev\//, 'the stand-ins are no part of the service'],
@@ -104,6 +106,13 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/locks/x.ts', "import { createGuard } from '../boards/guard.ts'", 'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'],
     ['lib/editions/x.ts', "import type { Boards } from '../boards/boards.ts'", 'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'],
     ['lib/jsonapi/x.ts', "import { read } from '../editions/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/read.ts: a client knows nothing'],
+    ['lib/auth/x.ts', "import { holderOf } from '../locks/record.ts'", 'lib/auth/x.ts imports lib/locks/record.ts: who calls does not depend on what for'],
+    ['lib/auth/x.ts', "import { createEditions } from '../editions/editions.ts'", 'lib/auth/x.ts imports lib/editions/editions.ts: who calls does not depend on what for'],
+    ['lib/auth/x.ts', "import { createStore } from '../dynamodb/client.ts'", 'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'],
+    ['lib/locks/x.ts', "import type { User } from '../auth/identity.ts'", 'lib/locks/x.ts imports lib/auth/identity.ts: who calls is told from above'],
+    ['lib/jsonapi/x.ts', "import { drupalCheck } from '../auth/drupal.ts'", 'lib/jsonapi/x.ts imports lib/auth/drupal.ts: who calls is told from above'],
+    ['lib/auth/x.ts', "import { Pool } from 'undici'", 'lib/auth/x.ts names undici'],
+    ['lib/auth/x.ts', "const uid = 'drupal_internal__uid'", "lib/auth/x.ts has Drupal's own name drupal_internal__"],
     ['routes/x.ts', "import { answer } from '../plugins/errors.ts'", 'routes/x.ts imports plugins/errors.ts: routes see decorators only'],
     ['plugins/x.ts', "import locks from '../routes/locks.ts'", 'plugins/x.ts imports routes/locks.ts: plugins serve routes'],
     ['server.ts', "import { createCms } from './dev/cms.ts'", 'server.ts imports dev/cms.ts: the stand-ins are no part'],
@@ -137,6 +146,7 @@ t.test('what the rules allow passes', async (t) => {
     ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
     ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
+    ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
     ['test/x.ts', '\n'.repeat(1000)],

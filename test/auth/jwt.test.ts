@@ -1,0 +1,318 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { mock } from 'node:test'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { Check, Identity } from '../../lib/auth/identity.ts'
+import { jwtCheck, type JwtOptions } from '../../lib/auth/jwt.ts'
+import { readPublicKey } from '../../lib/auth/public-key.ts'
+import type { Failure } from '../../lib/errors.ts'
+import { AUDIENCE, claims, ISSUER, jwkOf, pairs, pemOf, serving, stranger, tokenOf, type Pair } from './fixtures.ts'
+
+const options = { issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub', nameClaim: 'name' }
+const checkWith = (pair: Pair, more: Partial<JwtOptions> = {}): Check => jwtCheck({ ...options, keys: readPublicKey(pemOf(pair)), ...more })
+const check = checkWith(pairs.ES256)
+const seconds = () => Math.floor(Date.now() / 1000)
+
+async function outcome (check: Check, authorization: string | undefined): Promise<Identity | Failure> {
+  return check(authorization === undefined ? {} : { authorization }, 'id').catch((failure: Failure) => failure)
+}
+
+const ask = (check: Check, token: string) => outcome(check, `Bearer ${token}`)
+
+async function refuses (t: Test, check: Check, token: string, what: string, challenge = 'error="invalid_token"'): Promise<void> {
+  const found = await ask(check, token) as Failure
+  t.match(found, { code: 'UNAUTHENTICATED', statusCode: 401, headers: { 'www-authenticate': String } }, what)
+  t.ok(found.headers?.['www-authenticate']?.includes(challenge), `${what}: ${found.headers?.['www-authenticate']}`)
+  t.match(found.headers?.['www-authenticate'], /^Bearer realm="Quoin", error="[a-z_]+", error_description="[ !#-[\]-~]+"$/, `${what}: as RFC 6750 has it`)
+}
+
+t.test('a token of each algorithm is accepted by a key of its kind, and says who calls', async (t) => {
+  for (const [alg, pair] of Object.entries(pairs)) {
+    t.strictSame(await ask(checkWith(pair), tokenOf(claims(), { header: { alg }, signer: pair.privateKey })), { uid: '7', name: 'Anna' }, alg)
+  }
+  for (const typ of ['JWT', 'jwt', 'at+jwt', 'application/at+jwt', 'AT+JWT', undefined]) {
+    t.strictSame(await ask(check, tokenOf(claims(), { header: { typ } })), { uid: '7', name: 'Anna' }, String(typ))
+  }
+  t.strictSame(await outcome(check, `bEARER   ${tokenOf(claims())}`), { uid: '7', name: 'Anna' }, 'the scheme is not case-sensitive (RFC 9110 section 11.1)')
+  t.strictSame(await ask(check, tokenOf(claims({ aud: ['other', AUDIENCE] }))), { uid: '7', name: 'Anna' }, 'one of several audiences')
+})
+
+t.test('uid and name come from the claims that the settings name', async (t) => {
+  const other = checkWith(pairs.ES256, { uidClaim: 'drupal.uid', nameClaim: 'preferred_username' })
+  t.strictSame(await ask(other, tokenOf(claims({ 'drupal.uid': 12, preferred_username: 'anna' }))), { uid: '12', name: 'anna' }, 'an integer counts as its digits')
+  t.strictSame(await ask(other, tokenOf(claims({ 'drupal.uid': 0 }))), { uid: '0' })
+  for (const name of [5.5, null, {}, '', 'x'.repeat(256), 'a\nb', '\ud800']) t.strictSame(await ask(check, tokenOf(claims({ name }))), { uid: '7' }, `a name that is none: ${JSON.stringify(name)}`)
+})
+
+t.test('without a bearer token the challenge names no error', async (t) => {
+  for (const authorization of [undefined, '', 'Basic YTpi', 'Bearertoken', 'Negotiate x']) {
+    t.match(await outcome(check, authorization), { code: 'UNAUTHENTICATED', headers: { 'www-authenticate': 'Bearer realm="Quoin"' } }, String(authorization))
+  }
+})
+
+t.test('what is no token is refused', async (t) => {
+  for (const token of ['', 'x', 'a.b', 'a.b.c', 'a.b.c.d.e', '..', `${tokenOf(claims())} `.repeat(2), `${tokenOf(claims())}x`, 'e30.e30.', '🙂']) await refuses(t, check, token, JSON.stringify(token.slice(0, 20)))
+  for (const payload of [[], null, 'text', 5]) await refuses(t, check, tokenOf(payload), `the claims are ${JSON.stringify(payload)}`)
+})
+
+t.test('a scheme without a token is an invalid token', async (t) => {
+  for (const authorization of ['Bearer', 'bearer ']) t.match(await outcome(check, authorization), { code: 'UNAUTHENTICATED', headers: { 'www-authenticate': /invalid_token/ } }, authorization)
+})
+
+t.test('alg none is refused, with and without a signature', async (t) => {
+  for (const alg of ['none', 'None', 'NONE', '']) {
+    await refuses(t, check, tokenOf(claims(), { header: { alg }, signer: null }), `alg ${alg}`)
+    await refuses(t, check, tokenOf(claims(), { header: { alg } }), `alg ${alg}, signed`)
+  }
+  const [head, payload] = tokenOf(claims()).split('.')
+  await refuses(t, check, `${head}.${payload}.`, 'the signature taken off')
+})
+
+t.test('HS256 with the public key as the secret is refused', async (t) => {
+  for (const [alg, pair] of Object.entries(pairs)) {
+    for (const secret of [pemOf(pair), pemOf(pair).trim(), pair.publicKey.export({ type: 'spki', format: 'der' }).toString('latin1')]) {
+      for (const hmac of ['HS256', 'HS384', 'HS512', alg]) {
+        await refuses(t, checkWith(pair), tokenOf(claims(), { header: { alg: hmac }, signer: secret }), `${hmac} for a key of ${alg}`)
+      }
+    }
+  }
+})
+
+t.test('a token cannot choose another algorithm than that of the key', async (t) => {
+  for (const [alg, pair] of Object.entries(pairs)) {
+    for (const other of ['RS256', 'RS384', 'RS512', 'PS256', 'ES256', 'ES384', 'ES256K', 'EdDSA', 'Ed25519', 'ML-DSA-44'].filter((name) => name !== alg)) {
+      await refuses(t, checkWith(pair), tokenOf(claims(), { header: { alg: other }, signer: pair.privateKey }), `${other} for a key of ${alg}`)
+    }
+  }
+})
+
+t.test('a key that a token brings along, or points to, is ignored', async (t) => {
+  let asked = 0
+  const url = await serving(t, (_request, response) => {
+    asked++
+    response.end(JSON.stringify({ keys: [jwkOf(stranger)] }))
+  })
+  for (const header of [{ jwk: jwkOf(stranger) }, { jku: url }, { x5u: url }, { x5c: ['MIIB'] }, { kid: url }, { kid: '../../../../dev/null' }, { jwk: jwkOf(stranger), jku: url, kid: 'a' }]) {
+    await refuses(t, check, tokenOf(claims(), { header, signer: stranger.privateKey }), JSON.stringify(header).slice(0, 40))
+  }
+  t.equal(asked, 0, 'nobody was asked')
+  t.strictSame(await ask(check, tokenOf(claims(), { header: { jwk: jwkOf(stranger), jku: url } })), { uid: '7', name: 'Anna' }, 'and does no harm to a good token')
+  for (const header of [{ crit: ['exp'] }, { crit: ['b64'], b64: false }, { crit: [] }]) await refuses(t, check, tokenOf(claims(), { header }), 'an extension that is not understood')
+})
+
+t.test('a token of another type of the same issuer is refused', async (t) => {
+  for (const typ of ['logout+jwt', 'secevent+jwt', 'dpop+jwt', 'application/logout+jwt', '', 'JWTX']) await refuses(t, check, tokenOf(claims(), { header: { typ } }), typ)
+})
+
+t.test('a wrong or missing issuer is refused', async (t) => {
+  for (const iss of [undefined, '', 'https://id.example/', 'https://ID.example', [ISSUER], 5, null]) await refuses(t, check, tokenOf(claims({ iss })), JSON.stringify(iss) ?? 'none', 'claim iss')
+})
+
+t.test('a wrong or missing audience is refused', async (t) => {
+  for (const aud of [undefined, '', 'Quoin', 'quoin2', [], ['other'], [[AUDIENCE]], { quoin: 1 }, null]) await refuses(t, check, tokenOf(claims({ aud })), JSON.stringify(aud) ?? 'none', 'claim aud')
+})
+
+t.test('an expired token is refused, half a minute of leeway granted', async (t) => {
+  for (const ago of [32, 3600]) await refuses(t, check, tokenOf(claims({ exp: seconds() - ago })), `${ago} s ago`, 'expired')
+  t.match(await ask(check, tokenOf(claims({ exp: seconds() - 20 }))), { uid: '7' })
+  await refuses(t, check, tokenOf(claims({ exp: 0 })), 'in 1970', 'expired')
+})
+
+t.test('a token without exp is refused, and one whose exp is no number', async (t) => {
+  for (const exp of [undefined, null, '9999999999', true, [9999999999], 'never']) await refuses(t, check, tokenOf(claims({ exp })), JSON.stringify(exp) ?? 'none', 'claim exp')
+})
+
+t.test('a token that is not valid yet is refused, half a minute of leeway granted', async (t) => {
+  for (const nbf of [seconds() + 40, seconds() + 3600, '0', null]) await refuses(t, check, tokenOf(claims({ nbf })), JSON.stringify(nbf), 'claim nbf')
+  t.match(await ask(check, tokenOf(claims({ nbf: seconds() + 20 }))), { uid: '7' })
+})
+
+t.test('a token without a usable uid is refused', async (t) => {
+  for (const sub of [undefined, null, '', 1.5, 2 ** 60, true, [], {}, 'x'.repeat(256), '7\n', '7\u0000', '\ud800']) await refuses(t, check, tokenOf(claims({ sub })), JSON.stringify(sub) ?? 'none')
+  await refuses(t, checkWith(pairs.ES256, { uidClaim: 'uid' }), tokenOf(claims()), 'another claim', 'The claim uid')
+  for (const uidClaim of ['__proto__', 'constructor', 'toString']) await refuses(t, checkWith(pairs.ES256, { uidClaim }), tokenOf(claims()), uidClaim)
+})
+
+t.test('a token that was changed anywhere never authenticates', async (t) => {
+  const good = tokenOf(claims({ iat: 1 }))
+  const bytes = (token: string) => Buffer.from(token.split('.')[2] ?? '', 'base64url').toString('hex')
+  const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.=+/ '
+  const change = fc.record({ at: fc.nat(good.length - 1), letter: fc.constantFrom(...letters), how: fc.constantFrom('replace', 'insert', 'remove', 'cut', 'swap') })
+  const changed = fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => changes.reduce((token, { at, letter, how }) => {
+    switch (how) {
+      case 'replace': return token.slice(0, at) + letter + token.slice(at + 1)
+      case 'insert': return token.slice(0, at) + letter + token.slice(at)
+      case 'remove': return token.slice(0, at) + token.slice(at + 1)
+      case 'cut': return token.slice(0, at)
+      default: return token.slice(at) + token.slice(0, at)
+    }
+  }, good))
+  // A signature has more than one spelling in base64url; the same bytes under the same text are the same token.
+  const same = (token: string) => token.split('.').slice(0, 2).join() === good.split('.').slice(0, 2).join() && bytes(token) === bytes(good)
+  await fc.assert(fc.asyncProperty(changed.filter((token) => !same(token)), async (token) => (await ask(check, token) as Failure).code === 'UNAUTHENTICATED'), { numRuns: 500 })
+  t.match(await ask(check, good), { uid: '7' }, 'as it was it does')
+})
+
+t.test('whatever a signed token says, it authenticates exactly when every claim is right', async (t) => {
+  const at = seconds()
+  const json = fc.jsonValue({ maxDepth: 1 })
+  const claim = <T>(right: T, ...others: unknown[]) => fc.oneof({ weight: 6, arbitrary: fc.constant<unknown>(right) }, fc.constantFrom<unknown>(undefined, ...others), json)
+  const signers: Array<[string, KeyObject | string | null, boolean]> = [
+    ['ES256', pairs.ES256.privateKey, true], ['ES256', stranger.privateKey, false], ['EdDSA', pairs.EdDSA.privateKey, false], ['none', null, false], ['HS256', pemOf(pairs.ES256), false]
+  ]
+  const generated = fc.record({
+    iss: claim(ISSUER, 'https://other.example'),
+    aud: claim(AUDIENCE, [AUDIENCE], ['x', AUDIENCE], 'x'),
+    exp: claim(at + 600, at - 600, at + 1e12),
+    nbf: claim(undefined, at - 5, at + 600),
+    sub: claim('7', 7, '', 'ü'),
+    signer: fc.oneof({ weight: 4, arbitrary: fc.constant(signers[0]!) }, fc.constantFrom(...signers))
+  })
+  let accepted = 0
+  await fc.assert(fc.asyncProperty(generated, async ({ signer: [alg, signer, right], ...said }) => {
+    const { iss, aud, exp, nbf, sub } = JSON.parse(JSON.stringify(said))
+    const good = right && iss === ISSUER && (aud === AUDIENCE || (Array.isArray(aud) && aud.includes(AUDIENCE) && aud.every((one) => typeof one === 'string'))) &&
+      typeof exp === 'number' && exp > at && (nbf === undefined || (typeof nbf === 'number' && nbf <= at + 30)) &&
+      (Number.isSafeInteger(sub) || (typeof sub === 'string' && /^[^\p{Cc}\p{Cs}]{1,255}$/u.test(sub)))
+    const found = await ask(check, tokenOf(said, { header: { alg }, signer }))
+    if (!good) return 'code' in found && found.code === 'UNAUTHENTICATED'
+    accepted++
+    return (found as Identity).uid === String(sub)
+  }), { numRuns: 500 })
+  t.ok(accepted > 20, `${accepted} were good`)
+})
+
+t.test('a key that is none, too short, or not for these algorithms is refused', async (t) => {
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const wrong: Array<[pem: string, problem: RegExp]> = [
+    ['', /has to be a public key in PEM/],
+    ['secret', /has to be a public key in PEM/],
+    [pairs.ES256.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string, /has to be a public key in PEM/],
+    [pairs.ES256.privateKey.export({ type: 'pkcs8', format: 'pem' }) as string + pemOf(pairs.ES256), /has to be a public key in PEM/],
+    ['-----BEGIN PUBLIC KEY-----\nsecret\n-----END PUBLIC KEY-----\n', /^its PEM cannot be read$/],
+    [pemOf(rsa), /at least 2048 bits/],
+    [pemOf(generateKeyPairSync('ec', { namedCurve: 'P-384' })), /P-256/],
+    [pemOf(generateKeyPairSync('ec', { namedCurve: 'secp256k1' })), /P-256/],
+    [pemOf(generateKeyPairSync('rsa-pss', { modulusLength: 2048 })), /RSA/],
+    [pemOf(generateKeyPairSync('x25519')), /Ed25519/]
+  ]
+  for (const [pem, problem] of wrong) t.throws(() => readPublicKey(pem), { message: problem }, pem.slice(0, 40))
+})
+
+const began = performance.now()
+let gaveUp = NaN
+/** Begun here, so that its seconds pass beside the other tests. */
+const hanging = ask(jwtCheck({ ...options, keys: { jwksUrl: await serving(t, () => {}) } }), tokenOf(claims())).finally(() => { gaveUp = performance.now() - began })
+
+/** An issuer whose keys, and whose health, the test decides; the clock is the test's. */
+async function issuer (t: Test, keys: object[]) {
+  mock.timers.enable({ apis: ['Date'], now: Date.now() })
+  t.teardown(() => mock.timers.reset())
+  const state: { keys: unknown, asked: number, answer: ((response: ServerResponse, request: IncomingMessage) => void) | undefined } = { keys, asked: 0, answer: undefined }
+  const url = await serving(t, (request, response) => {
+    state.asked++
+    if (state.answer) state.answer(response, request)
+    else response.end(JSON.stringify({ keys: state.keys }))
+  })
+  return { state, url, check: jwtCheck({ ...options, keys: { jwksUrl: `${url}/keys` } }), pass: (ms: number) => mock.timers.tick(ms) }
+}
+
+const signedBy = (pair: Pair, header: object = {}, more: object = {}) => tokenOf(claims(more), { header, signer: pair.privateKey })
+
+t.test('the keys of the issuer are fetched when they are needed, once for all who need them', async (t) => {
+  const { state, check } = await issuer(t, Object.entries(pairs).map(([alg, pair]) => jwkOf(pair, { kid: alg, alg, use: 'sig' })))
+  t.equal(state.asked, 0, 'nothing connects at start-up')
+  const tokens = Object.entries(pairs).map(([alg, pair]) => signedBy(pair, { alg, kid: alg }))
+  for (const found of await Promise.all([...tokens, ...tokens, ...tokens].map((token) => ask(check, token)))) t.strictSame(found, { uid: '7', name: 'Anna' })
+  t.equal(state.asked, 1)
+})
+
+t.test('a new key is found by its unknown kid, and a withdrawn one counts no more', async (t) => {
+  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'old' })), { uid: '7' })
+  state.keys = [jwkOf(stranger, { kid: 'new' })]
+  pass(31_000)
+  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' })
+  t.equal(state.asked, 2)
+  await refuses(t, check, signedBy(pairs.ES256, { kid: 'old' }), 'the old key')
+  await refuses(t, check, signedBy(pairs.ES256, { kid: 'new' }), 'the old key under the new name')
+
+  state.keys = [jwkOf(pairs.ES256, { kid: 'newest' })]
+  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' }, 'keys are believed for a while')
+  pass(600_000)
+  await refuses(t, check, signedBy(stranger, { kid: 'new' }), 'withdrawn ten minutes ago')
+})
+
+t.test('made-up kids do not make Quoin hammer the issuer', async (t) => {
+  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
+  for (let round = 1; round <= 3; round++) {
+    for (let made = 0; made < 20; made++) await refuses(t, check, signedBy(stranger, { kid: `${round}.${made}` }), 'made up')
+    t.ok(state.asked <= round, `${state.asked} times after ${round} rounds`)
+    pass(31_000)
+  }
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' })
+})
+
+t.test('while the issuer is away nobody unknown passes: 503, and it is not asked at every request', async (t) => {
+  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
+  const elsewhere = JSON.stringify({ keys: [jwkOf(pairs.ES256, { kid: 'a' })] })
+  const ill: Array<[string, (response: ServerResponse, request: IncomingMessage) => void]> = [
+    ['an error', (response) => response.writeHead(500).end('{}')],
+    ['a page', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
+    ['no key set', (response) => response.end('{"keys":"none"}')],
+    ['a redirection', (response, { url }) => url === '/elsewhere' ? response.end(elsewhere) : response.writeHead(302, { location: '/elsewhere' }).end()],
+    ['a cut connection', (response) => response.destroy()]
+  ]
+  for (const [what, answer] of ill) {
+    state.answer = answer
+    state.asked = 0
+    for (const token of [signedBy(pairs.ES256, { kid: 'a' }), signedBy(stranger), signedBy(pairs.ES256)]) {
+      const found = await ask(check, token) as Failure
+      t.match(found, { code: 'AUTH_UNAVAILABLE', statusCode: 503, headers: { 'retry-after': '5' } }, what)
+      t.ok(found.cause, `${what}: the log has the reason`)
+    }
+    t.equal(state.asked, 1, what)
+    pass(5001)
+  }
+  state.answer = undefined
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' }, 'when it is back they pass')
+  state.answer = (response) => response.destroy()
+  pass(300_000)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: seconds() + 300 })), { uid: '7' }, 'known keys outlast an outage')
+  t.match(await ask(check, signedBy(stranger, { kid: 'b' })), { code: 'AUTH_UNAVAILABLE' }, 'whether an unknown kid is good cannot be said')
+  pass(301_000)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: seconds() + 300 })), { code: 'AUTH_UNAVAILABLE' }, 'but not for more than ten minutes')
+})
+
+t.test('only a published key of the right kind and purpose verifies', async (t) => {
+  const secret = 'a shared secret, which is long enough for HS256 to take'
+  const { state, check, pass } = await issuer(t, [{ kty: 'oct', kid: 'a', k: Buffer.from(secret).toString('base64url') }])
+  await refuses(t, check, tokenOf(claims(), { header: { alg: 'HS256', kid: 'a' }, signer: secret }), 'a symmetric key')
+  await refuses(t, check, tokenOf(claims(), { header: { alg: 'none', kid: 'a' }, signer: null }), 'none')
+  const published: Array<[what: string, keys: object[], header: object, pair: Pair]> = [
+    ['a key for encryption', [jwkOf(pairs.ES256, { kid: 'a', use: 'enc' })], { kid: 'a' }, pairs.ES256],
+    ['a key that signs only', [jwkOf(pairs.ES256, { kid: 'a', key_ops: ['sign'] })], { kid: 'a' }, pairs.ES256],
+    ['a key for another algorithm', [jwkOf(pairs.RS256, { kid: 'a', alg: 'PS256' })], { kid: 'a', alg: 'RS256' }, pairs.RS256],
+    ['a key of another type', [jwkOf(pairs.RS256, { kid: 'a' })], { kid: 'a' }, pairs.ES256],
+    ['an algorithm that is not allowed', [jwkOf(pairs.RS256, { kid: 'a' })], { kid: 'a', alg: 'RS512' }, pairs.RS256],
+    ['several keys and no kid', [jwkOf(pairs.ES256, { kid: 'a' }), jwkOf(stranger, { kid: 'b' })], {}, pairs.ES256],
+    ['no key', [], { kid: 'a' }, pairs.ES256]
+  ]
+  for (const [what, keys, header, pair] of published) {
+    state.keys = keys
+    pass(600_001)
+    await refuses(t, check, signedBy(pair, header, { exp: seconds() + 300 }), what)
+  }
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  for (const [what, key, pair, alg] of [['a short key', jwkOf(weak), weak, 'RS256'], ['a private key', pairs.ES256.privateKey.export({ format: 'jwk' }), pairs.ES256, 'ES256']] as const) {
+    state.keys = [key]
+    pass(600_001)
+    t.match(await ask(check, signedBy(pair, { alg }, { exp: seconds() + 300 })), { code: 'AUTH_UNAVAILABLE' }, `${what} is the issuer's fault`)
+  }
+})
+
+t.test('an issuer that does not answer is given up on after five seconds', async (t) => {
+  t.match(await hanging, { code: 'AUTH_UNAVAILABLE' })
+  t.ok(gaveUp > 4500 && gaveUp < 8000, `${gaveUp} ms`)
+})
