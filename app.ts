@@ -5,6 +5,8 @@ import type { Editions } from './lib/editions/editions.ts'
 import type { Locks } from './lib/locks/locks.ts'
 import boardStore from './plugins/boards.ts'
 import cmsCaller from './plugins/cms-caller.ts'
+import auth from './plugins/auth.ts'
+import authDocs from './plugins/auth-docs.ts'
 import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
@@ -30,6 +32,8 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
   await fastify.register(errors)
   await fastify.register(jsonBody)
   await fastify.register(validation)
+  await fastify.register(auth, { config })
+  await fastify.register(authDocs, { config })
   await fastify.register(openapi)
   await fastify.register(health)
   await fastify.register(healthRoutes)

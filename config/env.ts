@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
+import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 
 /** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
 export const Environment = Type.Object({
@@ -20,6 +21,7 @@ export const Environment = Type.Object({
   EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
+  ...AuthEnvironment,
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
   CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough', description: 'passthrough, basic, session or oauth' }),
@@ -66,6 +68,8 @@ export interface Config {
     feed: { pollMs: number, heartbeatMs: number, watchersMax: number }
   }
   dynamodb: { region: string, endpoint?: string }
+  /** How callers are known; absent with AUTH=none. */
+  auth?: AuthConfig
   cms: {
     /** Without a slash at the end. */
     url: string
@@ -102,6 +106,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
     if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
   }
+  const auth = readAuth(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
   if (problems.length > 0 || !model) throw new SettingsError(problems)
 
@@ -116,6 +121,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       feed: { pollMs: settings.EVENTS_POLL_MS, heartbeatMs: settings.EVENTS_HEARTBEAT_SECONDS * 1000, watchersMax: settings.EVENTS_WATCHERS_MAX }
     },
     ...storeOf(settings),
+    ...(auth && { auth }),
     cms: {
       url: settings.CMS_URL.replace(/\/+$/, ''),
       jsonapiPath: settings.CMS_JSONAPI_PATH,
@@ -169,9 +175,12 @@ function parsed (schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
 
+/** Not to be printed; instead of a path to a key the key itself may have been given. */
+const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
+
 /** A wrong value as it may be printed: without a password, be it one inside a URL. */
 function shown (name: string, text: string): string {
-  return name === 'CMS_PASSWORD' || name === 'CMS_CLIENT_SECRET' ? 'not right' : JSON.stringify(text.replace(/\/\/.*@/, '//…@'))
+  return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(/\/\/.*@/, '//…@'))
 }
 
 function readContentModel (path: string, problems: string[]): ContentModel | undefined {

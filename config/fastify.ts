@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import type { FastifyHttpOptions, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
+import { withoutToken } from '../lib/auth/bearer.ts'
 
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
@@ -38,7 +39,12 @@ function reason ({ keyword, message, parentSchema }: FastifySchemaValidationErro
   return keyword === 'pattern' && parentSchema?.description ? `${message} (${parentSchema.description})` : message
 }
 
-const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]']
+const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]', 'req.url']
+
+/** Of a URL only the token goes that its query may carry. */
+function censor (value: unknown, path: string[]): string {
+  return path.at(-1) === 'url' ? withoutToken(String(value)) : '[Redacted]'
+}
 
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
@@ -47,7 +53,7 @@ const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.header
 export function loggerOptions (level: string, terminal: boolean): NonNullable<FastifyServerOptions['logger']> {
   return {
     level,
-    redact: REDACTED,
+    redact: { paths: REDACTED, censor },
     ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } } })
   }
 }

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
 
 const LOCKS = /^\/api\/cloud\/data-state(?:[/?]|$)/
@@ -61,7 +62,7 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   if (failure.statusCode >= 500) request.log.error({ err: failure }, failure.message)
   else request.log.debug({ code: failure.code }, failure.message)
   reply.code(failure.statusCode).headers(failure.headers).type('application/json; charset=utf-8')
-  reply.send(JSON.stringify(LOCKS.test(pathOf(request)) ? lockBody(failure) : body(failure)))
+  reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
 
 /** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. */
@@ -103,7 +104,13 @@ function toFailure (error: FastifyError | Failure, request: FastifyRequest): Fai
     const limit = request.routeOptions.bodyLimit
     return new Failure(code, `The request body has ${length ? `${length} bytes` : `more than ${limit} bytes`}; at most ${limit} bytes are taken`)
   }
-  return new Failure(code, error.message, { cause: error })
+  // What Fastify says of a URL that cannot be read repeats it.
+  return new Failure(code, withoutToken(error.message), { cause: error })
+}
+
+/** A failure in the shape that answers below this path have. */
+export function bodyOf (failure: Failure, path: string): object {
+  return LOCKS.test(path) ? lockBody(failure) : body(failure)
 }
 
 function body (failure: Failure): object {

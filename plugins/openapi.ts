@@ -17,7 +17,8 @@ async function openapi (fastify: FastifyInstance) {
         { name: 'locks', description: 'Who is editing which field of which entity' },
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
         { name: 'health', description: 'Whether the service and what it depends on are up' }
-      ]
+      ],
+      ...(fastify.securitySchemes && { components: { securitySchemes: fastify.securitySchemes as never } })
     },
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }

@@ -1,0 +1,100 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Failure } from '../errors.ts'
+import type { Http } from '../jsonapi/client.ts'
+import { callerOf, type Caller } from '../jsonapi/credentials.ts'
+import { isDocument, isObject, oneResource, type Document } from '../jsonapi/document.ts'
+import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
+import { remembering } from './remember.ts'
+
+export interface DrupalOptions {
+  http: Http
+  /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
+  jsonapiPath: string
+  /** How many callers are remembered. */
+  most?: number
+  /** Clock, in milliseconds. */
+  now?: () => number
+}
+
+/**
+ * Browsers answer a challenge of the scheme Basic with a dialogue of their own, over the page of an editor whose session
+ * has just ended. There is no registered scheme for cookies; one that a browser does not know it leaves to the page.
+ */
+const CHALLENGE = 'Cookie realm="Drupal"'
+
+const REFUSED_MS = 5000
+
+/**
+ * A wrong password is not tried again for so long: a page that polls with it would have its user, and with 50 tries an
+ * hour this service's address, locked out. Four in six hours are below Drupal's limit of five.
+ * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood: user_limit 5, user_window 21600).
+ */
+const REFUSED_PASSWORD_MS = 90 * 60_000
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+/**
+ * Asks Drupal whose credentials the caller's are, with the credentials themselves: Authorization, or else the session
+ * cookie. Drupal answers anybody 200, so only `meta.links.me` tells whether it knows them.
+ * Source: Drupal\jsonapi\Controller\EntryPoint.
+ */
+export function drupalCheck (options: DrupalOptions): Check {
+  const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
+  const who = remembering({ ...options, ask: (caller) => ask(options, caller), refusedMs })
+
+  return async function check ({ authorization, cookie }, requestId) {
+    const session = sessionsIn(cookie)
+    const credentials = { ...(authorization && { authorization }), ...(session && { cookie: session }) }
+    if (!authorization && !session) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
+    const identity = await who(callerOf(credentials, requestId, true))
+    if (!identity) throw unauthenticated('The CMS knows nobody by these credentials', CHALLENGE)
+    return identity
+  }
+}
+
+/** The session cookies of Drupal among all. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
+function sessionsIn (cookie: IncomingHttpHeaders['cookie'] = ''): string {
+  return cookie.split(';').map((one) => one.trim()).filter((one) => /^S?SESS[^=]*=./.test(one)).join('; ')
+}
+
+async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promise<Identity | undefined> {
+  const entry = await read('')
+  const uuid = entry && meIn(entry)
+  if (uuid === undefined) return undefined
+  const user = await read(`/user/user/${uuid}?fields%5Buser--user%5D=display_name%2Cdrupal_internal__uid`)
+  const { drupal_internal__uid: uid, display_name: name } = (user && oneResource(user))?.attributes ?? {}
+  const line = lineOf(uid)
+  if (line === undefined) throw cannotSay(new Error('the CMS does not tell a user their own uid'))
+  return identityOf(line, name)
+
+  /** A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may be one too many. */
+  async function read (path: string): Promise<Document | undefined> {
+    const { status, headers, text } = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
+    if (status === 401 || status === 403) return undefined
+    const document = status === 200 ? parsed(text) : undefined
+    if (!isDocument(document)) throw cannotSay(new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`), headers['retry-after'])
+    return document
+  }
+}
+
+function parsed (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** @param retryAfter what was said about it, if anything: taken over if it is seconds */
+function cannotSay (cause: Error, retryAfter?: string): Failure {
+  return unavailable('The CMS cannot say who calls; try again', cause, /^\d{1,9}$/.test(retryAfter ?? '') ? retryAfter : undefined)
+}
+
+function meIn ({ meta }: Document): string | undefined {
+  const links = meta?.['links']
+  const me = isObject(links) ? links['me'] : undefined
+  if (me === undefined) return undefined
+  const id = isObject(me) && isObject(me['meta']) ? me['meta']['id'] : undefined
+  if (typeof id !== 'string' || !UUID.test(id)) throw cannotSay(new Error('the CMS names the user by something that is no uuid'))
+  return id
+}

@@ -1,0 +1,61 @@
+import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { Failure, type FailureCode } from '../lib/errors.ts'
+import { bodyOf } from './errors.ts'
+
+interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
+interface Documented { description: string, content: { 'application/json': Content } }
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** OpenAPI's security schemes by name; absent with AUTH=none. */
+    securitySchemes?: Record<string, object>
+  }
+}
+
+const BEARER = { type: 'http', scheme: 'bearer' }
+const SCHEMES = {
+  jwt: { bearer: { ...BEARER, bearerFormat: 'JWT' } },
+  drupal: {
+    session: { type: 'apiKey', in: 'cookie', name: 'SESS', description: "Drupal's session cookie: its name begins with SESS or SSESS" },
+    basic: { type: 'http', scheme: 'basic', description: "With Drupal's module basic_auth" },
+    bearer: { ...BEARER, description: "With Drupal's module simple_oauth" }
+  }
+}
+const IN_QUERY = { accessToken: { type: 'apiKey', in: 'query', name: 'access_token', description: 'The bearer token, for what cannot send header fields' } }
+
+/** What every protected route may answer besides its own. */
+const ANSWERS: Array<[status: number, description: string, code: FailureCode, message: string]> = [
+  [401, 'Nobody is known by the credentials; see WWW-Authenticate', 'UNAUTHENTICATED', 'The token has expired'],
+  [403, 'The caller may not do that', 'FORBIDDEN', 'body/userData/uid must be your own, which is "7"'],
+  [503, 'Who calls cannot be found out at the moment; see Retry-After', 'AUTH_UNAVAILABLE', "The issuer's keys cannot be fetched, so the token cannot be checked; try again"]
+]
+
+/** Shows in OpenAPI how callers are known: after the plugin auth, before openapi and the routes. */
+async function authDocs (fastify: FastifyInstance, { config: { auth } }: { config: Config }) {
+  if (!auth) return
+  const schemes = SCHEMES[auth.kind]
+  fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
+  fastify.addHook('onRoute', (route) => {
+    const response = route.schema?.response as Record<number, Documented> | undefined
+    if (!route.url.startsWith('/api/') || !response?.[400]) return
+    const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
+    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(route, response) } }
+  })
+}
+
+function answersOf ({ url }: RouteOptions, response: Record<number, Documented>): Record<number, Documented> {
+  return Object.fromEntries(ANSWERS.map(([status, description, code, message]) => {
+    const own = response[status]
+    const { schema } = response[400]!.content['application/json']
+    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: bodyOf(new Failure(code, message), url) } }
+    return [status, { description: own ? `${own.description}. Or: ${description}` : description, content: { 'application/json': { schema, examples } } }]
+  }))
+}
+
+function examplesOf ({ example, examples }: Partial<Content> = {}): Record<string, { value: unknown }> {
+  return { ...examples, ...(example && { own: { value: example } }) }
+}
+
+export default fp(authDocs, { name: 'auth-docs', dependencies: ['auth', 'errors'], fastify: '5.x' })

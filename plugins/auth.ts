@@ -1,0 +1,89 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { queryToken } from '../lib/auth/bearer.ts'
+import { isCrossSite } from '../lib/auth/cross-site.ts'
+import { drupalCheck } from '../lib/auth/drupal.ts'
+import type { Check, User } from '../lib/auth/identity.ts'
+import { jwtCheck } from '../lib/auth/jwt.ts'
+import { Failure } from '../lib/errors.ts'
+import { createHttp } from '../lib/jsonapi/client.ts'
+
+/** What is protected: the patterns of routes, which stand for every spelling of their paths. */
+const PROTECTED = /^\/api\//
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
+const VISIBLE = /^[!-~]{1,255}$/
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Whether callers are known: AUTH is not none. */
+    authenticates: boolean
+  }
+  interface FastifyRequest {
+    /** The caller of a request below /api, where AUTH is not none. */
+    user: User | undefined
+    /**
+     * The uid of the caller; with AUTH=none what the header field X-User-Uid says, if anything.
+     * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 255 visible characters
+     */
+    readonly uid: string | undefined
+  }
+  interface FastifyContextConfig {
+    /** Takes the bearer token as `access_token` in the query too: for what cannot send header fields, as EventSource. */
+    tokenInQuery?: true
+  }
+}
+
+/** Who calls: settings in, `request.user` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
+async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
+  const check = checkOf(fastify, config)
+  const admins = new Set(config.auth?.admins)
+  fastify.decorate('authenticates', check !== undefined)
+  fastify.decorateRequest('user', undefined)
+  fastify.decorateRequest('uid', { getter: uidOf })
+  if (!check) {
+    if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
+    return
+  }
+
+  fastify.addHook('onRequest', async (request, reply) => {
+    const { config: route, url } = request.routeOptions
+    if (!PROTECTED.test(url!)) return
+    if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
+    if (config.auth?.kind === 'drupal' && isCrossSite(request)) {
+      throw new Failure('FORBIDDEN', 'The browser says that a page of another site sent this request, with credentials that it adds by itself')
+    }
+    const identity = await check(request.headers, request.id)
+    request.user = { ...identity, admin: admins.has(identity.uid) }
+  })
+}
+
+function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath } }: Config): Check | undefined {
+  switch (auth?.kind) {
+    case undefined: return undefined
+    case 'jwt': return jwtCheck(auth.jwt)
+    case 'drupal': {
+      const http = createHttp({ url, timeoutMs })
+      fastify.addHook('onClose', () => http.close())
+      return drupalCheck({ http, jsonapiPath })
+    }
+  }
+}
+
+/** Moves a token to where everything else looks for it, the passing on to the CMS included; whether there was one. */
+function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
+  const token = queryToken(query as Record<string, unknown>, headers.authorization)
+  if (token === undefined) return false
+  headers.authorization = `Bearer ${token}`
+  delete (query as Record<string, unknown>)['access_token']
+  return true
+}
+
+function uidOf (this: FastifyRequest): string | undefined {
+  if (this.server.authenticates) return this.user?.uid
+  const uid = this.headers['x-user-uid']
+  if (uid !== undefined && !VISIBLE.test(String(uid))) throw new Failure('BAD_REQUEST', 'headers/x-user-uid must be 1 to 255 visible characters of ASCII')
+  return uid as string | undefined
+}
+
+export default fp(auth, { name: 'auth', fastify: '5.x' })

@@ -1,0 +1,223 @@
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { once } from 'node:events'
+import { connect, type AddressInfo } from 'node:net'
+import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
+import t, { type Test } from 'tap'
+import { app } from '../../app.ts'
+import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
+import { answer, refuse } from '../../plugins/errors.ts'
+import { build, testConfig } from '../helper.ts'
+import { bearer, claims, jwtEnv, serving, tokenOf } from './fixtures.ts'
+
+const LOCK = '/api/cloud/data-state/node/1'
+const EDITION = '/api/collection/1'
+const env = jwtEnv(t)
+
+/** The application with a feed that takes its token in the query, and every line of its log. */
+async function withFeed (t: Test, env: Record<string, string>): Promise<{ fastify: FastifyInstance, lines: string[] }> {
+  const lines: string[] = []
+  const fastify = Fastify({
+    ...fastifyOptions,
+    frameworkErrors: answer,
+    clientErrorHandler: refuse,
+    logger: { ...loggerOptions('trace', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
+  })
+  t.teardown(() => fastify.close())
+  await fastify.register(async (scope) => {
+    await app(scope, { config: testConfig(env) })
+    scope.get('/api/feed/events', { config: { tokenInQuery: true } }, async ({ user, uid, query, headers }) => ({ user, uid, query, authorization: headers.authorization }))
+    for (const url of ['/api/who', '/outside']) scope.get(url, async ({ user, uid }) => ({ user, uid }))
+  })
+  await fastify.ready()
+  return { fastify, lines }
+}
+
+/** Every route of the application, with values for its parameters. */
+async function routes (): Promise<Array<{ method: string, url: string, pattern: string }>> {
+  const found: RouteOptions[] = []
+  const bare = Fastify()
+  t.teardown(() => bare.close())
+  bare.addHook('onRoute', (route) => { found.push(route) })
+  await bare.register(app, { config: testConfig(env) })
+  await bare.ready()
+  return found.flatMap(({ method, url }) => [method].flat().map((name) => ({ method: name, pattern: url, url: url.replace(':type', 'node').replace(':bundle', 'daily').replace(/:\w+/, '1') })))
+}
+
+t.test('every route below /api wants to know who calls; health and docs do not', async (t) => {
+  const fastify = await build(t, { ...env, CMS_URL: 'http://127.0.0.1:9' })
+  let refused = 0
+  for (const { method, url, pattern } of await routes()) {
+    const reply = await fastify.inject({ method: method as 'GET', url })
+    if (!pattern.startsWith('/api/')) {
+      t.not(reply.statusCode, 401, `${method} ${url}`)
+      continue
+    }
+    refused++
+    t.strictSame([reply.statusCode, reply.headers['www-authenticate']], [401, 'Bearer realm="Quoin"'], `${method} ${url}`)
+    const message = 'A bearer token is needed: Authorization: Bearer <token>'
+    if (method === 'HEAD') continue
+    t.strictSame(reply.json(), url.startsWith('/api/cloud/data-state/')
+      ? { success: false, message: `Error: ${message}`, error: { name: 'UnauthorizedError', code: 'UNAUTHENTICATED', message } }
+      : { message, statusCode: 401, error: 'Unauthorized', code: 'UNAUTHENTICATED' }, `${method} ${url}`)
+  }
+  t.ok(refused >= 15, `${refused} routes`)
+  for (const url of ['/api/cloud/data%2Dstate/node/1', '/%61pi/collection/1', `http://x${LOCK}`, `${LOCK}?x=/health/live`]) t.equal((await fastify.inject(url)).statusCode, 401, `${url} is the same path`)
+  t.equal((await fastify.inject('/api/nothing')).statusCode, 404)
+  t.equal((await fastify.inject({ method: 'PATCH', url: LOCK })).statusCode, 405)
+})
+
+t.test('who is not known is refused before the body is read or looked at', async (t) => {
+  const fastify = await build(t, env)
+  const bodies: Array<[type: string, body: string]> = [['application/json', '{"half":'], ['text/xml', '<a/>'], ['application/json', '{}'], ['application/json', `"${'x'.repeat(5_000_000)}"`]]
+  for (const url of [LOCK, `${LOCK}/release`, EDITION, '/api/collection']) {
+    for (const [type, body] of bodies) t.equal((await fastify.inject({ method: 'POST', url, headers: { 'content-type': type }, body })).statusCode, 401, `${url} ${body.slice(0, 10)}`)
+  }
+  t.equal((await fastify.inject({ method: 'POST', url: LOCK, headers: { ...bearer(), 'content-type': 'application/json' }, body: '{"half":' })).statusCode, 400, 'who is known is told')
+
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((fastify.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+  socket.write(`POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n`)
+  const [text] = await once(socket, 'data')
+  t.match(text, /^HTTP\/1\.1 401 /, 'not a byte of the body was sent')
+  socket.destroy()
+})
+
+t.test('the caller is on the request, and an administrator is who the settings say', async (t) => {
+  const { fastify } = await withFeed(t, { ...env, AUTH_ADMINS: ' 1,9 ,, ' })
+  const who = async (sub: string) => (await fastify.inject({ url: '/api/who', headers: bearer({ sub }) })).json()
+  t.strictSame(await who('7'), { user: { uid: '7', name: 'Anna', admin: false }, uid: '7' })
+  for (const [sub, admin] of [['1', true], ['9', true], ['19', false], ['01', false], ['1,9', false]] as const) t.equal((await who(sub)).user.admin, admin, sub)
+  const { fastify: none } = await withFeed(t, env)
+  t.equal((await none.inject({ url: '/api/who', headers: bearer({ sub: '1' }) })).json().user.admin, false, 'without the setting there is none')
+})
+
+t.test('X-User-Uid says who calls with AUTH=none and is ignored otherwise', async (t) => {
+  const { fastify: none } = await withFeed(t, {})
+  const who = (headers: Record<string, string>) => none.inject({ url: '/api/who', headers })
+  t.strictSame((await who({})).json(), {})
+  t.strictSame((await who({ 'x-user-uid': '7' })).json(), { uid: '7' })
+  t.strictSame((await who({ 'x-user-uid': `${'x'.repeat(254)}~`, ...bearer() })).json(), { uid: `${'x'.repeat(254)}~` }, 'a token is not looked at')
+  for (const wrong of ['', 'x'.repeat(256), '7 8', '7\t', 'é', '7, 8']) {
+    const { statusCode, json } = await who({ 'x-user-uid': wrong })
+    t.match([statusCode, json()], [400, { code: 'BAD_REQUEST', message: 'headers/x-user-uid must be 1 to 255 visible characters of ASCII' }], JSON.stringify(wrong))
+  }
+  const { fastify: jwt } = await withFeed(t, env)
+  t.equal((await jwt.inject({ url: '/api/who', headers: { 'x-user-uid': '7' } })).statusCode, 401, 'it is no credential')
+  for (const uid of ['8', '', 'not a uid']) t.strictSame((await jwt.inject({ url: '/api/who', headers: { ...bearer(), 'x-user-uid': uid } })).json().uid, '7', uid)
+  t.strictSame((await jwt.inject({ url: '/outside', headers: { 'x-user-uid': '8' } })).json(), {}, 'nor where nobody is asked for')
+})
+
+t.test('a feed takes the token in its query, and nothing else does', async (t) => {
+  const { fastify } = await withFeed(t, env)
+  const token = tokenOf(claims())
+  const fed = await fastify.inject(`/api/feed/events?fields=a&access_token=${token}&payload=0`)
+  t.equal(fed.statusCode, 200)
+  t.strictSame(fed.json(), { user: { uid: '7', name: 'Anna', admin: false }, uid: '7', query: { fields: 'a', payload: '0' }, authorization: `Bearer ${token}` })
+  t.match(fed.headers['cache-control'], /private/, 'RFC 6750 section 2.3')
+  t.equal((await fastify.inject({ url: '/api/feed/events', headers: bearer() })).json().uid, '7', 'the header is as good')
+
+  t.match((await fastify.inject(`/api/feed/events?access_token=${token}x`)).headers['www-authenticate'], /invalid_token/)
+  t.match((await fastify.inject('/api/feed/events?access_token=')).headers['www-authenticate'], /invalid_token/)
+  t.equal((await fastify.inject('/api/feed/events')).headers['www-authenticate'], 'Bearer realm="Quoin"')
+  for (const [url, headers] of [[`/api/feed/events?access_token=${token}`, bearer()], [`/api/feed/events?access_token=${token}&access_token=${token}`, {}]] as Array<[string, Record<string, string>]>) {
+    const { statusCode, headers: { 'www-authenticate': challenge } } = await fastify.inject({ url, headers })
+    t.match([statusCode, challenge], [400, /error="invalid_request"/], 'a token is sent once (RFC 6750 section 2)')
+  }
+  for (const url of [`/api/who?access_token=${token}`, `${LOCK}?access_token=${token}`, `/api/collections/daily?access_token=${token}`]) t.equal((await fastify.inject(url)).statusCode, 401, url.slice(0, 30))
+  t.equal((await fastify.inject({ method: 'POST', url: `${LOCK}/release?access_token=${token}`, body: {} })).statusCode, 401)
+})
+
+t.test('a token in a query never reaches the log, however the request ends', async (t) => {
+  const { fastify, lines } = await withFeed(t, env)
+  const secret = 'hunter2'
+  const good = tokenOf(claims({ sub: secret }))
+  const urls = [
+    `/api/feed/events?access_token=${secret}`, `/api/feed/events?fields=a&access_token=${good}&x=1`, `/api/feed/events?ACCESS_TOKEN=${secret}`,
+    `/api/feed/events?%61ccess_token=${secret}`, `/api/feed/events?access%5ftoken=${secret}`, `/api/feed/events?a;access_token=${secret}`,
+    `/api/who?access_token=${secret}`, `/nowhere?access_token=${secret}`, `/api/%zz?access_token=${secret}`, `/api/feed/events?access_token=${secret}&x=%ff`,
+    `/${'x'.repeat(5000)}?access_token=${secret}`, `/docs/json?access_token=${secret}`, `${LOCK}?access_token=${secret}&access_token=${secret}`
+  ]
+  for (const url of urls) await fastify.inject(url)
+  await fastify.inject({ method: 'PATCH', url: `/api/feed/events?access_token=${secret}` })
+  const [, payload, signature] = good.split('.')
+  t.ok(lines.length > urls.length)
+  t.strictSame(lines.filter((line) => [secret, payload, signature].some((part) => line.includes(part!))), [])
+  t.match(lines.map((line) => JSON.parse(line).req?.url).filter(Boolean)[1], '/api/feed/events?fields=a&access_token=[Redacted]&x=1', 'the rest of the query is logged')
+  lines.length = 0
+  await fastify.inject('/health/live?a=b&c=d')
+  await fastify.inject('/api/collections/daily?q=a%20b&limit=5')
+  t.match(lines.map((line) => JSON.parse(line).req?.url).filter(Boolean), ['/api/collections/daily?q=a%20b&limit=5'])
+})
+
+t.test('the token goes on to Drupal only where the settings say so', async (t) => {
+  const seen: Array<string | undefined> = []
+  const CMS_URL = await serving(t, ({ headers, url }, response) => {
+    seen.push(headers.authorization)
+    const me = url === '/jsonapi' ? { meta: { links: { me: {} } }, links: { 'publisher_container--daily': { href: 'x' } } } : {}
+    response.writeHead(200, { 'content-type': 'application/vnd.api+json' }).end(JSON.stringify({ data: [], ...me }))
+  })
+  const token = bearer()
+  const asking = async (more: Record<string, string>) => {
+    seen.length = 0
+    const fastify = await build(t, { ...env, CMS_URL, ...more })
+    await fastify.inject({ url: '/api/collections/daily', headers: { ...token, cookie: 'SESSabc=1' } })
+    return [...new Set(seen)]
+  }
+  t.strictSame(await asking({ CMS_AUTH: 'passthrough' }), [token.authorization])
+  t.strictSame(await asking({ CMS_AUTH: 'basic', CMS_USER: 'u', CMS_PASSWORD: 'p' }), [`Basic ${btoa('u:p')}`])
+})
+
+t.test('OpenAPI shows how callers are known, and what they are answered else', async (t) => {
+  for (const [settings, schemes] of [[env, ['bearer']], [{ AUTH: 'drupal' }, ['session', 'basic', 'bearer']]] as const) {
+    const { fastify } = await withFeed(t, settings)
+    const document = (await fastify.inject('/docs/json')).json()
+    t.strictSame(Object.keys(document.components.securitySchemes), [...schemes, 'accessToken'])
+    const validator = new Validator()
+    t.strictSame((await validator.validate(structuredClone(document))).errors, undefined)
+    const ajv = new Ajv2020({ strict: false, formats: { uuid: true } }).addSchema({ ...document, $id: 'document' })
+    const isValid = (schema: object, value: unknown) => ajv.validate(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')), value)
+    for (const [path, item] of Object.entries(document.paths) as Array<[string, Record<string, any>]>) {
+      for (const [method, operation] of Object.entries(item)) {
+        const name = `${method} ${path}`
+        if (!path.startsWith('/api/')) t.notHas(operation, { security: [] }, name)
+        if (!path.startsWith('/api/') || path === '/api/who' || path === '/api/feed/events') continue
+        t.strictSame(operation.security, schemes.map((scheme) => ({ [scheme]: [] })), name)
+        for (const [status, code] of [['401', 'UNAUTHENTICATED'], ['403', 'FORBIDDEN'], ['503', 'AUTH_UNAVAILABLE']] as const) {
+          const { description, content: { 'application/json': { schema, examples, example } } } = operation.responses[status]
+          t.ok(description && example === undefined && examples[code], `${name} ${status}`)
+          for (const { value } of Object.values(examples) as Array<{ value: any }>) {
+            t.ok(isValid(schema, value), `${name} ${status}: ${JSON.stringify(ajv.errors)}`)
+            t.match(value, path.startsWith('/api/cloud/data-state/') ? { success: false, message: /^Error: / } : { statusCode: Number(status) }, name)
+          }
+        }
+      }
+    }
+    const reply = await fastify.inject(LOCK)
+    t.ok(isValid(document.paths['/api/cloud/data-state/{type}/{id}'].get.responses[401].content['application/json'].schema, reply.json()))
+  }
+  const { components, paths } = (await (await build(t)).inject('/docs/json')).json()
+  t.notHas(components, { securitySchemes: {} })
+  t.notHas(paths['/api/cloud/data-state/{type}/{id}'].post, { security: [] })
+})
+
+t.test('a feed shows in OpenAPI that it takes the token in its query', async (t) => {
+  const fastify = Fastify()
+  t.teardown(() => fastify.close())
+  const failure = { description: 'Wrong', content: { 'application/json': { schema: { type: 'object', properties: { message: { type: 'string' } } } } } }
+  await fastify.register(async (scope) => {
+    await app(scope, { config: testConfig(env) })
+    scope.get('/api/x/events', { config: { tokenInQuery: true }, schema: { response: { 400: failure } } }, async () => 'x')
+  })
+  await fastify.ready()
+  const { security, responses } = (await fastify.inject('/docs/json')).json().paths['/api/x/events'].get
+  t.strictSame(security, [{ bearer: [] }, { accessToken: [] }])
+  t.strictSame(Object.keys(responses), ['400', '401', '403', '503'])
+})
+
+t.test('the log warns of AUTH=none on more than this machine', async (t) => {
+  const warned = async (settings: Record<string, string>) => (await withFeed(t, settings)).lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40).map(({ msg }) => msg)
+  for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'quoin.example.org', '127.0.0.1.example.org', 'localhost.example.org']) t.match(await warned({ HOST }), [/^AUTH=none: whoever reaches /], HOST)
+  for (const HOST of ['127.0.0.1', 'localhost', '::1', '127.1.2.3']) t.strictSame(await warned({ HOST }), [], HOST)
+  for (const settings of [env, { AUTH: 'drupal' }]) t.strictSame(await warned({ HOST: '0.0.0.0', ...settings }), [])
+})
