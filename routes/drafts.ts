@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { ownNamedOnly, ownOnly } from '../lib/auth/own.ts'
 import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
 import { answers, done } from './lock-answers.ts'
 
@@ -33,11 +34,11 @@ export default async function drafts (fastify: FastifyInstance) {
   }, discard)
 }
 
-async function list (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
-  return { success: true, data: await this.locks.drafts.list(params, query) }
+async function list (this: FastifyInstance, { params, query, user }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
+  return { success: true, data: await this.locks.drafts.list(params, ownOnly(user, query)) }
 }
 
-async function discard (this: FastifyInstance, { params, query }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
-  await this.locks.drafts.discard(params, query)
+async function discard (this: FastifyInstance, { params, query, user }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
+  await this.locks.drafts.discard(params, ownNamedOnly(user, query))
   return { success: true }
 }

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import { Failure } from '../lib/errors.ts'
 import { etagOf, isKnown, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/locks.ts'
 import {
-  ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
+  ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
 } from '../lib/locks/schemas.ts'
 import drafts from './drafts.ts'
 import { answers, done, locked } from './lock-answers.ts'
@@ -16,6 +17,7 @@ const { wrong, otherMethod, changed, largeBody, largeItem, otherType, held, brok
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
   for (const schema of [Holder, LockRecord, LockList, Done, Listed, LockFailure]) fastify.addSchema(schema)
+  const body = fastify.authenticates ? OwnLockRequest : LockRequest
 
   fastify.post('/api/cloud/data-state/:type/:id', {
     schema: {
@@ -24,7 +26,7 @@ export default async function locks (fastify: FastifyInstance) {
       description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft.',
       params: Entity,
       headers: PostHeaders,
-      body: LockRequest,
+      body,
       response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 423: held, 500: broken, 503: unavailable }
     }
   }, acquire)
@@ -36,7 +38,7 @@ export default async function locks (fastify: FastifyInstance) {
       description: "Replaces another user's lock without asking; its text is kept as a draft. With If-Match only the lock that was seen is replaced.",
       params: Entity,
       headers: ChangeHeaders,
-      body: LockRequest,
+      body,
       response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
     }
   }, overwrite)
@@ -92,13 +94,13 @@ export default async function locks (fastify: FastifyInstance) {
   await fastify.register(lockEvents)
 }
 
-async function acquire (this: FastifyInstance, { params, body, headers }: FastifyRequest<{ Params: Entity, Body: LockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
+async function acquire (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
   const conditions = { ...conditionsIn(headers), alone: headers['if-none-match'] !== undefined }
-  return told(reply, await this.locks.acquire(params, body, conditions))
+  return told(reply, await this.locks.acquire(params, { ...body, userData: claimed(user, body.userData) }, conditions))
 }
 
-async function overwrite (this: FastifyInstance, { params, body, headers }: FastifyRequest<{ Params: Entity, Body: LockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(reply, await this.locks.overwrite(params, body, conditionsIn(headers)))
+async function overwrite (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  return told(reply, await this.locks.overwrite(params, { ...body, userData: claimed(user, body.userData) }, conditionsIn(headers)))
 }
 
 async function list (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
@@ -109,14 +111,14 @@ async function list (this: FastifyInstance, { params, query, headers }: FastifyR
   return known ? reply.code(304).send() : { success: true, data }
 }
 
-async function release (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(reply, await this.locks.release(params, query, conditionsIn(headers)))
+async function release (this: FastifyInstance, { params, query, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  return told(reply, await this.locks.release(params, ownNamedOnly(user, query), conditionsIn(headers)))
 }
 
-async function releaseByBody (this: FastifyInstance, { params, query, body, headers }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+async function releaseByBody (this: FastifyInstance, { params, query, body, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
   const { fieldName = body?.fieldName, uid = body?.uid } = query
   const what = { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }
-  return told(reply, await this.locks.release(params, what, conditionsIn(headers)))
+  return told(reply, await this.locks.release(params, ownNamedOnly(user, what), conditionsIn(headers)))
 }
 
 function conditionsIn ({ 'if-match': ifMatch }: ChangeHeaders) {

@@ -29,6 +29,18 @@ export const LockRequest = Type.Object({
 })
 export type LockRequest = Static<typeof LockRequest>
 
+const { uid, ...others } = LockRequest.properties.userData.properties
+
+/** The same where it is known who calls: the uid, and the name, need not be said. */
+export const OwnLockRequest = Type.Object({
+  ...LockRequest.properties,
+  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...others }, { additionalProperties: true }))
+}, {
+  additionalProperties: true,
+  examples: [{ fieldName: 'field_headline', payload: 'Water found on Mars' }, ...LockRequest['examples']]
+})
+export type OwnLockRequest = Static<typeof OwnLockRequest>
+
 export const ListQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only the record of this field; excludeUid is then ignored' }),
   excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user', examples: ['7'] })),

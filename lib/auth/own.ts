@@ -1,0 +1,39 @@
+import { Failure } from '../errors.ts'
+import type { User } from './identity.ts'
+
+/** Who a lock is taken for, as a request says it. */
+interface UserData {
+  uid?: string | number
+  name?: string
+}
+
+/**
+ * The `userData` of a request, with the caller's own uid and name where it leaves them out. Without a caller (AUTH=none)
+ * it is taken as it is; the schema then demands the uid.
+ * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
+ */
+export function claimed<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
+  if (!user) return userData as Data & { uid: string | number }
+  if (userData?.uid !== undefined && String(userData.uid) !== user.uid) throw notYours('body/userData/uid', user)
+  return { ...(user.name !== undefined && { name: user.name }), ...userData as Data, uid: user.uid }
+}
+
+/**
+ * The query of what belongs to a user, confined to what is the caller's own. An administrator's, and that of any caller
+ * with AUTH=none, stays as it is.
+ * @throws {Failure} FORBIDDEN where it asks for somebody else's
+ */
+export function ownOnly<Query extends { uid?: string }> (user: User | undefined, query: Query): Query {
+  if (!user || user.admin) return query
+  if (query.uid !== undefined && query.uid !== user.uid) throw notYours('uid', user)
+  return { ...query, uid: user.uid }
+}
+
+/** The same for a query that discards: one that names neither a field nor a user must not come to mean all that is the caller's. */
+export function ownNamedOnly<Query extends { fieldName?: string, uid?: string }> (user: User | undefined, query: Query): Query {
+  return query.fieldName === undefined && query.uid === undefined ? query : ownOnly(user, query)
+}
+
+function notYours (where: string, { uid }: User): Failure {
+  return new Failure('FORBIDDEN', `${where} must be your own, which is ${JSON.stringify(uid)}`)
+}
