@@ -27,6 +27,8 @@ declare module 'fastify' {
      * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 255 visible characters
      */
     readonly uid: string | undefined
+    /** Whether the caller would still be let in, for answers that go on for long; yes while that cannot be found out. */
+    isWelcome (): Promise<boolean>
   }
   interface FastifyContextConfig {
     /** Takes the bearer token as `access_token` in the query too: for what cannot send header fields, as EventSource. */
@@ -41,6 +43,10 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   fastify.decorate('authenticates', check !== undefined)
   fastify.decorateRequest('user', undefined)
   fastify.decorateRequest('uid', { getter: uidOf })
+  fastify.decorateRequest('isWelcome', async function () {
+    if (!check) return true
+    return check(this.headers, this.id).then(({ uid }) => uid === this.user?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
+  })
   if (!check) {
     if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
     return

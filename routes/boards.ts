@@ -25,6 +25,7 @@ export default async function boards (fastify: FastifyInstance) {
 
   fastify.get('/api/collection/:id/locks/events', {
     exposeHeadRoute: false,
+    config: { tokenInQuery: true },
     schema: {
       tags: ['locks'],
       summary: "An edition's lock board, live, as Server-Sent Events",
@@ -42,7 +43,7 @@ async function read (this: FastifyInstance, request: FastifyRequest<{ Params: Ed
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
   const watcher = await this.boards.watch(request.params.id, request.caller(), { lastEventId: request.headers['last-event-id'] })
-  return sendEvents(reply, watcher, bodyOf)
+  return sendEvents(request, reply, watcher, bodyOf)
 }
 
 function bodyOf ({ locks, entities }: Board) {

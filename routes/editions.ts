@@ -67,7 +67,7 @@ async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Re
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
   const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), {
-    ifMatch: request.headers['if-match'], uid: request.headers['x-user-uid']
+    ifMatch: request.headers['if-match'], uid: request.uid
   })
   return reply.header('etag', etag).send(entity)
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { encode, encodeComment } from 'eventsource-encoder'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/feed.ts'
 
@@ -12,22 +12,29 @@ export function eventStream (description: string, snapshot: object, lock: object
 }
 
 /**
- * Answers with Server-Sent Events (WHATWG HTML, section 9.2) for as long as the caller and the watcher stay.
+ * Answers with Server-Sent Events (WHATWG HTML, section 9.2) for as long as the caller stays, would still be let in, and
+ * there are events.
  * @param dataOf the data of a snapshot
  */
-export function sendEvents (reply: FastifyReply, watcher: Watcher, dataOf: (snapshot: Snapshot) => object) {
+export function sendEvents (request: FastifyRequest, reply: FastifyReply, watcher: Watcher, dataOf: (snapshot: Snapshot) => object) {
   const chunks = new Readable({
     objectMode: true,
     read () {
-      watcher.next().then((event) => this.push(event ? encoded(event, dataOf) : null), (error: Error) => this.destroy(error))
+      next().then((event) => this.push(event ? encoded(event, dataOf) : null), (error: Error) => this.destroy(error))
     },
     destroy (error, done) {
       watcher.leave()
       done(error)
     }
   })
+
+  async function next (): Promise<FeedEvent | undefined> {
+    const event = await watcher.next()
+    return event?.event !== 'heartbeat' || await request.isWelcome() ? event : undefined
+  }
+
   return reply
-    .headers({ 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+    .headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
     .send(chunks)
 }
 

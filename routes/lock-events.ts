@@ -13,6 +13,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
 
   fastify.get('/api/cloud/data-state/:type/:id/events', {
     exposeHeadRoute: false,
+    config: { tokenInQuery: true },
     schema: {
       tags: ['locks'],
       summary: 'The locks of an entity, live, as Server-Sent Events',
@@ -30,7 +31,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
   }, watch)
 }
 
-async function watch (this: FastifyInstance, { params, headers }: FastifyRequest<{ Params: Entity, Headers: FeedHeaders }>, reply: FastifyReply) {
-  const watcher = await this.locks.feed.watch([params], { lastEventId: headers['last-event-id'] })
-  return sendEvents(reply, watcher, ({ locks }) => ({ data: locks }))
+async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Headers: FeedHeaders }>, reply: FastifyReply) {
+  const watcher = await this.locks.feed.watch([request.params], { lastEventId: request.headers['last-event-id'] })
+  return sendEvents(request, reply, watcher, ({ locks }) => ({ data: locks }))
 }

@@ -41,7 +41,7 @@ export type EditionParams = Static<typeof EditionParams>
 
 export const UpdateHeaders = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when the edition has moved on' })),
-  'x-user-uid': Type.Optional(Type.String({ minLength: 1, description: 'Who asks, for EDITION_LOCKS=enforce: the uid that is in the locks; without it every lock is another\'s', examples: ['7'] }))
+  'x-user-uid': Type.Optional(Type.String({ description: 'Who asks, for EDITION_LOCKS=enforce with AUTH=none: the uid that is in the locks; without it every lock is another\'s', examples: ['7'] }))
 })
 export type UpdateHeaders = Static<typeof UpdateHeaders>
 

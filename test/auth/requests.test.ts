@@ -7,7 +7,9 @@ import t, { type Test } from 'tap'
 import { app } from '../../app.ts'
 import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
 import { answer, refuse } from '../../plugins/errors.ts'
+import { openEvents } from '../fixtures/event-source.ts'
 import { build, testConfig } from '../helper.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
 import { bearer, claims, jwtEnv, serving, tokenOf } from './fixtures.ts'
 
 const LOCK = '/api/cloud/data-state/node/1'
@@ -182,7 +184,7 @@ t.test('OpenAPI shows how callers are known, and what they are answered else', a
         const name = `${method} ${path}`
         if (!path.startsWith('/api/')) t.notHas(operation, { security: [] }, name)
         if (!path.startsWith('/api/') || path === '/api/who' || path === '/api/feed/events') continue
-        t.strictSame(operation.security, schemes.map((scheme) => ({ [scheme]: [] })), name)
+        t.strictSame(operation.security, [...schemes, ...(path.endsWith('/events') ? ['accessToken'] : [])].map((scheme) => ({ [scheme]: [] })), name)
         for (const [status, code] of [['401', 'UNAUTHENTICATED'], ['403', 'FORBIDDEN'], ['503', 'AUTH_UNAVAILABLE']] as const) {
           const { description, content: { 'application/json': { schema, examples, example } } } = operation.responses[status]
           t.ok(description && example === undefined && examples[code], `${name} ${status}`)
@@ -220,4 +222,18 @@ t.test('the log warns of AUTH=none on more than this machine', async (t) => {
   for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'quoin.example.org', '127.0.0.1.example.org', 'localhost.example.org']) t.match(await warned({ HOST }), [/^AUTH=none: whoever reaches /], HOST)
   for (const HOST of ['127.0.0.1', 'localhost', '::1', '127.1.2.3']) t.strictSame(await warned({ HOST }), [], HOST)
   for (const settings of [env, { AUTH: 'drupal' }]) t.strictSame(await warned({ HOST: '0.0.0.0', ...settings }), [])
+})
+
+t.test('an event stream is for known callers, by a token in the query too, and ends when the token does', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const fastify = await build(t, { ...env, DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '1' })
+  const url = `${await fastify.listen({ host: '127.0.0.1', port: 0 })}${LOCK}/events`
+  t.equal((await fetch(url)).status, 401)
+  const lasting = await openEvents(t, url, bearer())
+  const ending = await openEvents(t, `${url}?access_token=${tokenOf(claims({ exp: Math.floor(Date.now() / 1000) - 28 }))}`)
+  t.match([await lasting.next(), await ending.next()], [{ event: 'snapshot' }, { event: 'snapshot' }])
+  await ending.ended
+  t.ok(ending.response.complete)
+  t.notOk(lasting.response.complete)
+  t.ok(lasting.comments() > 0)
 })

@@ -26,7 +26,7 @@ for (const engine of engineNames) {
     t.test('a stream has the headers that keep proxies from holding it back', async (t) => {
       const { response, next } = await openEvents(t, `${here.url}/node/headers/events`)
       t.equal(response.statusCode, 200)
-      t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' })
+      t.match(response.headers, { 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
       t.match(await next(), { event: 'snapshot', id: String, data: { data: [] } })
     })
 
