@@ -1,6 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Agent, type Dispatcher } from 'undici'
+import { createSigner } from './signer.ts'
 
 export interface StoreSettings {
   region: string
@@ -20,6 +21,9 @@ export interface Store {
   destroy: () => void
 }
 
+/** Steps of the SDK that cost time at every request: its own logging, a guard for code that runs in AWS Lambda, and a user agent. */
+const UNUSED = ['loggerMiddleware', 'recursionDetectionMiddleware', 'getUserAgentMiddleware']
+
 /** Numbers come back as JavaScript's: a record written by others may hold one too large to be exact. */
 export const unmarshallOptions = { wrapNumbers: Number }
 
@@ -31,14 +35,16 @@ export const unmarshallOptions = { wrapNumbers: Number }
  */
 export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3 }: StoreSettings): Store {
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
-  const client = new DynamoDBClient({
+  const client: DynamoDBClient = new DynamoDBClient({
     region,
     ...(endpoint && { endpoint }),
     ...(endpoint && !key && !profile && { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: attempts,
     retryMode: 'standard',
+    signer: createSigner({ region, credentials: () => client.config.credentials() }),
     requestHandler: undiciHandler(connectMs, attemptMs)
   })
+  for (const name of UNUSED) client.middlewareStack.remove(name)
   return {
     // A copy, since the document client sets an option of its own in it.
     client: DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } }),

@@ -1,0 +1,55 @@
+import { createHash, createHmac } from 'node:crypto'
+import type { AwsCredentialIdentity, HttpRequest, RequestSigner, RequestSigningArguments } from '@smithy/types'
+
+const ALGORITHM = 'AWS4-HMAC-SHA256'
+const SERVICE = 'dynamodb'
+
+export interface SignerDeps {
+  region: string
+  /** The credentials to sign with now. */
+  credentials: () => Promise<AwsCredentialIdentity>
+}
+
+/**
+ * Signs DynamoDB's requests, which are all POST / without a query, by AWS Signature Version 4. The key that is derived from
+ * the credentials, the day and the region is kept as long as these are the same: the SDK's own signer takes twice the time.
+ * Source: AWS Identity and Access Management, "Create a signed AWS API request".
+ */
+export function createSigner ({ region, credentials }: SignerDeps): RequestSigner {
+  let derived: { from: AwsCredentialIdentity, day: string, key: Buffer } | undefined
+
+  function keyFor (from: AwsCredentialIdentity, day: string): Buffer {
+    if (derived?.from !== from || derived.day !== day) {
+      derived = { from, day, key: [day, region, SERVICE, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${from.secretAccessKey}`)) }
+    }
+    return derived.key
+  }
+
+  return {
+    async sign (request: HttpRequest, { signingDate = new Date() }: RequestSigningArguments = {}) {
+      const from = await credentials()
+      const { headers } = request
+      const time = new Date(signingDate).toISOString().replace(/[-:]|\.\d{3}/g, '')
+      const day = time.slice(0, 8)
+      headers['x-amz-date'] = time
+      if (from.sessionToken) headers['x-amz-security-token'] = from.sessionToken
+
+      const names = Object.keys(headers).filter((name) => name === 'host' || name === 'content-type' || name.startsWith('x-amz-')).sort()
+      const lines = names.map((name) => `${name}:${headers[name]}\n`).join('')
+      const signed = names.join(';')
+      const canonical = `POST\n/\n\n${lines}\n${signed}\n${sha256(request.body as string)}`
+      const scope = `${day}/${region}/${SERVICE}/aws4_request`
+      const signature = hmac(keyFor(from, day), `${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`).toString('hex')
+      headers['authorization'] = `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`
+      return request
+    }
+  } as RequestSigner
+}
+
+function hmac (key: Buffer, text: string): Buffer {
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function sha256 (text: string): string {
+  return createHash('sha256').update(text).digest('hex')
+}
