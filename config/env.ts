@@ -4,11 +4,13 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
+import { itemsIn } from './edges.ts'
 
 /** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
 export const Environment = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
+  CORS_ORIGINS: Type.Optional(Type.String({ format: 'origins', description: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *' })),
   LOG_LEVEL: Type.String({
     default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
@@ -55,6 +57,8 @@ const NEEDED = {
 export interface Config {
   host: string
   port: number
+  /** Whose pages may call from a browser. */
+  corsOrigins: string[]
   logLevel: string
   /** First part of the key of every lock record. */
   environment: string
@@ -113,6 +117,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
   return {
     host: settings.HOST,
     port: settings.PORT,
+    corsOrigins: settings.CORS_ORIGINS ? itemsIn(settings.CORS_ORIGINS) : [],
     logLevel: settings.LOG_LEVEL,
     environment: settings.ENVIRONMENT,
     locks: {

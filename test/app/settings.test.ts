@@ -22,6 +22,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
   t.strictSame(config, {
     host: '127.0.0.1',
     port: 3000,
+    corsOrigins: [],
     logLevel: 'info',
     environment: 'test',
     table: 'DataState',
@@ -39,6 +40,7 @@ t.test('every setting is taken as it is set', async (t) => {
   const { contentModel, ...config } = readConfig({
     HOST: '::1',
     PORT: '0',
+    CORS_ORIGINS: 'https://desk.example:8443,http://[::1]:5173 , http://xn--rger-koa.example',
     LOG_LEVEL: 'silent',
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
@@ -61,6 +63,7 @@ t.test('every setting is taken as it is set', async (t) => {
   t.strictSame(config, {
     host: '::1',
     port: 0,
+    corsOrigins: ['https://desk.example:8443', 'http://[::1]:5173', 'http://xn--rger-koa.example'],
     logLevel: 'silent',
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
@@ -83,6 +86,10 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
   const wrong: Record<string, string[]> = {
     HOST: [],
     PORT: ['-1', '65536', '3000.5', '1e3', '0x50', 'true', ' 80 ', '٣', 'http', '99999999999999999999'],
+    CORS_ORIGINS: [
+      '*', 'https://*', 'https://*.example', 'null', 'desk.example', 'https://desk.example/', 'https://desk.example/path', 'https://desk.example?x', 'https://Desk.example', 'https://desk.example:443',
+      'http://desk.example:80', 'http://desk.example:99999', 'ftp://desk.example', 'http://', 'http://ärger.example', 'https://a b', 'https://desk.example,', ',', 'https://desk.example https://other.example', 'https://desk.example;http://x'
+    ],
     LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],
     ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { build } from '../helper.ts'
+
+const LOCK = '/api/cloud/data-state/node/1'
+const EDITION = '/api/collection/1'
+const DESK = 'https://desk.example'
+const preflight = { 'access-control-request-method': 'PUT', 'access-control-request-headers': 'content-type,if-match' }
+
+/** The header fields of an answer that CORS is made of. */
+function corsOf (headers: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('access-control-') || name === 'vary'))
+}
+
+t.test('without CORS_ORIGINS no answer has anything to do with CORS', async (t) => {
+  const fastify = await build(t)
+  for (const method of ['OPTIONS', 'GET'] as const) {
+    const reply = await fastify.inject({ method, url: EDITION, headers: { origin: DESK, ...preflight } })
+    t.strictSame(corsOf(reply.headers), {}, method)
+    t.equal(reply.statusCode, method === 'OPTIONS' ? 405 : 502)
+  }
+})
+
+t.test('pages of the listed origins may call, and read what an editorial UI needs', async (t) => {
+  const fastify = await build(t, { CORS_ORIGINS: `http://localhost:5173, ${DESK}` })
+  const read = {
+    'access-control-allow-origin': DESK,
+    'access-control-allow-credentials': 'true',
+    'access-control-expose-headers': 'ETag, Location, Lock-Expires, Retry-After, X-Request-Id, Cache-Status, Age',
+    vary: 'Origin'
+  }
+  const answers: Array<[method: 'GET' | 'POST' | 'PATCH' | 'OPTIONS', url: string, status: number]> = [
+    ['GET', '/health/live', 200], ['GET', LOCK, 503], ['POST', LOCK, 400], ['PATCH', LOCK, 405], ['GET', EDITION, 502], ['GET', '/nowhere', 404], ['OPTIONS', LOCK, 405]
+  ]
+  for (const [method, url, status] of answers) {
+    const reply = await fastify.inject({ method, url, headers: { origin: DESK } })
+    t.equal(reply.statusCode, status, `${method} ${url}`)
+    t.strictSame(corsOf(reply.headers), read, `${method} ${url}: a failure can be read too`)
+  }
+  t.equal((await fastify.inject({ url: LOCK, headers: { origin: 'http://localhost:5173' } })).headers['access-control-allow-origin'], 'http://localhost:5173')
+
+  for (const url of [LOCK, EDITION, '/nowhere', '/docs/json']) {
+    const reply = await fastify.inject({ method: 'OPTIONS', url, headers: { origin: DESK, ...preflight } })
+    t.strictSame([reply.statusCode, reply.body], [204, ''], `a preflight of ${url}, without credentials`)
+    t.strictSame(corsOf(reply.headers), {
+      ...read,
+      'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
+      'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID',
+      'access-control-max-age': '7200'
+    })
+  }
+  const { paths } = (await fastify.inject('/docs/json')).json<{ paths: Record<string, object> }>()
+  const methods = new Set(Object.values(paths).flatMap(Object.keys))
+  t.strictSame([...methods].sort(), ['delete', 'get', 'post', 'put'], 'a method that a route has may be asked for')
+})
+
+t.test('to an origin that is not listed the service answers as ever, without a word of CORS', async (t) => {
+  const plain = await build(t)
+  const fastify = await build(t, { CORS_ORIGINS: DESK })
+  const origins = ['https://evil.example', 'null', '', '*', `${DESK}.evil.example`, `${DESK}/`, 'https://DESK.example', 'http://desk.example', `${DESK}:8443`, `${DESK}, https://evil.example`, undefined]
+  for (const origin of origins) {
+    for (const [method, url] of [['GET', EDITION], ['GET', LOCK], ['OPTIONS', LOCK], ['OPTIONS', EDITION], ['OPTIONS', '/nowhere'], ['OPTIONS', '*']] as const) {
+      const what = `${method} ${url} from ${origin}`
+      const request = { method, url, headers: { ...preflight, ...(origin !== undefined && { origin }), 'content-type': 'text/plain' }, ...(method === 'OPTIONS' && { body: 'x' }) }
+      const [reply, asEver] = await Promise.all([fastify.inject(request), plain.inject(request)])
+      t.strictSame([reply.statusCode, reply.json(), reply.headers.allow], [asEver.statusCode, asEver.json(), asEver.headers.allow], what)
+      t.strictSame(corsOf(reply.headers), { vary: 'Origin' }, `${what}: caches tell it from an answer to a listed one`)
+    }
+  }
+})
