@@ -14,6 +14,7 @@ import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import openapi from './plugins/openapi.ts'
+import securityHeaders from './plugins/security-headers.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import editionRoutes from './routes/editions.ts'
@@ -29,6 +30,7 @@ export interface AppOptions {
  * which join both. Each is a scope of its own and sees no other's decorators.
  */
 export async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
+  await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
   await fastify.register(sensible)
   await fastify.register(errors)

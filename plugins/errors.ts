@@ -56,12 +56,15 @@ async function errors (fastify: FastifyInstance) {
   fastify.setErrorHandler(answer)
 }
 
+/** Also for what no hook sees: plugins/security-headers.ts does it for everything else. */
+const UNKEPT = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }
+
 /** Sends a failure. Also Fastify's `frameworkErrors`, for requests that never reach a route. */
 export function answer (error: FastifyError | Failure, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toFailure(error, request)
   if (failure.statusCode >= 500) request.log.error({ err: failure }, failure.message)
   else request.log.debug({ code: failure.code }, failure.message)
-  reply.code(failure.statusCode).headers(failure.headers).type('application/json; charset=utf-8')
+  reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers }).type('application/json; charset=utf-8')
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
 
@@ -92,7 +95,9 @@ export function refuse (error: ConnectionError, socket: Socket): void {
   const path = /^[A-Z]+ (\/\S*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
   const { statusCode } = failure
-  socket.end(`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${text.length}\r\n\r\n${text}`, () => socket.destroy())
+  const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]
+  const fields = Object.entries(UNKEPT).map(([name, value]) => `${name}: ${value}`)
+  socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
 }
 
 function toFailure (error: FastifyError | Failure, request: FastifyRequest): Failure {

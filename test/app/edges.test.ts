@@ -1,5 +1,6 @@
 import t from 'tap'
 import { build } from '../helper.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
 
 const LOCK = '/api/cloud/data-state/node/1'
 const EDITION = '/api/collection/1'
@@ -65,5 +66,73 @@ t.test('to an origin that is not listed the service answers as ever, without a w
       t.strictSame([reply.statusCode, reply.json(), reply.headers.allow], [asEver.statusCode, asEver.json(), asEver.headers.allow], what)
       t.strictSame(corsOf(reply.headers), { vary: 'Origin' }, `${what}: caches tell it from an answer to a listed one`)
     }
+  }
+})
+
+t.test('every answer tells browsers and caches to do nothing with it, failures that no hook sees too', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const fastify = await build(t, { DYNAMODB_ENDPOINT: endpoint, CORS_ORIGINS: DESK })
+  const address = await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const unkept = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }
+  const strict = {
+    ...unkept,
+    'content-security-policy': "default-src 'none';frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY'
+  }
+  const answers: Array<[method: 'GET' | 'POST' | 'PUT' | 'HEAD' | 'OPTIONS', url: string, status: number, headers: object]> = [
+    ['GET', '/health/live', 200, strict],
+    ['GET', '/health/ready', 503, strict],
+    ['GET', `${LOCK}/drafts`, 200, strict],
+    ['PUT', LOCK, 415, strict],
+    ['GET', LOCK, 200, { ...strict, 'cache-control': 'private, no-cache' }],
+    ['HEAD', LOCK, 200, { ...strict, 'cache-control': 'private, no-cache' }],
+    ['GET', EDITION, 502, strict],
+    ['POST', EDITION, 415, strict],
+    ['GET', '/api/collections/daily?limit=0', 400, strict],
+    ['GET', '/nowhere', 404, strict],
+    ['POST', '/health/live', 405, strict],
+    ['OPTIONS', LOCK, 405, strict],
+    ['GET', '/docs/json', 200, { ...unkept, 'x-frame-options': 'DENY' }],
+    ['GET', '/api/collection/%zz', 400, unkept],
+    ['GET', `/api/collection/${'1'.repeat(5000)}`, 414, unkept],
+    ['GET', `/${'1'.repeat(20_000)}`, 431, unkept]
+  ]
+  for (const [method, url, status, expected] of answers) {
+    const reply = await fetch(address + url, { method, ...(method.startsWith('P') && { body: 'x' }) })
+    const headers = Object.fromEntries(reply.headers)
+    const what = `${method} ${url.slice(0, 40)}`
+    t.equal(reply.status, status, what)
+    t.match(headers, expected, what)
+    t.notOk('strict-transport-security' in headers || 'server' in headers || 'x-powered-by' in headers, `${what}: nothing else is told`)
+  }
+})
+
+t.test('/docs loads what it needs and nothing from elsewhere', async (t) => {
+  const fastify = await build(t)
+  for (const page of ['/docs', '/docs/']) {
+    const { body, headers } = await fastify.inject(page)
+    const policy = Object.fromEntries(String(headers['content-security-policy']).split('; ').map((directive) => directive.split(/ (.*)/)))
+    t.strictSame(policy, {
+      'default-src': "'none'",
+      'base-uri': "'none'",
+      'connect-src': "'self'",
+      'form-action': "'none'",
+      'frame-ancestors': "'none'",
+      'img-src': "'self' data:",
+      'script-src': "'self'",
+      'style-src': "'self' 'unsafe-inline'"
+    }, page)
+    t.notMatch(body, /<script(?![^>]* src=)|\son\w+=|<base|<form/, 'no script within the page, which its policy would stop')
+    const loaded = [...body.matchAll(/<(script|link)[^>]*? (?:src|href)="([^"]+)"/g)].map(([, tag, target]) => [tag, new URL(target!, `http://quoin.example${page}`)] as const)
+    t.ok(loaded.length >= 7)
+    for (const [tag, { origin, pathname }] of loaded) {
+      t.equal(origin, 'http://quoin.example', pathname)
+      const reply = await fastify.inject(pathname)
+      t.equal(reply.statusCode, 200, pathname)
+      t.match(reply.headers['content-type'], tag === 'script' ? /^(?:application|text)\/javascript/ : /^(?:text\/css|image\/png)/, `${pathname}: nosniff lets it through`)
+    }
+    t.match((await fastify.inject('/docs/static/swagger-initializer.js')).body, /validatorUrl: null/, 'the document is shown to no validator elsewhere')
   }
 })
