@@ -13,9 +13,15 @@ const REQUEST_ID = /^[\w.:-]{1,128}$/
  */
 export const fastifyOptions = {
   bodyLimit: BODY_LIMIT,
+  // A request has to arrive whole, its header sooner; Node looks every 30 seconds unless told otherwise.
   requestTimeout: 30_000,
+  // Longer than balancers keep an idle connection (AWS and nginx 60 seconds, Google 600), or they send a request into
+  // one that is just being closed. maxRequestsPerSocket stays off: Node would answer what is over it without a body.
+  keepAliveTimeout: 620_000,
+  // Without a byte either way: a caller that does not take its answer. Longer than the longest CMS_TIMEOUT_MS.
+  connectionTimeout: 900_000,
   // plugins/errors.ts refuses a request without Host; Node would do it without a body.
-  http: { requireHostHeader: false },
+  http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 5000 },
   return503OnClosing: true,
   routerOptions: { maxParamLength: 4096 },
   genReqId (request) {

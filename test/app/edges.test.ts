@@ -1,4 +1,9 @@
+import { once } from 'node:events'
+import { connect, type AddressInfo, type Socket } from 'node:net'
+import Fastify from 'fastify'
 import t from 'tap'
+import { fastifyOptions } from '../../config/fastify.ts'
+import { refuse } from '../../plugins/errors.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
@@ -135,4 +140,33 @@ t.test('/docs loads what it needs and nothing from elsewhere', async (t) => {
     }
     t.match((await fastify.inject('/docs/static/swagger-initializer.js')).body, /validatorUrl: null/, 'the document is shown to no validator elsewhere')
   }
+})
+
+t.test('a connection is kept longer than balancers keep theirs, and ended when nothing comes or goes', async (t) => {
+  const { server } = await build(t)
+  t.ok(server.keepAliveTimeout > 600_000, 'idle connections')
+  t.match(server, { headersTimeout: 10_000, requestTimeout: 30_000, timeout: 900_000 })
+
+  const { http, ...options } = fastifyOptions
+  const hasty = Fastify({ ...options, keepAliveTimeout: 1, connectionTimeout: 400, clientErrorHandler: refuse, http: { ...http, headersTimeout: 100, connectionsCheckingInterval: 20 } })
+  t.teardown(() => hasty.close())
+  hasty.get('/long', async () => Buffer.alloc(64 * 1024 * 1024))
+  await hasty.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = hasty.server.address() as AddressInfo
+  const heard = async (bytes: string) => {
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    socket.write(bytes)
+    return (await socket.toArray()).join('')
+  }
+  const [drip, nothing] = await Promise.all([heard('GET / HTTP/1.1\r\nHost: x\r\nX-Slow'), heard('')])
+  t.match(drip, /^HTTP\/1\.1 408 /, 'half a header')
+  t.match(nothing, /^HTTP\/1\.1 408 /, 'not a byte')
+
+  const deaf = connect(port, '127.0.0.1').on('error', () => {}).pause()
+  deaf.write('GET /long HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [served] = await once(hasty.server, 'connection') as [Socket]
+  await once(served, 'close')
+  deaf.resume()
+  await once(deaf, 'close')
+  t.ok(deaf.bytesRead < 64 * 1024 * 1024, 'an answer that nobody takes')
 })
