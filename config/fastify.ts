@@ -22,7 +22,8 @@ export const fastifyOptions = {
   connectionTimeout: 900_000,
   // plugins/errors.ts refuses a request without Host; Node would do it without a body.
   http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 5000 },
-  return503OnClosing: true,
+  // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while closing is answered whole.
+  return503OnClosing: false,
   routerOptions: { maxParamLength: 4096 },
   genReqId (request) {
     const given = request.headers['x-request-id']

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
+import { app } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { refuse } from '../../plugins/errors.ts'
-import { build } from '../helper.ts'
+import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
 const LOCK = '/api/cloud/data-state/node/1'
@@ -169,4 +171,26 @@ t.test('a connection is kept longer than balancers keep theirs, and ended when n
   deaf.resume()
   await once(deaf, 'close')
   t.ok(deaf.bytesRead < 64 * 1024 * 1024, 'an answer that nobody takes')
+})
+
+t.test('a request that arrives while the service closes is answered like any other', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const fastify = Fastify({ ...fastifyOptions, clientErrorHandler: refuse })
+  const slow = Promise.withResolvers<string>()
+  await fastify.register(async (scope) => {
+    await app(scope, { config: testConfig({ DYNAMODB_ENDPOINT: endpoint }) })
+    scope.get('/slow', () => slow.promise)
+  })
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect((fastify.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('latin1')
+  socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(fastify.server, 'request')
+  const closed = fastify.close()
+  while (fastify.server.listening) await setImmediate()
+  socket.write(`GET ${LOCK} HTTP/1.1\r\nHost: x\r\n\r\n`)
+  await once(fastify.server, 'request')
+  slow.resolve('done')
+  const answers = (await socket.toArray()).join('').split('\r\n\r\n')
+  t.match(answers, [/^HTTP\/1\.1 200 /, /^doneHTTP\/1\.1 200 [^]*connection: close/i, /^{"success":true,/])
+  await closed
 })
