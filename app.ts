@@ -14,6 +14,7 @@ import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import openapi from './plugins/openapi.ts'
+import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
@@ -38,6 +39,7 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
   await fastify.register(validation)
   await fastify.register(auth, { config })
   await fastify.register(authDocs, { config })
+  await fastify.register(rateLimits, { config })
   await fastify.register(openapi)
   await fastify.register(health)
   await fastify.register(healthRoutes)

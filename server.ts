@@ -13,6 +13,7 @@ const GRACE_MS = 10_000
 export async function serve (config: Config): Promise<string> {
   const fastify = Fastify({
     ...fastifyOptions,
+    trustProxy: config.trustedProxies,
     logger: loggerOptions(config.logLevel, process.stdout.isTTY),
     frameworkErrors: answer,
     clientErrorHandler: refuse

@@ -11,6 +11,8 @@ export const Environment = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
   CORS_ORIGINS: Type.Optional(Type.String({ format: 'origins', description: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *' })),
+  RATE_LIMIT: Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000, description: 'requests a minute and caller, an integer from 0 (any number) to 1000000' }),
+  TRUST_PROXY: Type.Optional(Type.String({ format: 'networks', description: 'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1' })),
   LOG_LEVEL: Type.String({
     default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
@@ -59,6 +61,10 @@ export interface Config {
   port: number
   /** Whose pages may call from a browser. */
   corsOrigins: string[]
+  /** How many requests a minute a caller may make; 0: any number. */
+  rateLimit: number
+  /** Whose X-Forwarded-For is believed: addresses and networks. */
+  trustedProxies: string[]
   logLevel: string
   /** First part of the key of every lock record. */
   environment: string
@@ -118,6 +124,8 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     host: settings.HOST,
     port: settings.PORT,
     corsOrigins: settings.CORS_ORIGINS ? itemsIn(settings.CORS_ORIGINS) : [],
+    rateLimit: settings.RATE_LIMIT,
+    trustedProxies: settings.TRUST_PROXY ? itemsIn(settings.TRUST_PROXY) : [],
     logLevel: settings.LOG_LEVEL,
     environment: settings.ENVIRONMENT,
     locks: {

@@ -20,6 +20,7 @@ export const failures = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, name: 'UnsupportedMediaTypeError' },
   UNPROCESSABLE: { status: 422, name: 'UnprocessableEntityError' },
   FIELD_LOCKED: { status: 423, name: 'ConditionalCheckFailedException' },
+  TOO_MANY_REQUESTS: { status: 429, name: 'TooManyRequestsError' },
   HEADERS_TOO_LARGE: { status: 431, name: 'RequestHeaderFieldsTooLargeError' },
   INTERNAL: { status: 500, name: 'InternalServerError' },
   STORE_FAILED: { status: 500, name: 'InternalServerError' },

@@ -17,9 +17,10 @@ export function testConfig (env: Record<string, string> = {}): Config {
 
 /** The application on a Fastify instance as server.ts makes it, without a logger; closed when the test ends. */
 export async function build (t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
-  const fastify = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer, clientErrorHandler: refuse })
+  const config = testConfig(env)
+  const fastify = Fastify({ ...fastifyOptions, trustProxy: config.trustedProxies, logger: false, frameworkErrors: answer, clientErrorHandler: refuse })
   t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig(env) })
+  await fastify.register(app, { config })
   await fastify.ready()
   return fastify
 }

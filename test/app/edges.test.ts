@@ -6,6 +6,7 @@ import t from 'tap'
 import { app } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { refuse } from '../../plugins/errors.ts'
+import { callerKey } from '../../plugins/rate-limit.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
@@ -193,4 +194,62 @@ t.test('a request that arrives while the service closes is answered like any oth
   const answers = (await socket.toArray()).join('').split('\r\n\r\n')
   t.match(answers, [/^HTTP\/1\.1 200 /, /^doneHTTP\/1\.1 200 [^]*connection: close/i, /^{"success":true,/])
   await closed
+})
+
+t.test('a caller beyond RATE_LIMIT is told when to come back, in the shape of the endpoint', async (t) => {
+  const fastify = await build(t, { RATE_LIMIT: '3', CORS_ORIGINS: DESK })
+  const get = (url: string, headers: Record<string, string> = {}) => fastify.inject({ url, headers: { origin: DESK, ...headers } })
+  const statuses = async (url: string, headers?: Record<string, string>) => {
+    const found: number[] = []
+    for (let count = 0; count < 5; count++) found.push((await get(url, headers)).statusCode)
+    return found
+  }
+  t.strictSame(await statuses('/api/collections/daily?limit=0'), [400, 400, 400, 429, 429], 'a wrong request counts too')
+  for (const url of [LOCK, EDITION]) {
+    const { headers, json } = await get(url)
+    t.match(headers, { 'retry-after': /^(?:[1-5]?\d|60)$/, 'access-control-allow-origin': DESK, 'cache-control': 'private, no-store' }, url)
+    const message = `More than 3 requests within a minute; try again in ${headers['retry-after']} s`
+    t.strictSame(json(), url === LOCK
+      ? { success: false, message: `Error: ${message}`, error: { name: 'TooManyRequestsError', code: 'TOO_MANY_REQUESTS', message } }
+      : { message, statusCode: 429, error: 'Too Many Requests', code: 'TOO_MANY_REQUESTS' }, url)
+  }
+  t.strictSame(await statuses('/health/live'), [200, 200, 200, 200, 200], 'health is never limited')
+  t.equal((await get('/health/ready')).statusCode, 503)
+  t.equal((await fastify.inject({ method: 'OPTIONS', url: LOCK, headers: { origin: DESK, ...preflight } })).statusCode, 204, 'nor are preflights')
+
+  const others = [{ authorization: 'Basic YTpi' }, { authorization: 'Basic YTpj' }, { cookie: 'SESSx=1' }, { cookie: 'SESSx=2' }]
+  for (const headers of others) t.strictSame(await statuses('/api/collections/daily?limit=0', headers as never), [400, 400, 400, 429, 429], `another caller: ${JSON.stringify(headers)}`)
+  t.equal((await get(LOCK, { authorization: 'Basic YTpi', cookie: 'SESSx=3' })).statusCode, 429, 'the credentials that would travel on are those that count')
+  t.strictSame(await (async () => {
+    const free = await build(t)
+    return Promise.all(Array.from({ length: 50 }, async () => (await free.inject('/api/collections/daily?limit=0')).statusCode))
+  })(), Array(50).fill(400), 'without RATE_LIMIT there is none')
+})
+
+t.test('a caller without credentials counts by address, which only a balancer in TRUST_PROXY may tell', async (t) => {
+  const limited = async (env: Record<string, string>, remoteAddress: string, ...forwarded: string[]) => {
+    const fastify = await build(t, { RATE_LIMIT: '1', ...env })
+    const found: number[] = []
+    for (const one of forwarded) found.push((await fastify.inject({ url: '/api/collections/daily?limit=0', remoteAddress, headers: { 'x-forwarded-for': one } })).statusCode)
+    return found
+  }
+  const trusted = { TRUST_PROXY: '10.0.0.0/16,2001:db8::1' }
+  t.strictSame(await limited({}, '10.0.0.5', '192.0.2.1', '192.0.2.2'), [400, 429], 'nobody is believed by default')
+  t.strictSame(await limited(trusted, '192.0.2.9', '192.0.2.1', '192.0.2.2'), [400, 429], 'nor who is not listed')
+  t.strictSame(await limited(trusted, '10.0.0.5', '192.0.2.1', '192.0.2.2', '192.0.2.1'), [400, 400, 429])
+  t.strictSame(await limited(trusted, '2001:db8::1', '192.0.2.1', '192.0.2.2', '192.0.2.1'), [400, 400, 429])
+  t.strictSame(await limited(trusted, '10.0.0.5', '192.0.2.1', '8.8.8.8, 192.0.2.1', '10.0.0.9, 192.0.2.1, 10.0.0.7'), [400, 429, 429], 'what a caller made up before its own address does not count')
+  t.strictSame(await limited({}, '2001:db8:0:1::1', '1'), [400])
+  const six = await build(t, { RATE_LIMIT: '1' })
+  const from = async (remoteAddress: string) => (await six.inject({ url: '/api/collections/daily?limit=0', remoteAddress })).statusCode
+  t.strictSame([await from('2001:db8:0:1::1'), await from('2001:db8:0:1:ffff::2'), await from('2001:db8:0:2::1'), await from('::ffff:192.0.2.1'), await from('192.0.2.1')], [400, 429, 400, 400, 429])
+})
+
+t.test('requests count for their authenticated user, whatever credentials these come with', async (t) => {
+  const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never)
+  t.equal(key({ user: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ user: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
+  t.not(key({ user: { uid: '7' } }), key({ user: { uid: '8' } }))
+  t.equal(key({ user: null }), 'address 192.0.2.1')
+  t.equal(key({ ip: undefined }), 'address undefined', 'a caller that has hung up')
+  t.notMatch(key({ headers: { authorization: 'Bearer hunter2' } }), /hunter2/)
 })

@@ -1,0 +1,43 @@
+import rateLimit, { normalizeIP } from '@fastify/rate-limit'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { Failure } from '../lib/errors.ts'
+import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
+
+/** Of how many callers the requests are counted; beyond that the counts of those longest silent are dropped. */
+const CALLERS = 50_000
+
+/**
+ * With RATE_LIMIT so many requests a minute and caller, counted by this process; one more is answered 429. It keeps one
+ * caller's runaway script from the others. It is no wall against an attack: who changes the credentials of every
+ * request, right or wrong, is another caller each time.
+ */
+async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max } }: { config: Config }) {
+  if (max === 0) return
+  await fastify.register(rateLimit, {
+    max,
+    timeWindow: 60_000,
+    cache: CALLERS,
+    keyGenerator: callerKey,
+    allowList: ({ routeOptions }) => routeOptions.url!.startsWith('/health/'),
+    addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false, 'retry-after': true },
+    addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
+    errorResponseBuilder: (_request, { ttl }) => new Failure('TOO_MANY_REQUESTS', `More than ${max} requests within a minute; try again in ${Math.ceil(ttl / 1000)} s`)
+  })
+}
+
+/**
+ * For whom a request counts: the user that it was authenticated as, else whoever has its credentials, else its address
+ * (of IPv6 the /64 network, all of which one caller has).
+ */
+export function callerKey (request: FastifyRequest): string {
+  const { user } = request as { user?: { uid?: string } | null }
+  if (user?.uid !== undefined) return `user ${user.uid}`
+  const caller = callerOf(request.headers, request.id, true)
+  if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
+  // A caller that has hung up already has no address.
+  return `address ${normalizeIP(String(request.ip))}`
+}
+
+export default fp(rateLimits, { name: 'rate-limit', fastify: '5.x' })
