@@ -14,6 +14,7 @@ import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import openapi from './plugins/openapi.ts'
+import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
 import validation from './plugins/validation.ts'
@@ -33,6 +34,7 @@ export interface AppOptions {
 export async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
+  await fastify.register(overload)
   await fastify.register(sensible)
   await fastify.register(errors)
   await fastify.register(jsonBody)

@@ -23,6 +23,7 @@ export const failures = {
   TOO_MANY_REQUESTS: { status: 429, name: 'TooManyRequestsError' },
   HEADERS_TOO_LARGE: { status: 431, name: 'RequestHeaderFieldsTooLargeError' },
   INTERNAL: { status: 500, name: 'InternalServerError' },
+  OVERLOADED: { status: 503, name: 'ServiceUnavailableError' },
   STORE_FAILED: { status: 500, name: 'InternalServerError' },
   STORE_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
   TOO_MANY_WATCHERS: { status: 503, name: 'ServiceUnavailableError' },

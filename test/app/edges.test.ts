@@ -1,11 +1,12 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
-import { setImmediate } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import { app } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
-import { refuse } from '../../plugins/errors.ts'
+import errors, { refuse } from '../../plugins/errors.ts'
+import overload from '../../plugins/overload.ts'
 import { callerKey } from '../../plugins/rate-limit.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
@@ -253,3 +254,52 @@ t.test('requests count for their authenticated user, whatever credentials these 
   t.equal(key({ ip: undefined }), 'address undefined', 'a caller that has hung up')
   t.notMatch(key({ headers: { authorization: 'Bearer hunter2' } }), /hunter2/)
 })
+
+t.test('requests are turned away while the event loop is late, and health is told all the same', async (t) => {
+  const fastify = Fastify(fastifyOptions)
+  t.teardown(() => fastify.close())
+  await fastify.register(overload, { sampleMs: 200 })
+  await fastify.register(errors)
+  for (const url of ['/api/cloud/data-state/:type/:id', '/api/collection/:id', '/health/live']) fastify.get(url, async () => 'well')
+  const status = async () => (await fastify.inject(EDITION)).statusCode
+  const becomes = async (wanted: number) => {
+    for (const deadline = Date.now() + 10_000; await status() !== wanted && Date.now() < deadline;) await sleep(5)
+    return status()
+  }
+  t.equal(await status(), 200)
+  halt(800)
+  t.equal(await becomes(503), 503)
+  for (const url of [LOCK, EDITION, '/nowhere']) {
+    const { statusCode, headers, json } = await fastify.inject(url)
+    t.match({ statusCode, headers }, { statusCode: 503, headers: { 'retry-after': '1', 'cache-control': 'private, no-store' } }, url)
+    const message = 'There are more requests than can be answered in time; try again'
+    t.strictSame(json(), url === LOCK
+      ? { success: false, message: `Error: ${message}`, error: { name: 'ServiceUnavailableError', code: 'OVERLOADED', message } }
+      : { message, statusCode: 503, error: 'Service Unavailable', code: 'OVERLOADED' }, url)
+  }
+  t.equal((await fastify.inject('/health/live')).statusCode, 200, 'health answers as ever')
+  t.equal(await becomes(200), 200, 'it ends when the loop is in time again')
+})
+
+t.test('a connection beyond the most that are held is closed unread', async (t) => {
+  const fastify = await build(t)
+  const { server } = fastify
+  t.equal(server.maxConnections, 10_000)
+  server.maxConnections = 1
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = server.address() as AddressInfo
+  const first = connect(port, '127.0.0.1')
+  t.teardown(() => first.destroy())
+  await once(first, 'connect')
+  const second = connect(port, '127.0.0.1').on('error', () => {}).resume()
+  second.write('GET /health/live HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(second, 'close')
+  t.equal(second.bytesRead, 0)
+  first.end('GET /health/live HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  t.match((await first.setEncoding('latin1').toArray()).join(''), /^HTTP\/1\.1 200 /)
+})
+
+/** Nothing else happens in this process for so many milliseconds. */
+function halt (ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+}
