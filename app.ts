@@ -7,6 +7,7 @@ import boardStore from './plugins/boards.ts'
 import cmsCaller from './plugins/cms-caller.ts'
 import auth from './plugins/auth.ts'
 import authDocs from './plugins/auth-docs.ts'
+import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
 import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
@@ -32,6 +33,7 @@ export interface AppOptions {
  * which join both. Each is a scope of its own and sees no other's decorators.
  */
 export async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
+  await fastify.register(connections)
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
   await fastify.register(overload)

@@ -12,16 +12,12 @@ import { Failure } from '../lib/errors.ts'
 const LATE_MS = 500
 const SAMPLE_MS = 5000
 
-/** How many connections are held at once; one more is closed unread, before memory or file descriptors run out. */
-const CONNECTIONS = 10_000
-
 /**
  * Sheds load before the service drowns: 503 while the event loop is late, except for /health, which would have an
  * overloaded process restarted or its share given to the others. What is turned away has done nothing.
  */
 async function overload (fastify: FastifyInstance, { sampleMs = SAMPLE_MS }: { sampleMs?: number }) {
   const retryAfter = String(Math.ceil(sampleMs / 1000))
-  fastify.server.maxConnections = CONNECTIONS
   await fastify.register(underPressure, {
     maxEventLoopDelay: LATE_MS,
     sampleInterval: sampleMs,
