@@ -92,7 +92,7 @@ export function refuse (error: ConnectionError, socket: Socket): void {
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
       : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
-  const path = /^[A-Z]+ (\/\S*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
+  const path = /^[A-Z]+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
   const { statusCode } = failure
   const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]

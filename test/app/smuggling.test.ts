@@ -149,6 +149,15 @@ t.test('a request for another protocol is answered as without, and as the last o
   }
 })
 
+t.test('a refused request is answered in the shape of its path, whatever bytes that has', async (t) => {
+  for (const path of ['/api/collection/1?\xc2\xa0=1', '/api/collection/\xa0', '/api/\xff']) {
+    const { statuses, bodies } = await exchange(`NONSENSE ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    t.strictSame(statuses, [400], path)
+    t.match(JSON.parse(bodies[0]!), { statusCode: 400, code: 'BAD_REQUEST' }, path)
+  }
+  t.match(JSON.parse((await exchange(`NONSENSE ${LOCK}?\xc2\xa0 HTTP/1.1\r\nHost: x\r\n\r\n`)).bodies[0]!), { success: false })
+})
+
 t.test('no body, query or header field reaches a prototype, and what is kept is plain data', async (t) => {
   const before = JSON.stringify([Object.prototype, Array.prototype, Function.prototype].map((prototype) => Object.getOwnPropertyNames(prototype).sort()))
   const isClean = (what: string) => {
