@@ -62,7 +62,7 @@ export default async function editions (fastify: FastifyInstance) {
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
   const { entity, etag, id } = await this.editions.create(request.body, request.caller())
-  return reply.code(201).headers({ location: `/api/collection/${id}`, etag }).send(entity)
+  return reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).send(entity)
 }
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {

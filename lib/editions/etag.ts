@@ -9,7 +9,7 @@ import type { Entity } from './read.ts'
 export function etagOf (entity: Entity, model: ContentModel): string {
   const revision = entity[model.keys.revision]?.[0]?.value ?? ''
   const changed = instant(entity[model.keys.changed]?.[0]?.value) / 1000 || ''
-  return `"${String(revision)}-${changed}"`
+  return `"${encodeURIComponent(String(revision).toWellFormed())}-${changed}"`
 }
 
 /** Whether an If-Match header field (RFC 9110 section 13.1.1) lets a request through to what has this entity tag. */
