@@ -56,7 +56,7 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
     const { config: route, url } = request.routeOptions
     if (!PROTECTED.test(url!)) return
     if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
-    if (config.auth?.kind === 'drupal' && isCrossSite(request)) {
+    if (config.auth?.kind === 'drupal' && isCrossSite(request, config.corsOrigins)) {
       throw new Failure('FORBIDDEN', 'The browser says that a page of another site sent this request, with credentials that it adds by itself')
     }
     const identity = await check(request.headers, request.id)

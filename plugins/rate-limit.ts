@@ -32,12 +32,11 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max 
  * (of IPv6 the /64 network, all of which one caller has).
  */
 export function callerKey (request: FastifyRequest): string {
-  const { user } = request as { user?: { uid?: string } | null }
-  if (user?.uid !== undefined) return `user ${user.uid}`
+  if (request.user) return `user ${request.user.uid}`
   const caller = callerOf(request.headers, request.id, true)
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.
   return `address ${normalizeIP(String(request.ip))}`
 }
 
-export default fp(rateLimits, { name: 'rate-limit', fastify: '5.x' })
+export default fp(rateLimits, { name: 'rate-limit', dependencies: ['auth'], fastify: '5.x' })
