@@ -4,29 +4,36 @@ import type { CmsAuth, Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
+import { createBreaker, type Breaker } from '../lib/jsonapi/breaker.ts'
 import { createHttp, createJsonapi } from '../lib/jsonapi/client.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    editions: Editions
+    editions: Editions & {
+      /** Whether requests go to the CMS. */
+      breaker: Breaker
+    }
   }
 }
 
 /** Editions in the CMS: settings in, `fastify.editions` out, and the probe `cms`. The locks are asked only where they are enforced. */
 async function editions (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
   const { cms: { url, jsonapiPath, timeoutMs, auth }, contentModel: model } = config
-  const http = createHttp({ url, timeoutMs })
+  const breaker = createBreaker({ changed: (state) => fastify.log.warn(`the circuit breaker before the CMS is ${state}`) })
+  const http = createHttp({ url, timeoutMs, breaker })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
 
-  fastify.decorate('editions', createEditions({
+  const editions = createEditions({
     cms,
     model,
     cmsUrl: url,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
     warn: (message) => fastify.log.warn(message)
-  }))
+  })
+
+  fastify.decorate('editions', { ...editions, breaker })
   fastify.probes.set('cms', () => fastify.editions.probe({}))
   fastify.addHook('onClose', () => http.close())
 }

@@ -16,7 +16,7 @@ const descriptions: Record<number, string> = {
   423: 'Somebody else has locked a field that would change: see locks; nothing was changed',
   500: 'A fault of this service',
   502: 'The CMS cannot be reached, fails, or answers what is not JSON:API',
-  503: 'The CMS is in maintenance or overloaded, or the lock store, where it is needed, does not answer; see Retry-After',
+  503: 'The CMS is in maintenance or overloaded, or was not asked after repeated failures; or the lock store, where it is needed, does not answer; see Retry-After',
   504: 'The CMS is too slow'
 }
 

@@ -20,13 +20,23 @@ export async function certain<T> (write: () => Promise<T>, look: () => Promise<T
   try {
     return await write()
   } catch (error) {
-    if (!(error instanceof Failure) || !UNCERTAIN.includes(error.code) || NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))) throw error
+    if (!isUncertain(error)) throw error
     const saved = await look().catch((): 'unknown' => 'unknown')
-    if (saved === undefined && !UNFINISHED.includes(error.code)) throw told(error, 'nothing was saved')
+    if (saved === undefined && !isUnfinished(error)) throw told(error, 'nothing was saved')
     if (saved === undefined || saved === 'unknown') throw told(error, 'whether your change was saved is not known: load the edition again before you repeat it')
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
     return saved as T
   }
+}
+
+/** Whether the CMS may have saved what failed so. */
+export function isUncertain (error: unknown): error is Failure {
+  return error instanceof Failure && UNCERTAIN.includes(error.code) && !NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))
+}
+
+/** A gateway that gave up waiting (504) says no more of the CMS behind it than a deadline of our own. */
+function isUnfinished ({ code, cause }: Failure): boolean {
+  return UNFINISHED.includes(code) || (cause as { status?: number } | undefined)?.status === 504
 }
 
 function told ({ code, message, cause, headers }: Failure, outcome: string): Failure {

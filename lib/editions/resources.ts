@@ -178,7 +178,9 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   async function saved (answer: JsonapiAnswer, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
     const [resource] = learned(answer.document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
-    return covers(include, resource, model) ? loaded(answer)! : byUuid(collection, resource.id, resource.id, caller)
+    if (covers(include, resource, model)) return loaded(answer)!
+    // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
+    return byUuid(collection, resource.id, resource.id, caller).catch(() => loaded(answer)!)
   }
 
   /** Takes properties that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */

@@ -2,8 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Pool } from 'undici'
 import { Failure } from '../errors.ts'
 import type { Account } from './accounts.ts'
-import type { Caller } from './credentials.ts'
+import { createBreaker, type Breaker } from './breaker.ts'
+import { fingerprint, type Caller } from './credentials.ts'
 import { isDocument, type Document } from './document.ts'
+import { createFlights } from './flights.ts'
+import { twice } from './retry.ts'
 
 export interface JsonapiRequest {
   /** Default GET. */
@@ -25,9 +28,11 @@ export interface JsonapiAnswer {
 
 export interface Jsonapi {
   /**
-   * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other.
-   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429), CMS_FAILED (other 5xx),
-   *   CMS_INVALID_RESPONSE (redirects, HTML, broken JSON). Their messages hold nothing that the CMS said.
+   * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other. Reads of one caller for
+   * the same at the same time are one request, and their answer one object, not to be changed.
+   * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
+   *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too much of it). Their
+   *   messages hold nothing that the CMS said.
    */
   request (request: JsonapiRequest): Promise<JsonapiAnswer>
 }
@@ -38,6 +43,8 @@ export interface HttpRequest {
   path: string
   headers: Record<string, string>
   body?: string
+  /** Whether it may be sent a second time; never a write, nor what tries a password out. */
+  repeatable?: boolean
 }
 
 export interface HttpAnswer {
@@ -48,7 +55,7 @@ export interface HttpAnswer {
 
 /** HTTP to the CMS. */
 export interface Http {
-  /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE. */
+  /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (not sent), CMS_INVALID_RESPONSE (too large). */
   send (request: HttpRequest): Promise<HttpAnswer>
   close (): Promise<void>
 }
@@ -56,8 +63,9 @@ export interface Http {
 export interface HttpOptions {
   /** Origin, with a path if Drupal lives under one; no slash at the end. */
   url: string
-  /** Deadline of a whole call, in milliseconds. */
+  /** Deadline of a whole call, a second try included, in milliseconds. */
   timeoutMs: number
+  breaker?: Breaker
 }
 
 export interface JsonapiOptions {
@@ -69,24 +77,34 @@ export interface JsonapiOptions {
 }
 
 const MEDIA_TYPE = 'application/vnd.api+json'
-const LARGEST_BODY = 64 * 1024 * 1024
+const LARGEST_BODY = 16 * 1024 * 1024
 const RETRY_AFTER_SECONDS = '30'
+/** RFC 9110 section 10.2.3: seconds, or a date. */
+const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
-export function createHttp ({ url, timeoutMs }: HttpOptions): Http {
+export function createHttp ({ url, timeoutMs, breaker = createBreaker() }: HttpOptions): Http {
   const { origin, pathname } = new URL(url)
   const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: 64,
-    connect: { timeout: timeoutMs },
+    // Sooner than the deadline, so that it is known of a write that it was not sent.
+    connect: { timeout: timeoutMs / 2 },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxResponseSize: LARGEST_BODY
   })
 
-  async function send ({ method, path, headers, body }: HttpRequest): Promise<HttpAnswer> {
+  async function send (request: HttpRequest): Promise<HttpAnswer> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const once = () => exchange(request, deadline)
+    // What tries out a CMS that has failed is one request.
+    return breaker.run(() => request.repeatable && breaker.state() === 'closed' ? twice(once, deadline) : once())
+  }
+
+  async function exchange ({ method, path, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     try {
-      const response = await pool.request({ method, path: base + path, headers, body: body ?? null, signal: AbortSignal.timeout(timeoutMs) })
+      const response = await pool.request({ method, path: base + path, headers, body: body ?? null, signal })
       return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
     } catch (error) {
       throw transportFailure(error, timeoutMs)
@@ -98,29 +116,45 @@ export function createHttp ({ url, timeoutMs }: HttpOptions): Http {
 
 /** A client of Drupal's JSON:API. */
 export function createJsonapi ({ http, jsonapiPath, account }: JsonapiOptions): Jsonapi {
+  const reads = createFlights<JsonapiAnswer>()
+
   async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
-    const send = (credentials: Record<string, string>) => http.send({
-      method,
-      path: jsonapiPath + path + (parameters && `?${parameters}`),
-      headers: { ...caller, ...credentials, accept: MEDIA_TYPE, ...(body && { 'content-type': MEDIA_TYPE }) },
-      ...(body && { body: JSON.stringify(body) })
-    })
-    const credentials = await account?.credentials() ?? {}
-    const answer = await send(credentials)
-    // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
-    const refused = answer.status === 401 || answer.status === 403
-    return answerOf(refused && account && await account.renew(credentials) ? await send(await account.credentials()) : answer)
+    const target = jsonapiPath + path + (parameters && `?${parameters}`)
+    return method === 'GET' ? reads.share(keyOf(target, caller), exchange) : exchange().finally(reads.part)
+
+    async function exchange (): Promise<JsonapiAnswer> {
+      const credentials = await account?.credentials() ?? {}
+      const answer = await send(credentials)
+      // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
+      const refused = answer.status === 401 || answer.status === 403
+      return answerOf(refused && account && await account.renew(credentials) ? await send(await account.credentials()) : answer)
+    }
+
+    function send (credentials: Record<string, string>): Promise<HttpAnswer> {
+      return http.send({
+        method,
+        path: target,
+        headers: { ...caller, ...credentials, accept: MEDIA_TYPE, ...(body && { 'content-type': MEDIA_TYPE }) },
+        ...(body && { body: JSON.stringify(body) }),
+        repeatable: method === 'GET'
+      })
+    }
   }
 
   return { request }
 }
 
+/** Two reads of one caller with the same key have the same answer. */
+function keyOf (target: string, caller: Caller): string {
+  return [fingerprint(caller), caller['accept-language'], target].join('\n')
+}
+
 function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
   if (status === 503 || status === 429) {
-    const retryAfter = headers['retry-after']
+    const retryAfter = String(headers['retry-after'])
     throw new Failure('CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later', {
-      headers: { 'retry-after': retryAfter ?? RETRY_AFTER_SECONDS },
+      headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
       cause: upstream(status, text)
     })
   }
@@ -132,7 +166,7 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
     })
   }
   const challenge = headers['www-authenticate']
-  return { status, document, ...(challenge !== undefined && { challenge }) }
+  return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }) }
 }
 
 function parse (mediaType: string, text: string): Document | undefined {
@@ -151,15 +185,18 @@ export function mediaType (contentType: string | undefined): string {
 
 /** What the CMS said, for the log. */
 function upstream (status: number, text: string): Error {
-  return new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`)
+  return Object.assign(new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`), { status })
 }
 
-const TIMEOUTS = new Set(['UND_ERR_CONNECT_TIMEOUT', 'UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVERFLOW'])
 
 function transportFailure (error: unknown, timeoutMs: number): Failure {
   const { name, code = '' } = error as NodeJS.ErrnoException
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
     return new Failure('CMS_TIMEOUT', `The CMS did not answer within ${timeoutMs} ms`, { cause: error })
   }
+  if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more than is taken', { cause: error })
   return new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: error })
 }

@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http'
 import nock from 'nock'
 import t, { type Test } from 'tap'
 import { invalid, isStale, refusal, unknownProperties } from '../../lib/editions/failures.ts'
@@ -8,7 +7,7 @@ import { callerOf } from '../../lib/jsonapi/credentials.ts'
 import { isDocument } from '../../lib/jsonapi/document.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
 import { build } from '../helper.ts'
-import { failed, serve, type Reply } from './site.ts'
+import { failed, type Reply } from './site.ts'
 
 const CMS = 'http://cms.example'
 const JSONAPI = { 'content-type': 'application/vnd.api+json' }
@@ -64,13 +63,6 @@ async function works (t: Test): Promise<void> {
   for (const [name, { send }] of Object.entries(operations)) t.ok((await send()).status < 300, `then ${name} works`)
 }
 
-interface Oddity {
-  status: number
-  body?: string | object
-  headers?: Record<string, string>
-  wanted: [status: number, code: string, message?: string | RegExp]
-}
-
 /** Things that are the CMS's own business, as they come in its answers. */
 const INTERNALS = 'SQLSTATE[42S02]: SELECT base_table.id FROM users; PHP Fatal error in /var/www/html/core/lib/Drupal.php at http://10.1.2.3:8080/ secret'
 const LEAK = /SQLSTATE|SELECT|PHP|Drupal\.php|var\/www|10\.1\.2\.3|secret|<html|cms\.example/
@@ -78,77 +70,6 @@ const LEAK = /SQLSTATE|SELECT|PHP|Drupal\.php|var\/www|10\.1\.2\.3|secret|<html|
 const errors = (status: number, detail: string, pointer?: string) => ({ errors: [{ title: 'T', status: String(status), detail, links: { via: { href: 'http://10.1.2.3:8080/' } }, ...(pointer && { source: { pointer } }) }] })
 const html = `<!DOCTYPE html><html><body>${INTERNALS}</body></html>`
 const HTML = { 'content-type': 'text/html; charset=UTF-8' }
-const notJsonapi = /^The CMS answered something that is not JSON:API/
-
-const oddities: Record<string, Oddity> = {
-  'HTML 200': { status: 200, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
-  'HTML 404': { status: 404, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
-  'HTML 403': { status: 403, body: html, headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
-  'HTML 502': { status: 502, body: html, headers: HTML, wanted: [502, 'CMS_FAILED', 'The CMS failed to answer'] },
-  'HTML 504': { status: 504, body: html, headers: HTML, wanted: [502, 'CMS_FAILED'] },
-  'HTML 503': { status: 503, body: html, headers: HTML, wanted: [503, 'CMS_UNAVAILABLE'] },
-  'JSON:API said to be HTML': { status: 200, body: JSON.stringify(individual), headers: HTML, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'JSON:API of no type': { status: 200, body: JSON.stringify(individual), headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'broken JSON': { status: 200, body: JSON.stringify(individual).slice(0, -20), headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
-  'an empty body': { status: 200, body: '', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  204: { status: 204, body: '', headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'JSON that is a list': { status: 200, body: '[]', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'JSON that is null': { status: 200, body: 'null', headers: JSONAPI, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'JSON of something else': { status: 200, body: { message: INTERNALS }, headers: { 'content-type': 'application/json' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'a resource that is a string': { status: 200, body: { data: 'x' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'a resource without an id': { status: 200, body: { data: { type: 'publisher_container--daily' } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'a relationship that is null': { status: 200, body: { data: { ...individual.data, relationships: { uid: null } } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'identifiers that are null': { status: 200, body: { data: { ...individual.data, relationships: { field_articles: { data: [null] } } } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'attributes that are a string': { status: 200, body: { data: { ...individual.data, attributes: 'x' } }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'included that is no list': { status: 200, body: { ...individual, included: 'x' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'errors that are null': { status: 422, body: { errors: [null] }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  'a redirect': { status: 302, body: html, headers: { location: 'http://10.1.2.3:8080/user/login', ...HTML }, wanted: [502, 'CMS_INVALID_RESPONSE', notJsonapi] },
-  'a permanent redirect': { status: 308, body: '', headers: { location: 'https://cms.example/' }, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  304: { status: 304, body: '', headers: {}, wanted: [502, 'CMS_INVALID_RESPONSE'] },
-  400: { status: 400, body: errors(400, `Invalid nested filtering. ${INTERNALS}`), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 400'] },
-  '401 with a challenge': { status: 401, body: errors(401, 'No authentication credentials provided.'), headers: { ...JSONAPI, 'www-authenticate': 'Basic realm="CMS"' }, wanted: [401, 'CMS_UNAUTHORIZED', 'No authentication credentials provided.'] },
-  '401 without a word': { status: 401, body: {}, wanted: [401, 'CMS_UNAUTHORIZED', 'The CMS wants to know who is asking'] },
-  403: { status: 403, body: errors(403, "The 'update publisher_container' permission is required."), wanted: [403, 'CMS_FORBIDDEN', "The 'update publisher_container' permission is required."] },
-  '403 without a word': { status: 403, body: { errors: [] }, wanted: [403, 'CMS_FORBIDDEN', 'Access denied'] },
-  '403 in the form of core REST': { status: 403, body: { message: INTERNALS }, headers: { 'content-type': 'application/json' }, wanted: [403, 'CMS_FORBIDDEN', 'Access denied'] },
-  404: { status: 404, body: errors(404, `The "entity" parameter was not converted for the path "${INTERNALS}"`), wanted: [404, 'NOT_FOUND', /^There is no/] },
-  '405 otherwise': { status: 405, body: errors(405, `No route found for "PATCH http://10.1.2.3:8080${daily}": Method Not Allowed (Allow: GET)`), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 405'] },
-  '406 in the form of core REST': { status: 406, body: { message: 'No route found for the specified format json. Supported formats: api_json.' }, headers: { 'content-type': 'application/json' }, wanted: [502, 'CMS_REFUSED'] },
-  409: { status: 409, body: errors(409, 'Conflict: Entity already exists.'), wanted: [409, 'CONFLICT', 'Conflict: Entity already exists.'] },
-  '409 without a word': { status: 409, body: {}, wanted: [409, 'CONFLICT', 'The CMS sees a conflict'] },
-  413: { status: 413, body: errors(413, INTERNALS), wanted: [502, 'CMS_REFUSED'] },
-  415: { status: 415, body: errors(415, 'No route found that matches "Content-Type: application/json"'), wanted: [502, 'CMS_REFUSED', 'The CMS refused the request with status 415'] },
-  '422 with a pointer': { status: 422, body: errors(422, 'title: This value should not be null.', '/data/attributes/title'), wanted: [422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\ntitle: This value should not be null.\n'] },
-  '422 of the edition as a whole': { status: 422, body: errors(422, 'Entity is not valid: The content has either been modified by another user.', '/data'), wanted: [422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\n: The content has either been modified by another user.\n'] },
-  '422 without a pointer': { status: 422, body: errors(422, 'The attribute nosuch does not exist on the publisher_container--daily resource type.'), wanted: [422, 'UNPROCESSABLE', 'The attribute nosuch does not exist on the publisher_container--daily resource type.'] },
-  '422 without a word': { status: 422, body: { errors: [{}] }, wanted: [422, 'UNPROCESSABLE', 'The CMS could not process the edition'] },
-  '422 of a property that nobody sent': { status: 422, body: errors(422, "The property 'x' does not exist on the 'title' field of type 'string'. Writable properties are: 'value'."), wanted: [422, 'UNPROCESSABLE', /^The property 'x'/] },
-  '422 of a field that nobody sent': { status: 422, body: errors(422, "The properties 'x', 'y' do not exist on the 'nosuch' field of type 'string'. Did you mean 'value', 'value'?"), wanted: [422, 'UNPROCESSABLE', /^The properties 'x', 'y'/] },
-  '429 with Retry-After': { status: 429, body: html, headers: { ...HTML, 'retry-after': '7' }, wanted: [503, 'CMS_UNAVAILABLE'] },
-  '500 with SQL in it': { status: 500, body: errors(500, INTERNALS), wanted: [502, 'CMS_FAILED', 'The CMS failed to answer'] },
-  '500 as text': { status: 500, body: `The website encountered an unexpected error. ${INTERNALS}`, headers: { 'content-type': 'text/plain' }, wanted: [502, 'CMS_FAILED'] },
-  'maintenance with Retry-After': { status: 503, body: errors(503, 'CMS is currently under maintenance.'), headers: { ...JSONAPI, 'retry-after': '120' }, wanted: [503, 'CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'] },
-  'maintenance as it was recorded': { status: 503, body: recording('jsonapi-maintenance-mode-503').response.body, wanted: [503, 'CMS_UNAVAILABLE'] },
-  'a status of its own': { status: 599, body: INTERNALS, headers: {}, wanted: [502, 'CMS_FAILED'] }
-}
-
-for (const [what, { status, body = '', headers = JSONAPI, wanted: [wantedStatus, code, message] }] of Object.entries(oddities)) {
-  t.test(`${what} from the CMS becomes ${wantedStatus} ${code}`, async (t) => {
-    for (const [name, { send, method, path }] of Object.entries(operations)) {
-      healthy((cms) => cms[method](path).query(true).reply(status, body, headers))
-      const reply = await send()
-      failed(t, name, reply, wantedStatus, code, method === 'get' ? message : undefined)
-      const [text, outcome] = reply.body.message.split(/; (?=nothing was saved$)/)
-      t.match(text, message ?? /./)
-      if (outcome) t.ok(wantedStatus === 502 && method !== 'get', `${name}: what became of it is told`)
-      t.notMatch(JSON.stringify(reply.body), LEAK, `${name}: nothing of the CMS's internals`)
-      if (status === 401) t.match(reply.headers['www-authenticate'], /^Basic/, 'the challenge is handed on')
-      if (wantedStatus === 503) t.equal(reply.headers['retry-after'], headers['retry-after' as keyof typeof headers] ?? '30')
-      else t.notOk('retry-after' in reply.headers)
-    }
-    await works(t)
-  })
-}
 
 t.test('a write-protected JSON:API answers 502 and names the setting, whoever writes', async (t) => {
   for (const name of ['jsonapi-readonly-post-405', 'jsonapi-readonly-patch-405', 'jsonapi-readonly-post-anonymous']) {
@@ -261,65 +182,6 @@ t.test('bundles and edition types do without what the CMS refuses to show', asyn
   odd(500, html, HTML)
   failed(t, 'bundles', await ask('GET', '/api/collection/bundles'), 502, 'CMS_FAILED')
   failed(t, 'types', await ask('GET', '/api/publisher-edition/bundles', undefined, as('two')), 502, 'CMS_FAILED')
-})
-
-t.test('connections that fail, answers that stop and answers that are slow', async (t) => {
-  const timeoutMs = 250
-  let behave: ((response: ServerResponse) => void) | undefined
-  const url = await serve(t, (request, response) => {
-    request.resume()
-    const isEntry = request.url === '/jsonapi'
-    const isWrite = request.method !== 'GET'
-    if (behave && !isEntry && isWrite === writing) return behave(response)
-    const isIndividual = request.url!.startsWith(`${daily}/`)
-    if (isIndividual && !request.url!.includes(uuid)) return response.writeHead(404, JSONAPI).end(JSON.stringify(errors(404, 'not converted')))
-    response.writeHead(200, JSONAPI).end(JSON.stringify(isEntry ? entryPoint : isIndividual || isWrite ? individual : { data: [individual.data] }))
-  })
-  let writing = false
-  const app = await build(t, { CMS_URL: url, CMS_TIMEOUT_MS: String(timeoutMs) })
-  const send = async (name: string) => {
-    writing = name === 'create' || name === 'update'
-    const paths: Record<string, string> = { read: `/api/collection/${uuid}`, list: '/api/collections/daily', create: '/api/collection', update: `/api/collection/${uuid}` }
-    const reply = await app.inject({ method: writing ? 'POST' : 'GET', url: paths[name]!, ...(writing && { payload: { type: 'daily', ...body } }) })
-    return { status: reply.statusCode, headers: reply.headers, body: reply.json() }
-  }
-  const text = JSON.stringify(individual)
-  const faults: Array<[what: string, status: number, code: string, behave: (response: ServerResponse) => void]> = [
-    ['reset before the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.resetAndDestroy()],
-    ['closed before the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.destroy()],
-    ['reset inside the headers', 502, 'CMS_UNREACHABLE', (response) => response.socket!.write('HTTP/1.1 200 OK\r\nContent-Ty', () => response.socket!.resetAndDestroy())],
-    ['no HTTP at all', 502, 'CMS_UNREACHABLE', (response) => response.socket!.end('220 mail.example ESMTP\r\n')],
-    ['reset inside the body', 502, 'CMS_UNREACHABLE', (response) => response.writeHead(200, { ...JSONAPI, 'content-length': text.length }).write(text.slice(0, 100), () => response.socket!.resetAndDestroy())],
-    ['closed inside a chunked body', 502, 'CMS_UNREACHABLE', (response) => response.writeHead(200, JSONAPI).write(text.slice(0, 100), () => response.socket!.destroy())],
-    ['a body that ends early, its length not told', 502, 'CMS_INVALID_RESPONSE', (response) => response.socket!.end(`HTTP/1.1 200 OK\r\nContent-Type: application/vnd.api+json\r\nConnection: close\r\n\r\n${text.slice(0, 100)}`)],
-    ['no headers in time', 504, 'CMS_TIMEOUT', () => {}],
-    ['headers but no body in time', 504, 'CMS_TIMEOUT', (response) => { response.writeHead(200, JSONAPI).flushHeaders() }],
-    ['a body drop by drop', 504, 'CMS_TIMEOUT', (response) => {
-      response.writeHead(200, JSONAPI)
-      const drops = setInterval(() => response.write(' '), 20)
-      response.on('close', () => clearInterval(drops))
-    }]
-  ]
-  for (const name of Object.keys(operations)) t.ok((await send(name)).status < 300, `${name} works at first`)
-  for (const [what, status, code, fault] of faults) {
-    behave = fault
-    await Promise.all(['read', 'list'].map(check))
-    await Promise.all(['create', 'update'].map(check))
-    behave = undefined
-    t.ok((await send('read')).status === 200 && (await send('update')).status === 200, `${what}: then it works`)
-
-    async function check (name: string) {
-      const start = performance.now()
-      const reply = await send(name)
-      const took = performance.now() - start
-      failed(t, `${name}: ${what}`, reply, status, code)
-      t.notMatch(reply.body.message, /127\.0\.0\.1|UND_ERR|socket|ECONN/)
-      if (status === 504) {
-        t.match(reply.body.message, `The CMS did not answer within ${timeoutMs} ms`)
-        t.ok(took >= timeoutMs - 20 && took < timeoutMs + 1500, `${name}: ${what} within the deadline (${Math.round(took)} ms)`)
-      }
-    }
-  }
 })
 
 t.test('a CMS that refuses connections', async (t) => {
