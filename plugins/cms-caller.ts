@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
@@ -10,11 +10,21 @@ declare module 'fastify' {
   }
 }
 
-/** `request.caller()`: the caller's own credentials, unless a service account is used. */
+/** The session cookies that the CMS has renewed or ended for a caller. */
+export const renewedSessions = new WeakMap<Caller, string[]>()
+
+/** `request.caller()`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
 async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
   const passthrough = config.cms.auth.kind === 'passthrough'
+  const callers = new WeakMap<FastifyRequest, Caller>()
   fastify.decorateRequest('caller', function () {
-    return callerOf(this.headers, this.id, passthrough)
+    const caller = callers.get(this) ?? callerOf(this.headers, this.id, passthrough)
+    callers.set(this, caller)
+    return caller
+  })
+  fastify.addHook('onSend', async (request, reply) => {
+    const given = renewedSessions.get(request.caller())
+    if (given) reply.header('set-cookie', given)
   })
 }
 

@@ -7,6 +7,7 @@ import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountO
 import { createBreaker, type Breaker } from '../lib/jsonapi/breaker.ts'
 import { createHttp, createJsonapi } from '../lib/jsonapi/client.ts'
 import type { Locks } from '../lib/locks/locks.ts'
+import { renewedSessions } from './cms-caller.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -23,8 +24,7 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
   const breaker = createBreaker({ changed: (state) => fastify.log.warn(`the circuit breaker before the CMS is ${state}`) })
   const http = createHttp({ url, timeoutMs, breaker })
   const account = accountOf(auth, { http, jsonapiPath })
-  const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
-
+  const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
   const editions = createEditions({
     cms,
     model,

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Pool } from 'undici'
-import { Failure } from '../errors.ts'
+import { Failure, type FailureCode } from '../errors.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
-import { fingerprint, type Caller } from './credentials.ts'
+import { fingerprint, sessionCookies, type Caller } from './credentials.ts'
 import { isDocument, type Document } from './document.ts'
 import { createFlights } from './flights.ts'
 import { twice } from './retry.ts'
@@ -24,6 +24,8 @@ export interface JsonapiAnswer {
   document: Document
   /** The CMS's `WWW-Authenticate`, of a 401. */
   challenge?: string
+  /** The session cookies that the CMS sets or takes back, as `Set-Cookie` has them. */
+  cookies?: string[]
 }
 
 export interface Jsonapi {
@@ -74,6 +76,8 @@ export interface JsonapiOptions {
   jsonapiPath: string
   /** The service account that all requests are made with, if any. */
   account?: Account
+  /** Given the session cookies that an answer has for a caller who came with a cookie. */
+  renewed?: (caller: Caller, cookies: string[]) => void
 }
 
 const MEDIA_TYPE = 'application/vnd.api+json'
@@ -115,13 +119,15 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker() }: HttpO
 }
 
 /** A client of Drupal's JSON:API. */
-export function createJsonapi ({ http, jsonapiPath, account }: JsonapiOptions): Jsonapi {
+export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiOptions): Jsonapi {
   const reads = createFlights<JsonapiAnswer>()
 
   async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
-    return method === 'GET' ? reads.share(keyOf(target, caller), exchange) : exchange().finally(reads.part)
+    const answer = method === 'GET' ? await reads.share(keyOf(target, caller), exchange) : await exchange().finally(reads.part)
+    if (answer.cookies && caller.cookie !== undefined) renewed?.(caller, answer.cookies)
+    return answer
 
     async function exchange (): Promise<JsonapiAnswer> {
       const credentials = await account?.credentials() ?? {}
@@ -166,7 +172,8 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
     })
   }
   const challenge = headers['www-authenticate']
-  return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }) }
+  const cookies = sessionCookies(headers)
+  return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
 }
 
 function parse (mediaType: string, text: string): Document | undefined {
@@ -188,6 +195,12 @@ function upstream (status: number, text: string): Error {
   return Object.assign(new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`), { status })
 }
 
+/** Whether a failure says that the CMS is away, slow or failing (5xx), rather than that it refuses or is not understood. */
+export function isDown (error: unknown): error is Failure {
+  return error instanceof Failure && DOWN.includes(error.code) && (error.cause as { status?: number } | undefined)?.status !== 429
+}
+
+const DOWN: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE', 'CMS_FAILED', 'CMS_UNAVAILABLE']
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVERFLOW'])
 

@@ -9,7 +9,8 @@ export type Caller = Record<string, string>
  * used, the caller's own credentials: Authorization, or else Cookie with X-CSRF-Token. Never both: with a session cookie
  * Drupal demands the token even of a Basic request.
  */
-export function callerOf (headers: IncomingHttpHeaders, requestId: string, passthrough: boolean): Caller {
+export function callerOf (given: IncomingHttpHeaders, requestId: string, passthrough: boolean): Caller {
+  const headers = endToEnd(given)
   const language = headers['accept-language']
   return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers)) }
 }
@@ -17,6 +18,24 @@ export function callerOf (headers: IncomingHttpHeaders, requestId: string, passt
 function ownCredentials ({ authorization, cookie, 'x-csrf-token': token }: IncomingHttpHeaders): Caller {
   if (authorization) return { authorization }
   return { ...(cookie && { cookie }), ...(cookie && typeof token === 'string' && { 'x-csrf-token': token }) }
+}
+
+/** Without the fields that are meant for the next hop only, because `Connection` names them (RFC 9110 section 7.6.1). */
+function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const hop = String(headers.connection).toLowerCase().split(/[\s,]+/)
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hop.includes(name)))
+}
+
+/** The name that Drupal gives its session cookie. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
+const SESSION_COOKIE = /^S?SESS[\w-]*=/
+
+/**
+ * The session cookies of an answer's `Set-Cookie`, as they are. Their Domain stays: where Drupal sets one, that is what
+ * had the browser send the cookie here too, and without it there would be two of one name; where it does not match, the
+ * browser drops the cookie (RFC 6265 section 5.3).
+ */
+export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHeaders): string[] {
+  return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie))
 }
 
 /** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */

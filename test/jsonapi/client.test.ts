@@ -1,0 +1,249 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
+import { createBreaker, type BreakerOptions, type BreakerState } from '../../lib/jsonapi/breaker.ts'
+import { createHttp, createJsonapi, isDown, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import type { Caller } from '../../lib/jsonapi/credentials.ts'
+import { errors, JSONAPI, say, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
+
+const HTML = { 'content-type': 'text/html' }
+const POST: Pick<JsonapiRequest, 'method' | 'body'> = { method: 'POST', body: { data: {} } }
+
+/** A client before a CMS that answers in turn as told, and after that well. */
+async function clientFor (t: Test, options: BreakerOptions & { timeoutMs?: number } = {}) {
+  const cms = await startScriptedCms(t)
+  const script: Script[] = []
+  cms.odd = { is: () => script.length > 0, script: (response, request) => script.shift()!(response, request) }
+  const breaker = createBreaker(options)
+  const http = createHttp({ url: cms.url, timeoutMs: options.timeoutMs ?? 5000, breaker })
+  t.teardown(() => http.close())
+  const cookies: Array<[Caller, string[]]> = []
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', renewed: (...given) => cookies.push(given) })
+  const ask = (request: Partial<JsonapiRequest> = {}) => jsonapi.request({ path: '', caller: {}, ...request })
+  const outcome = (request: Partial<JsonapiRequest> = {}) => ask(request).then(({ status }) => String(status), (error) => error.code as string)
+  return { cms, script, breaker, http, ask, outcome, cookies }
+}
+
+const answers = (status: number, body: object | string = '<html>', headers: Record<string, string> = HTML): Script => (response) => say(response, status, body, headers)
+const resets: Script = (response) => response.socket!.resetAndDestroy()
+const maintenance = answers(503, errors(503, 'maintenance'), JSONAPI)
+
+t.test('a read is sent once more where that may do, a write never is', async (t) => {
+  const cases: Array<[what: string, script: Script, read: [outcome: string, requests: number], write: string]> = [
+    ['a reset', resets, ['200', 2], 'CMS_UNREACHABLE'],
+    ['an end', (response) => response.socket!.destroy(), ['200', 2], 'CMS_UNREACHABLE'],
+    ['a reset in the body', (response) => { response.writeHead(200, { ...JSONAPI, 'content-length': 100 }).write('{', () => response.socket!.resetAndDestroy()) }, ['200', 2], 'CMS_UNREACHABLE'],
+    ['502', answers(502), ['200', 2], 'CMS_FAILED'],
+    ['503', answers(503), ['200', 2], 'CMS_UNAVAILABLE'],
+    ['504', answers(504), ['200', 2], 'CMS_FAILED'],
+    ['502 with Retry-After', answers(502, '', { 'retry-after': '1' }), ['CMS_FAILED', 1], 'CMS_FAILED'],
+    ['503 with Retry-After', answers(503, '', { 'retry-after': '1' }), ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
+    ['maintenance', maintenance, ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
+    ['500', answers(500), ['CMS_FAILED', 1], 'CMS_FAILED'],
+    ['429', answers(429), ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
+    ['403', answers(403, errors(403, 'no'), JSONAPI), ['403', 1], '403'],
+    ['no HTTP', (response) => response.socket!.end('220 ESMTP\r\n'), ['CMS_UNREACHABLE', 1], 'CMS_UNREACHABLE']
+  ]
+  const { cms, script, outcome } = await clientFor(t)
+  for (const [what, fault, [read, requests], write] of cases) {
+    cms.lines.length = 0
+    script.push(fault)
+    t.equal(await outcome(), read, `${what}: a read`)
+    t.equal(cms.lines.length, requests, `${what}: requests of a read`)
+    cms.lines.length = 0
+    script.push(fault)
+    t.equal(await outcome(POST), write, `${what}: a write`)
+    t.equal(cms.lines.length, 1, `${what}: one request of a write`)
+  }
+  script.push(resets, resets, resets)
+  t.equal(await outcome(), 'CMS_UNREACHABLE', 'twice, not three times')
+  t.equal(script.splice(0).length, 1)
+
+  await cms.down()
+  const read = outcome()
+  await sleep(20)
+  await cms.up()
+  t.equal(await read, '200', 'a CMS that is just being restarted is not missed')
+})
+
+t.test('what tries out a password is sent once', async (t) => {
+  const { cms, script, http } = await clientFor(t)
+  for (const account of [basicAccount, sessionAccount]) {
+    for (const fault of [resets, answers(502)]) {
+      cms.lines.length = 0
+      script.push(fault, fault)
+      await t.rejects(account({ http, jsonapiPath: '/jsonapi' }, 'editor', 'wrong').credentials())
+      t.equal(cms.lines.length, 1)
+      script.length = 0
+    }
+  }
+})
+
+t.test('a second try ends with the deadline of the first', async (t) => {
+  const { script, ask, cms } = await clientFor(t, { timeoutMs: 300 })
+  for (const [first, second] of [[resets, () => {}], [(response: any) => { setTimeout(() => say(response, 502, ''), 250) }, answers(200)]] as Array<[Script, Script]>) {
+    script.push(first, second)
+    const start = performance.now()
+    await t.rejects(ask(), { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 300 ms' })
+    t.ok(performance.now() - start < 600)
+    script.length = 0
+  }
+  t.ok(cms.lines.length <= 4)
+})
+
+t.test('after failures in a row nothing is sent, until one request has found the CMS well', async (t) => {
+  const states: BreakerState[] = []
+  // The clock of the library is the system's; here it stands but for what the test adds.
+  const { now } = Date
+  let clock = now()
+  Date.now = () => clock
+  t.teardown(() => { Date.now = now })
+  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, changed: (state) => states.push(state) })
+  script.push(...Array.from({ length: 3 }, () => answers(500)))
+  for (let time = 0; time < 3; time++) t.equal(await outcome(), 'CMS_FAILED')
+  t.equal(breaker.state(), 'open')
+
+  cms.lines.length = 0
+  for (const [request, seconds] of [[{}, 5], [POST, 4], [{}, 1]] as const) {
+    const start = performance.now()
+    await t.rejects(ask(request), {
+      code: 'CMS_UNAVAILABLE',
+      message: `The CMS has failed repeatedly (circuit breaker open): nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`,
+      statusCode: 503,
+      cause: { message: 'not sent after 3 failures in a row, the last of them: status 500' }
+    })
+    t.ok(performance.now() - start < 1000, 'at once')
+    t.equal(await ask(request).catch(({ headers }) => headers['retry-after']), String(seconds))
+    clock += seconds === 5 ? 1500 : 3000
+  }
+  t.strictSame(cms.lines, [])
+
+  const crowd = () => Promise.all(Array.from({ length: 6 }, (_, index) => outcome(index % 2 ? POST : { path: `/${index}` })))
+  for (const [fault, first, state] of [[answers(502), 'CMS_FAILED', 'open'], [resets, 'CMS_UNREACHABLE', 'open'], [answers(200, { data: [] }, JSONAPI), '200', 'closed']] as const) {
+    clock += 5000
+    let release = () => {}
+    script.push((...args) => { release = () => fault(...args) })
+    const outcomes = crowd()
+    while (cms.lines.length === 0) await sleep(2)
+    t.equal(breaker.state(), 'half-open')
+    release()
+    t.strictSame(await outcomes, [first, ...Array(5).fill('CMS_UNAVAILABLE')])
+    t.equal(cms.lines.splice(0).length, 1, 'one request tried it, once')
+    t.equal(breaker.state(), state)
+  }
+  t.strictSame(states, ['open', 'half-open', 'open', 'half-open', 'open', 'half-open', 'closed'])
+  t.strictSame(await crowd(), Array(6).fill('200'), 'all are sent again')
+
+  script.push(resets, resets, resets)
+  for (let time = 0; time < 3; time++) t.equal(await outcome(POST), 'CMS_UNREACHABLE')
+  await t.rejects(ask(), { cause: { message: /the last of them: The CMS could not be reached/, cause: { code: 'CMS_UNREACHABLE' } } })
+})
+
+t.test('a CMS that answers is not a failing one, whatever it says; an answer between failures starts the count again', async (t) => {
+  const cases: Array<[what: string, script: Script, counts: boolean]> = [
+    ['500', answers(500), true],
+    ['502', answers(502), true],
+    ['504', answers(504), true],
+    ['503 of a gateway', answers(503), true],
+    ['503 in maintenance', maintenance, false],
+    ['503 that says when', answers(503, '', { 'retry-after': '60' }), false],
+    ['429', answers(429), false],
+    ['404', answers(404, errors(404, 'x'), JSONAPI), false],
+    ['401', answers(401, errors(401, 'x'), JSONAPI), false],
+    ['HTML', answers(200), false],
+    ['a redirect', answers(302), false],
+    ['too much', answers(200, '{}', { ...JSONAPI, 'x-long': 'x'.repeat(50_000) }), false],
+    ['a reset', resets, true],
+    ['no answer in time', () => {}, true]
+  ]
+  for (const [what, fault, counts] of cases) {
+    const { script, breaker, outcome } = await clientFor(t, { failures: 2, restMs: 60_000, timeoutMs: 150 })
+    script.push(fault)
+    await outcome(POST)
+    await outcome()
+    script.push(fault)
+    await outcome(POST)
+    t.equal(breaker.state(), 'closed', `${what}, a good answer, ${what}`)
+    script.push(fault)
+    await outcome(POST)
+    t.equal(breaker.state(), counts ? 'open' : 'closed', `${what}, ${what}`)
+  }
+})
+
+t.test('the same read by the same caller at the same time is one request', async (t) => {
+  const { cms, ask, outcome, script } = await clientFor(t)
+  const caller = { authorization: 'Basic a', cookie: 'c', 'accept-language': 'de', 'x-request-id': '1', 'x-csrf-token': 't' }
+  const same = await Promise.all(['1', '2', '3'].map((id) => ask({ caller: { ...caller, 'x-request-id': id, 'x-csrf-token': id } })))
+  t.equal(cms.lines.splice(0).length, 1, 'request id and token do not matter to a read')
+  t.ok(same.every((answer) => answer === same[0]))
+  await ask({ caller })
+  t.equal(cms.lines.splice(0).length, 1, 'afterwards it is another one')
+
+  const others: Array<Partial<JsonapiRequest>> = [
+    { caller }, { caller: { ...caller, authorization: 'Basic b' } }, { caller: { ...caller, cookie: 'd' } }, { caller: { ...caller, 'accept-language': 'en' } },
+    { caller: {} }, { caller: { authorization: 'c' } }, { caller: { cookie: 'c' } }, { caller: { 'accept-language': 'c' } }, { caller, path: '/x' }, { caller, query: [['a', 'b']] }
+  ]
+  await Promise.all(others.map((request) => ask(request)))
+  t.equal(cms.lines.splice(0).length, others.length, 'anything else does')
+  await Promise.all([POST, POST, POST].map((request) => ask({ caller, ...request })))
+  t.equal(cms.lines.splice(0).length, 3, 'writes are each their own')
+
+  const slow: Script = (response) => { setTimeout(() => say(response, 200, { data: [] }), 100) }
+  script.push(slow)
+  const before = outcome()
+  while (cms.lines.length === 0) await sleep(2)
+  const joined = outcome()
+  await ask(POST)
+  t.equal(await outcome(), '200')
+  t.strictSame(cms.lines.splice(0), ['GET /jsonapi', 'POST /jsonapi', 'GET /jsonapi'], 'what is asked after a write gets no answer from before')
+  t.strictSame(await Promise.all([before, joined]), ['200', '200'])
+
+  script.push(answers(500))
+  t.strictSame(await Promise.all([outcome(), outcome()]), ['CMS_FAILED', 'CMS_FAILED'], 'a failure is shared')
+  t.equal(await outcome(), '200', 'and not remembered')
+})
+
+t.test('a session cookie goes to each caller who came with one, and no other cookie', async (t) => {
+  const { ask, script, cookies } = await clientFor(t)
+  const session = ['SESS0123abcd=new; path=/; domain=.example.org; HttpOnly; SameSite=Lax', 'SSESS0123abcd=new; path=/; secure']
+  const others = ['other=1', 'big_pipe_nojs=1', 'xSESS=1', 'SESS', 'NO_SESS1=2']
+  const sets = (status: number): Script => (response) => { response.writeHead(status, { ...JSONAPI, 'set-cookie': [...session, ...others] }).end('{"data":[],"errors":[]}') }
+  const callers = [{ cookie: 'SESS1=a' }, { cookie: 'SESS1=a', 'x-request-id': '2' }]
+  script.push(sets(200))
+  await Promise.all(callers.map((caller) => ask({ caller })))
+  t.strictSame(cookies.splice(0), callers.map((caller) => [caller, session]), 'also where they shared a request')
+  script.push(sets(403))
+  await ask({ caller: callers[0]!, ...POST })
+  t.strictSame(cookies.splice(0), [[callers[0], session]], 'also with a refusal')
+  for (const caller of [{}, { authorization: 'Basic x' }]) {
+    script.push(sets(200))
+    await ask({ caller })
+  }
+  script.push((response) => { response.writeHead(200, { ...JSONAPI, 'set-cookie': others }).end('{"data":[]}') })
+  await ask({ caller: callers[0]! })
+  t.strictSame(cookies, [])
+})
+
+t.test('Retry-After is handed on where it is one, and several challenges are', async (t) => {
+  const { ask, script } = await clientFor(t)
+  for (const [given, wanted] of [['7', '7'], ['Sat, 21 Nov 2026 12:00:00 GMT', 'Sat, 21 Nov 2026 12:00:00 GMT'], ['soon', '30'], ['-1', '30'], ['1.5', '30'], ['', '30'], [['1', '2'], '30']] as const) {
+    script.push((response) => { response.writeHead(429, { 'retry-after': given as string }).end() })
+    t.equal(await ask().catch(({ headers }) => headers['retry-after']), wanted)
+  }
+  script.push((response) => { response.writeHead(401, { ...JSONAPI, 'www-authenticate': ['Basic realm="a"', 'Bearer'] }).end('{}') })
+  t.equal((await ask()).challenge, 'Basic realm="a", Bearer')
+})
+
+t.test('the CMS is down when it is away, slow or failing, not when it refuses, asks for patience or is not understood', async (t) => {
+  const { ask, script } = await clientFor(t, { timeoutMs: 150 })
+  const cases: Array<[script: Script, down: boolean]> = [
+    [resets, true], [() => {}, true], [answers(500), true], [maintenance, true], [answers(504), true],
+    [answers(429), false], [answers(200), false], [answers(302), false], [answers(404), false]
+  ]
+  for (const [fault, down] of cases) {
+    script.push(fault, fault)
+    t.equal(await ask(POST).then(() => undefined, isDown), down)
+    script.length = 0
+  }
+  t.notOk(isDown(new TypeError('a defect')))
+})
