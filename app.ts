@@ -18,6 +18,7 @@ import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
+import stale from './plugins/stale.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import editionRoutes from './routes/editions.ts'
@@ -60,6 +61,7 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
   await fastify.register(async function editions (scope) {
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { config, locks: store })
+    await scope.register(stale)
     await scope.register(editionRoutes)
     cms = scope.editions
   })

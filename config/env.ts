@@ -35,6 +35,7 @@ export const Environment = Type.Object({
   CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
   EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
+  CMS_STALE_SECONDS: Type.Integer({ default: 300, minimum: 0, maximum: 86_400, description: 'seconds, an integer from 0 (no copies are kept) to 86400' }),
   CONTENT_MODEL: Type.String({
     default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1, description: 'the path of a content model file'
   })
@@ -85,6 +86,8 @@ export interface Config {
     url: string
     jsonapiPath: string
     timeoutMs: number
+    /** How old a copy may be that a read is answered with while the CMS is down; 0: none is. */
+    staleSeconds: number
     auth: CmsAuth
   }
   contentModel: ContentModel
@@ -139,6 +142,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       url: settings.CMS_URL.replace(/\/+$/, ''),
       jsonapiPath: settings.CMS_JSONAPI_PATH,
       timeoutMs: settings.CMS_TIMEOUT_MS,
+      staleSeconds: settings.CMS_STALE_SECONDS,
       auth: authOf(settings)
     },
     contentModel: model,

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CmsAuth, Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
+import { createCopies, type Copies } from '../lib/editions/copies.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
 import { createBreaker, type Breaker } from '../lib/jsonapi/breaker.ts'
@@ -12,6 +13,8 @@ import { renewedSessions } from './cms-caller.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     editions: Editions & {
+      /** Answers kept for when the CMS is down; plugins/stale.ts keeps and gives them. */
+      copies: Copies
       /** Whether requests go to the CMS. */
       breaker: Breaker
     }
@@ -20,20 +23,22 @@ declare module 'fastify' {
 
 /** Editions in the CMS: settings in, `fastify.editions` out, and the probe `cms`. The locks are asked only where they are enforced. */
 async function editions (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
-  const { cms: { url, jsonapiPath, timeoutMs, auth }, contentModel: model } = config
+  const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ changed: (state) => fastify.log.warn(`the circuit breaker before the CMS is ${state}`) })
   const http = createHttp({ url, timeoutMs, breaker })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
+  const copies = createCopies({ seconds: staleSeconds })
   const editions = createEditions({
     cms,
     model,
     cmsUrl: url,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
-    warn: (message) => fastify.log.warn(message)
+    warn: (message) => fastify.log.warn(message),
+    saved: copies.outdate
   })
 
-  fastify.decorate('editions', { ...editions, breaker })
+  fastify.decorate('editions', { ...editions, copies, breaker })
   fastify.probes.set('cms', () => fastify.editions.probe({}))
   fastify.addHook('onClose', () => http.close())
 }

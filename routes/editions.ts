@@ -33,6 +33,7 @@ export default async function editions (fastify: FastifyInstance) {
   }, update)
 
   fastify.get('/api/collection/:id', {
+    config: { copies: 'edition' },
     schema: {
       tags: ['editions'],
       summary: 'Read an edition',
@@ -42,14 +43,17 @@ export default async function editions (fastify: FastifyInstance) {
   }, read)
 
   fastify.get('/api/collection/bundles', {
+    config: { copies: 'list' },
     schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: NamedList }, ...ALWAYS) }
   }, bundles)
 
   fastify.get('/api/publisher-edition/bundles', {
+    config: { copies: 'list' },
     schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: NamedList }, ...ALWAYS) }
   }, types)
 
   fastify.get('/api/collections/:bundle', {
+    config: { copies: 'list' },
     schema: {
       tags: ['editions'],
       summary: 'List and search editions, newest first',

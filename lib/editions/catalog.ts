@@ -34,6 +34,8 @@ export interface Catalog {
   bundles (caller: Caller): Promise<Named[]>
   /** The edition types: the allowed values of the list field, or the bundles where no field tells the type. */
   editionTypes (caller: Caller): Promise<Named[]>
+  /** How long ago the oldest was asked for of what is remembered and used for this caller, in milliseconds. */
+  age (caller: Caller): number
 }
 
 /** How long the CMS's list of resource types is believed, in milliseconds. */
@@ -126,7 +128,12 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
   }
 
-  return { all, editions, bundles, editionTypes }
+  function age (caller: Caller): number {
+    const times = [remembered?.at, types.get(fingerprint(caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
+    return now() - Math.min(now(), ...times as number[])
+  }
+
+  return { all, editions, bundles, editionTypes, age }
 }
 
 function named (labels: Record<string, string>): Named[] {

@@ -8,7 +8,7 @@ import { etagOf, matches } from './etag.ts'
 import { isStale, refusal } from './failures.ts'
 import { createFilters, remedy } from './filters.ts'
 import { publicName, type ContentModel } from './model.ts'
-import { certain } from './outcome.ts'
+import { certain, isUncertain } from './outcome.ts'
 import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded } from './resources.ts'
@@ -61,6 +61,8 @@ export interface Editions {
   search (bundle: string, search: Search, caller: Caller): Promise<Found>
   bundles (caller: Caller): Promise<Named[]>
   types (caller: Caller): Promise<Named[]>
+  /** How much older than the request the oldest thing may be that an answer to this caller is made from, in milliseconds. */
+  age (caller: Caller): number
   /** Resolves when the CMS answers; with a remark for its operator, if there is something to mend. */
   probe (caller: Caller): Promise<string | undefined>
 }
@@ -74,10 +76,12 @@ export interface EditionsOptions {
   guard?: (change: Change) => Promise<void>
   /** Told what an operator should know. */
   warn: (message: string) => void
+  /** Told the uuid of each edition that was saved, or may have been. */
+  saved?: (uuid: string) => void
 }
 
 /** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl, guard, warn }: EditionsOptions): Editions {
+export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () => {} }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
   const filters = createFilters({ cms, warn })
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })
@@ -102,9 +106,20 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn }: EditionsOpt
     const resolve = await references.resolver(write.unresolved(entity, shape, model), caller)
     // With an id of our own it can be told afterwards whether the edition was saved.
     const resource = { id: randomUUID(), ...write.create(entity, collection.resourceType, shape, model, resolve) }
-    const result = await certain(() => resources.send('POST', resource, caller), () => found(resource.id, caller), warn)
+    const result = await certain(() => send('POST', resource, caller), () => found(resource.id, caller), warn)
     if ('refused' in result) throw refusal(result.refused, entity)
     return editionOf(result.saved)
+  }
+
+  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): ReturnType<typeof resources.send> {
+    try {
+      const result = await resources.send(method, resource, caller)
+      if ('saved' in result) saved(result.saved.resource.id)
+      return result
+    } catch (error) {
+      if (isUncertain(error)) saved(resource.id!)
+      throw error
+    }
   }
 
   async function found (uuid: string, caller: Caller): Promise<{ saved: Loaded } | undefined> {
@@ -154,7 +169,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn }: EditionsOpt
     const resource = write.update(changes, current.resource, model, resolve)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await certain(
-      () => resources.send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
+      () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
       () => applied(current.resource.id, changes, edition.etag, caller),
       warn
     )
@@ -186,6 +201,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn }: EditionsOpt
     },
     bundles: catalog.bundles,
     types: catalog.editionTypes,
+    age: catalog.age,
     async probe (caller) {
       await cms.request({ path: '', caller })
       return await filters.usable(await catalog.editions(caller), caller) ? undefined : remedy(model.entityType)

@@ -30,7 +30,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     table: 'DataState',
     locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000 } },
     dynamodb: { region: 'eu-central-1' },
-    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, auth: { kind: 'passthrough' } },
+    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, auth: { kind: 'passthrough' } },
     enforceLocks: false
   })
   t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
@@ -61,6 +61,7 @@ t.test('every setting is taken as it is set', async (t) => {
     CMS_PASSWORD: 'a:b c"é',
     EDITION_LOCKS: 'enforce',
     CMS_TIMEOUT_MS: '600000',
+    CMS_STALE_SECONDS: '0',
     CONTENT_MODEL: file,
     UNKNOWN: 'is ignored'
   })
@@ -75,7 +76,7 @@ t.test('every setting is taken as it is set', async (t) => {
     table: 'Locks.of-us_1',
     locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 3_600_000, watchersMax: 0 } },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
-    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
+    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
     enforceLocks: true
   })
   t.equal(contentModel.entityType, 'issue')
@@ -113,7 +114,8 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
     CMS_USER: ['a:b'],
     EDITION_LOCKS: ['on', 'Enforce', 'true'],
-    CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4']
+    CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4'],
+    CMS_STALE_SECONDS: ['-1', '86401', '1.5', '5m']
   }
   for (const [name, values] of Object.entries(wrong)) {
     for (const value of values) {

@@ -44,8 +44,8 @@ interface Wanted {
 }
 
 const cms = await startScriptedCms(t)
-const patient = await buildLogged(t, { CMS_URL: cms.url })
-const hasty = await buildLogged(t, { CMS_URL: cms.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS) })
+const patient = await buildLogged(t, { CMS_URL: cms.url, CMS_STALE_SECONDS: '0' })
+const hasty = await buildLogged(t, { CMS_URL: cms.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS), CMS_STALE_SECONDS: '0' })
 
 async function send (app: FastifyInstance, name: string) {
   const { method, url, payload } = operations[name]!
@@ -256,7 +256,7 @@ t.test('a CMS that refuses connections is away', async (t) => {
 
 t.test('a CMS that accepts no connection is known not to have been written to', async (t) => {
   const deaf = await startDeaf(t, Number(new URL(cms.url).port))
-  const service = await buildLogged(t, { CMS_URL: deaf.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS) })
+  const service = await buildLogged(t, { CMS_URL: deaf.url, CMS_TIMEOUT_MS: String(TIMEOUT_MS), CMS_STALE_SECONDS: '0' })
   for (const names of [reads, writes]) {
     await check(t, names, service, { status: 504, code: 'CMS_TIMEOUT', message: /^The CMS did not accept a connection within 150 ms$/, cause: /Connect Timeout/ })
   }

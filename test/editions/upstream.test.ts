@@ -24,7 +24,7 @@ nock.emitter.on('no match', ({ url }: Request) => {
 })
 t.teardown(() => nock.cleanAll())
 
-const app = await build(t)
+const app = await build(t, { CMS_STALE_SECONDS: '0' })
 
 interface Operation {
   send: () => Promise<Reply>

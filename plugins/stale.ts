@@ -1,0 +1,58 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Failure } from '../lib/errors.ts'
+import { isDown } from '../lib/jsonapi/client.ts'
+import { fingerprint } from '../lib/jsonapi/credentials.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** That answers of this route are kept for when the CMS is down: one edition, or what several may show in. */
+    copies?: 'edition' | 'list'
+  }
+}
+
+/**
+ * Answers a read that fails because the CMS is down with a copy of its last answer to the same caller, marked as such by
+ * `Age` (RFC 9111 section 5.1) and `Cache-Status` (RFC 9211). What the CMS refuses is not answered so, and ends the copy.
+ */
+async function stale (fastify: FastifyInstance) {
+  const { copies, age } = fastify.editions
+  const reads = new WeakMap<FastifyRequest, { key: string, asked: number, at: number }>()
+
+  fastify.addHook('preHandler', async (request) => {
+    if (!request.routeOptions.config.copies) return
+    const caller = request.caller()
+    const asked = copies.now()
+    // No two callers with other credentials or languages have a key in common: no header field holds a line feed.
+    const key = [fingerprint(caller), caller['accept-language'], request.url].join('\n')
+    reads.set(request, { key, asked, at: asked - age(caller) })
+  })
+
+  fastify.addHook('onSend', async (request, reply, payload) => {
+    const read = reads.get(request)
+    if (!read || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
+    const { key, asked, at } = read
+    const etag = reply.getHeader('etag') as string | undefined
+    copies.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.copies === 'edition' }, asked)
+  })
+
+  fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+    const read = reads.get(request)
+    if (!read) throw error
+    const found = isDown(error) ? copies.find(read.key) : copies.forget(read.key)
+    if (!found || !isDown(error)) throw error
+    const { copy: { payload, etag }, age } = found
+    request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
+    reply.code(200).headers({ age, 'cache-status': `quoin; ${fate(error)}; ttl=${-age}; detail=${error.code}`, ...(etag !== undefined && { etag }) })
+    reply.type('application/json; charset=utf-8').send(payload)
+  })
+}
+
+/** Whether the CMS was asked, and the status that it answered with, in the parameters of RFC 9211 section 2. */
+function fate ({ code, cause }: Failure): string {
+  const { status } = (cause ?? {}) as { status?: number }
+  if (status !== undefined) return `fwd=stale; fwd-status=${status}`
+  return code === 'CMS_UNAVAILABLE' ? 'hit' : 'fwd=stale'
+}
+
+export default fp(stale, { name: 'stale', dependencies: ['editions'], fastify: '5.x' })
