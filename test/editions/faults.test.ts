@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { FastifyInstance } from 'fastify'
 import { recording } from '../fixtures/recordings.ts'
-import { buildLogged, daily, errors, individual, JSONAPI, say, startDeaf, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
+import { buildLogged } from '../helper.ts'
+import { daily, errors, individual, JSONAPI, say, startDeaf, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
 import { failed } from './site.ts'
 
 /** The deadline where the CMS is slow; everywhere else it is long, since this machine may be slow too. */

@@ -2,13 +2,8 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { Worker } from 'node:worker_threads'
-import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { app } from '../../app.ts'
-import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
-import { answer, refuse } from '../../plugins/errors.ts'
 import { recording } from '../fixtures/recordings.ts'
-import { testConfig } from '../helper.ts'
 
 export const JSONAPI = { 'content-type': 'application/vnd.api+json' }
 export const individual = recording('jsonapi-individual-daily-editor').response.body
@@ -70,21 +65,6 @@ export function errors (status: number, detail: string, pointer?: string): objec
 
 export function say (response: ServerResponse, status: number, body: object | string, headers: Record<string, string> = JSONAPI): void {
   response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body))
-}
-
-/** The application as server.ts makes it, with what it logs. */
-export async function buildLogged (t: Test, env: Record<string, string>): Promise<{ app: FastifyInstance, logged: () => Array<Record<string, any>> }> {
-  const lines: string[] = []
-  const fastify = Fastify({
-    ...fastifyOptions,
-    frameworkErrors: answer,
-    clientErrorHandler: refuse,
-    logger: { ...loggerOptions('info', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
-  })
-  t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig(env) })
-  await fastify.ready()
-  return { app: fastify, logged: () => lines.splice(0).map((line) => JSON.parse(line)) }
 }
 
 const DEAF = `

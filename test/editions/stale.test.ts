@@ -10,9 +10,9 @@ import { createCopies, type Copy } from '../../lib/editions/copies.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
 import { createHttp, createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
-import { build } from '../helper.ts'
+import { build, buildLogged } from '../helper.ts'
 import { model } from './fixtures.ts'
-import { buildLogged, daily, errors, individual, JSONAPI, say, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
+import { daily, errors, individual, JSONAPI, say, startScriptedCms, uuid, type Script } from './scripted-cms.ts'
 import { basic, editionsOf, failed, open, type Known } from './site.ts'
 
 const [first, second] = editionsOf(newspaper()).filter(({ published, bundle }) => published && bundle === 'daily') as Known[] as [Known, Known]

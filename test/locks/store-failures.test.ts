@@ -1,13 +1,14 @@
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { build } from '../helper.ts'
+import { build, buildLogged } from '../helper.ts'
 import { fails, say, startFakeEngine, works, type Script } from './fixtures/fake-engine.ts'
 
 const url = '/api/cloud/data-state/node/1'
 const body = { fieldName: 'title', userData: { uid: '7' }, payload: 'SECRET-PAYLOAD' }
 const calls = [
   { method: 'POST', url, body }, { method: 'PUT', url, body }, { method: 'GET', url }, { method: 'GET', url: `${url}?fieldName=title` },
-  { method: 'DELETE', url: `${url}?fieldName=title` }, { method: 'DELETE', url: `${url}?uid=7` }
+  { method: 'DELETE', url: `${url}?fieldName=title` }, { method: 'DELETE', url: `${url}?uid=7` },
+  { method: 'POST', url: `${url}/release`, body: { uid: '7' } }, { method: 'GET', url: `${url}/drafts?uid=7` }, { method: 'DELETE', url: `${url}/drafts?uid=7` }
 ] as const
 
 const unavailable = { name: 'ServiceUnavailableError', code: 'STORE_UNAVAILABLE', message: 'The lock store cannot be reached or is too slow; try again' }
@@ -69,6 +70,22 @@ for (const [what, endpoint] of [['nothing listens', 'http://127.0.0.1:9'], ['the
     await Promise.all(calls.map((call) => answersFor(t, app, call, unavailable)))
   })
 }
+
+t.test('a failure of the store is one line in the log, which names the cause and shows no text of a lock', async (t) => {
+  const engine = await startFakeEngine(t)
+  const { app, logged } = await buildLogged(t, { DYNAMODB_ENDPOINT: engine.endpoint })
+  for (const [name, cause] of [['ValidationException', /SECRET-MESSAGE/], ['ThrottlingException', /SECRET-MESSAGE/]] as const) {
+    engine.script = fails(name)
+    for (const [index, call] of calls.entries()) {
+      logged()
+      const { statusCode } = await app.inject({ ...call, headers: { 'x-request-id': `call-${index}` } })
+      const lines = logged()
+      t.match(lines.filter(({ level }) => level >= 50), [{ level: 50, reqId: `call-${index}`, err: { message: cause } }], `${call.method} ${statusCode}`)
+      t.equal(lines.filter(({ level }) => level >= 40).length, 1)
+      t.notMatch(JSON.stringify(lines), 'SECRET-PAYLOAD')
+    }
+  }
+})
 
 t.test('one throttled or lost attempt is made good by another', async (t) => {
   const engine = await startFakeEngine(t)
