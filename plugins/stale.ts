@@ -50,7 +50,7 @@ async function stale (fastify: FastifyInstance) {
 
 /** Whether the CMS was asked, and the status that it answered with, in the parameters of RFC 9211 section 2. */
 function fate ({ code, cause }: Failure): string {
-  const { status } = (cause ?? {}) as { status?: number }
+  const { status } = cause as { status?: number }
   if (status !== undefined) return `fwd=stale; fwd-status=${status}`
   return code === 'CMS_UNAVAILABLE' ? 'hit' : 'fwd=stale'
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answers } from '../lib/editions/answers.ts'
+import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
   Edition, EditionBody, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
@@ -38,18 +38,18 @@ export default async function editions (fastify: FastifyInstance) {
       tags: ['editions'],
       summary: 'Read an edition',
       params: EditionParams,
-      response: answers({ 200: { ...Edition, description: 'The edition; ETag names this state of it' } }, 404, ...ALWAYS)
+      response: answers({ 200: orCopy({ ...Edition, description: 'The edition; ETag names this state of it' }) }, 404, ...ALWAYS)
     }
   }, read)
 
   fastify.get('/api/collection/bundles', {
     config: { copies: 'list' },
-    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: NamedList }, ...ALWAYS) }
+    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: orCopy(NamedList) }, ...ALWAYS) }
   }, bundles)
 
   fastify.get('/api/publisher-edition/bundles', {
     config: { copies: 'list' },
-    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: NamedList }, ...ALWAYS) }
+    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: orCopy(NamedList) }, ...ALWAYS) }
   }, types)
 
   fastify.get('/api/collections/:bundle', {
@@ -59,7 +59,7 @@ export default async function editions (fastify: FastifyInstance) {
       summary: 'List and search editions, newest first',
       params: SearchParams,
       querystring: SearchQuery,
-      response: answers({ 200: EditionList }, 404, ...ALWAYS)
+      response: answers({ 200: orCopy(EditionList) }, 404, ...ALWAYS)
     }
   }, search)
 }

@@ -50,6 +50,16 @@ export function answers (success: Record<number, TSchema | object>, ...statuses:
   return { ...success, ...Object.fromEntries(statuses.map((status) => [status, failed(status)])) }
 }
 
+const MARKS = {
+  Age: { type: 'integer', description: 'Only of a copy, given while the CMS is down: how old its oldest part is, in seconds' },
+  'Cache-Status': { type: 'string', description: 'Only of a copy: why it was given, as RFC 9211 has it', example: 'quoin; fwd=stale; fwd-status=500; ttl=-42; detail=CMS_FAILED' }
+}
+
+/** The success of a route whose answers are kept (plugins/stale.ts). */
+export function orCopy (schema: TSchema): TSchema {
+  return { ...schema, headers: MARKS }
+}
+
 function failed (status: number): object {
   const examples = samples.filter(([code]) => failures[code].status === status).map(([code, message, details]) =>
     [code, { value: { message, statusCode: status, error: STATUS_CODES[status], code, ...details } }])
