@@ -290,7 +290,7 @@ t.test('what is shared is changed by nobody', async (t) => {
   const editions = createEditions({ cms: frozen, model, cmsUrl: url, warn: () => {} })
   const caller = basic('editor')
   const { entity, id } = await editions.create({ type: 'daily', title: ['T'], field_key: ['frozen'], field_articles: [{ target_id: 4, nonsense: 1 }] }, caller)
-  t.equal((await editions.update(id, { ...entity, title: [{ value: 'U' }] }, caller, '*')).entity['title']![0]!['value'], 'U')
+  t.equal((await editions.update(id, { ...entity, title: [{ value: 'U' }] }, caller, { ifMatch: '*' })).entity['title']![0]!['value'], 'U')
   t.ok((await editions.search('daily', { limit: 60, offset: 0, total: true, q: 'a' }, caller)).editions.length > 0)
   t.ok((await editions.bundles(caller)).length > 0 && (await editions.types(caller)).length > 0)
 })
@@ -368,6 +368,9 @@ t.test('the CMS hears of a caller, and the caller of the CMS, what each may', as
   const reply = await app.inject({ url: `/api/collection/${uuid}`, headers: { ...hops, 'accept-language': 'de', cookie: 'SESSa=1', 'x-request-id': 'r' } })
   t.strictSame(Object.keys(seen[0]!).sort(), ['accept', 'connection', 'cookie', 'host', 'x-request-id'])
   t.equal(seen[0]!['connection'], 'keep-alive', 'which is our own')
-  t.strictSame(Object.keys(reply.headers).sort(), ['connection', 'content-length', 'content-type', 'date', 'etag'])
+  t.strictSame(Object.keys(reply.headers).sort(), [
+    'cache-control', 'connection', 'content-length', 'content-security-policy', 'content-type', 'cross-origin-resource-policy', 'date', 'etag', 'referrer-policy',
+    'x-content-type-options', 'x-frame-options'
+  ])
   t.notMatch(reply.headers, { etag: '"theirs"' })
 })
