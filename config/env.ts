@@ -21,7 +21,7 @@ export const Environment = Type.Object({
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
   DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
   EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
-  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 3600, description: 'seconds, an integer from 1 to 3600' }),
+  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 600, description: 'seconds, an integer from 1 to 600' }),
   EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
