@@ -11,8 +11,8 @@ import { DEV, runNode } from './fixtures/processes.ts'
 
 const ENTITIES = 100
 const SUBSCRIBERS = 1000
-const WRITES = 400
-const AT_ONCE = 10
+const WRITES = 200
+const AT_ONCE = 4
 const POLL_MS = 500
 
 interface View { entityId: string, fieldName: string, version: string }
