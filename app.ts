@@ -1,5 +1,6 @@
 import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import type { Editions } from './lib/editions/editions.ts'
 import type { Locks } from './lib/locks/locks.ts'
@@ -14,6 +15,8 @@ import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
+import log from './plugins/log.ts'
+import observers from './plugins/observers.ts'
 import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
@@ -33,8 +36,10 @@ export interface AppOptions {
  * The application: what all share, then the locks (DynamoDB, no CMS), the editions (CMS, no DynamoDB), and the lock boards,
  * which join both. Each is a scope of its own and sees no other's decorators.
  */
-export async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
+export const app = fp(async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(connections)
+  await fastify.register(observers)
+  await fastify.register(log)
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
   await fastify.register(overload)
@@ -71,4 +76,4 @@ export async function app (fastify: FastifyInstance, { config }: AppOptions): Pr
     await scope.register(boardStore, { config, locks: store, editions: cms })
     await scope.register(boardRoutes)
   })
-}
+}, { name: 'app', fastify: '5.x' })

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
-import type { FastifyHttpOptions, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
+import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifySchemaValidationError, type FastifyServerOptions } from 'fastify'
+import { stdSerializers, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
+import { Failure } from '../lib/errors.ts'
 
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
@@ -24,6 +26,12 @@ export const fastifyOptions = {
   http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 5000 },
   // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while closing is answered whole.
   return503OnClosing: false,
+  logController: Object.assign(new LogController(), {
+    // plugins/observers.ts sees to the one line a request that takes the place of Fastify's two.
+    incomingRequest: (request: FastifyRequest, reply: FastifyReply) => request.server.watch?.(request, reply),
+    requestCompleted () {},
+    streamError: (error: Error, request: FastifyRequest) => request.log.debug(error, 'the answer broke off')
+  }),
   routerOptions: { maxParamLength: 4096 },
   genReqId (request) {
     const given = request.headers['x-request-id']
@@ -53,6 +61,24 @@ function censor (value: unknown, path: string[]): string {
   return path.at(-1) === 'url' ? withoutToken(String(value)) : '[Redacted]'
 }
 
+/** Of a failure with a place in the vocabulary it is known where it was noticed, so it needs no stack. */
+function errorAsLogged (error: Error): SerializedError {
+  if (!(error instanceof Failure) || error.code === 'INTERNAL') return stdSerializers.err(error)
+  return { type: error.name, code: error.code, message: causesOf(error) } as unknown as SerializedError
+}
+
+/** What an error says, and what was underneath, to the innermost. */
+function causesOf (error: Error): string {
+  const { name, message, code, cause } = error as NodeJS.ErrnoException
+  // An AggregateError, of a name with several addresses, has a code alone.
+  const said = [name !== 'Error' && !(error instanceof Failure) && name, message || code]
+  return [...said, cause instanceof Error && causesOf(cause)].filter(Boolean).join(': ')
+}
+
+/** On a terminal a request is one readable line: the members it is made of, and those that are left out. */
+const LINE = '{msg}{if ms} {method} {path} {status} in {ms} ms{end}{if code} {code}{end}'
+const TOLD = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
+
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
  * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
@@ -61,6 +87,7 @@ export function loggerOptions (level: string, terminal: boolean): NonNullable<Fa
   return {
     level,
     redact: { paths: REDACTED, censor },
-    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', translateTime: 'HH:MM:ss' } } })
+    serializers: { err: errorAsLogged },
+    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: TOLD, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
   }
 }

@@ -69,7 +69,7 @@ function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsona
     case undefined: return undefined
     case 'jwt': return jwtCheck(auth.jwt)
     case 'drupal': {
-      const http = createHttp({ url, timeoutMs })
+      const http = createHttp({ url, timeoutMs, observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
       return drupalCheck({ http, jsonapiPath })
     }
@@ -92,4 +92,4 @@ function uidOf (this: FastifyRequest): string | undefined {
   return uid as string | undefined
 }
 
-export default fp(auth, { name: 'auth', fastify: '5.x' })
+export default fp(auth, { name: 'auth', dependencies: ['observers'], fastify: '5.x' })

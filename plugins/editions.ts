@@ -25,7 +25,7 @@ declare module 'fastify' {
 async function editions (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ changed: (state) => fastify.log.warn(`the circuit breaker before the CMS is ${state}`) })
-  const http = createHttp({ url, timeoutMs, breaker })
+  const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
   const copies = createCopies({ seconds: staleSeconds })
@@ -53,4 +53,4 @@ export function accountOf (auth: CmsAuth, options: AccountOptions): Account | un
   }
 }
 
-export default fp(editions, { name: 'editions', dependencies: ['health'], fastify: '5.x' })
+export default fp(editions, { name: 'editions', dependencies: ['observers', 'health'], fastify: '5.x' })

@@ -1,9 +1,17 @@
+import { randomUUID } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The code of the failure that it was answered with, if it failed. */
+    failed?: FailureCode
+  }
+}
 
 const LOCKS = /^\/api\/cloud\/data-state(?:[/?]|$)/
 
@@ -20,7 +28,8 @@ const codeOfStatus: Record<number, FailureCode> = {
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
  *
- * Failures of 500 and above are logged with their cause; the caller never sees what was underneath.
+ * Failures of 500 and above are logged with their cause; the caller never sees what was underneath. The messages of
+ * others are for the caller alone: they may repeat what was sent.
  */
 async function errors (fastify: FastifyInstance) {
   const methodsOf = new Map<string, Set<string>>()
@@ -53,6 +62,7 @@ async function errors (fastify: FastifyInstance) {
     if (request.is404) absent(request)
   })
 
+  fastify.decorateRequest('failed')
   fastify.setErrorHandler(answer)
 }
 
@@ -62,8 +72,11 @@ const UNKEPT = { 'cache-control': 'private, no-store', 'x-content-type-options':
 /** Sends a failure. Also Fastify's `frameworkErrors`, for requests that never reach a route. */
 export function answer (error: FastifyError | Failure, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toFailure(error, request)
-  if (failure.statusCode >= 500) request.log.error({ err: failure }, failure.message)
-  else request.log.debug({ code: failure.code }, failure.message)
+  request.failed = failure.code
+  if (failure.statusCode >= 500) {
+    const { method, routeOptions: { url: route } } = request
+    request.log.error({ method, route, err: failure }, failure.message)
+  }
   reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers }).type('application/json; charset=utf-8')
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
@@ -82,7 +95,7 @@ function pathOf ({ routeOptions, url }: FastifyRequest): string {
  * Refuses what is no HTTP request: Fastify's `clientErrorHandler`. The body has the shape of the path, where that can
  * be read, else that of the lock endpoints, which promise theirs in every answer.
  */
-export function refuse (error: ConnectionError, socket: Socket): void {
+export function refuse (this: FastifyInstance | void, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
@@ -94,8 +107,10 @@ export function refuse (error: ConnectionError, socket: Socket): void {
       : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
   const path = /^[A-Z]+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
-  const { statusCode } = failure
-  const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]
+  const { statusCode, code } = failure
+  const reqId = randomUUID()
+  this?.log.info({ reqId, status: statusCode, code }, 'answered')
+  const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]
   const fields = Object.entries(UNKEPT).map(([name, value]) => `${name}: ${value}`)
   socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
 }

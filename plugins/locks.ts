@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
+import { observeStore } from '../lib/dynamodb/observed.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
@@ -16,6 +17,7 @@ declare module 'fastify' {
 /** The field locks over the configured table, and the probe `store`. */
 async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
   const { client, destroy } = createStore(config.dynamodb)
+  observeStore(client, fastify.observe)
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const locks = createLocks({ client, table: config.table, environment: config.environment, ...config.locks, feed: { ...config.locks.feed, warn } })
   fastify.decorate('locks', locks)
@@ -24,4 +26,4 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
   fastify.addHook('onClose', destroy)
 }
 
-export default fp(locks, { name: 'locks', dependencies: ['health'], fastify: '5.x' })
+export default fp(locks, { name: 'locks', dependencies: ['observers', 'health'], fastify: '5.x' })

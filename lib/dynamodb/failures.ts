@@ -30,7 +30,7 @@ export async function reply<T> (pending: Promise<T>): Promise<T> {
   }
 }
 
-function storeFailure (cause: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
+export function storeFailure (cause: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
   if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode)) {
     return new Failure('STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again', { cause, headers: { 'retry-after': '1' } })
   }

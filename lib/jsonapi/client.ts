@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Pool } from 'undici'
 import { Failure, type FailureCode } from '../errors.ts'
+import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import { fingerprint, sessionCookies, type Caller } from './credentials.ts'
 import { isDocument, type Document } from './document.ts'
 import { createFlights } from './flights.ts'
+import { observed } from './observed.ts'
 import { twice } from './retry.ts'
 
 export interface JsonapiRequest {
@@ -68,6 +70,8 @@ export interface HttpOptions {
   /** Deadline of a whole call, a second try included, in milliseconds. */
   timeoutMs: number
   breaker?: Breaker
+  /** Hears of every request that is sent, second tries included. */
+  observe?: Observe
 }
 
 export interface JsonapiOptions {
@@ -87,7 +91,7 @@ const RETRY_AFTER_SECONDS = '30'
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
-export function createHttp ({ url, timeoutMs, breaker = createBreaker() }: HttpOptions): Http {
+export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe }: HttpOptions): Http {
   const { origin, pathname } = new URL(url)
   const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
@@ -101,7 +105,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker() }: HttpO
 
   async function send (request: HttpRequest): Promise<HttpAnswer> {
     const deadline = AbortSignal.timeout(timeoutMs)
-    const once = () => exchange(request, deadline)
+    const once = () => told(request, deadline)
     // What tries out a CMS that has failed is one request.
     return breaker.run(() => request.repeatable && breaker.state() === 'closed' ? twice(once, deadline) : once())
   }
@@ -115,6 +119,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker() }: HttpO
     }
   }
 
+  const told = observe ? observed(exchange, observe) : exchange
   return { send, close: () => pool.destroy() }
 }
 
@@ -190,9 +195,10 @@ export function mediaType (contentType: string | undefined): string {
   return String(contentType).split(';', 1)[0]!.trim().toLowerCase()
 }
 
-/** What the CMS said, for the log. */
+/** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
 function upstream (status: number, text: string): Error {
-  return Object.assign(new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`), { status })
+  const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text) ?? []
+  return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }
 
 /** Whether a failure says that the CMS is away, slow or failing (5xx), rather than that it refuses or is not understood. */

@@ -82,7 +82,7 @@ t.test('a part that the settings name replaces the embedded one, and only that',
 t.test('SIGTERM lets a running request finish, takes no new one and exits with 0', async (t) => {
   const engine = await startEngine(t, 'dynalite')
   const { child, ended, says, output } = runNode(t, START, {
-    env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: engine.endpoint }
+    env: { PORT: '0', LOG_LEVEL: 'debug', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: engine.endpoint }
   })
   const [, address] = await says(/listening at (http:\/\/127\.0\.0\.1:\d+)/)
   const body = JSON.stringify({ fieldName: 'title', userData: { uid: '7' } })

@@ -133,7 +133,7 @@ t.test('a feed takes the token in its query, and nothing else does', async (t) =
 t.test('a token in a query never reaches the log, however the request ends', async (t) => {
   const { fastify, lines } = await withFeed(t, env)
   const secret = 'hunter2'
-  const good = tokenOf(claims({ sub: secret }))
+  const good = tokenOf(claims({ sub: '7', name: secret }))
   const urls = [
     `/api/feed/events?access_token=${secret}`, `/api/feed/events?fields=a&access_token=${good}&x=1`, `/api/feed/events?ACCESS_TOKEN=${secret}`,
     `/api/feed/events?%61ccess_token=${secret}`, `/api/feed/events?access%5ftoken=${secret}`, `/api/feed/events?a;access_token=${secret}`,
@@ -145,11 +145,7 @@ t.test('a token in a query never reaches the log, however the request ends', asy
   const [, payload, signature] = good.split('.')
   t.ok(lines.length > urls.length)
   t.strictSame(lines.filter((line) => [secret, payload, signature].some((part) => line.includes(part!))), [])
-  t.match(lines.map((line) => JSON.parse(line).req?.url).filter(Boolean)[1], '/api/feed/events?fields=a&access_token=[Redacted]&x=1', 'the rest of the query is logged')
-  lines.length = 0
-  await fastify.inject('/health/live?a=b&c=d')
-  await fastify.inject('/api/collections/daily?q=a%20b&limit=5')
-  t.match(lines.map((line) => JSON.parse(line).req?.url).filter(Boolean), ['/api/collections/daily?q=a%20b&limit=5'])
+  t.strictSame(lines.map((line) => JSON.parse(line).path).filter(Boolean).slice(0, 2), ['/api/feed/events', '/api/feed/events'], 'no query is')
 })
 
 t.test('the token goes on to Drupal only where the settings say so', async (t) => {

@@ -1,0 +1,21 @@
+import type { Failure } from '../errors.ts'
+import type { Observe } from '../observe.ts'
+import type { HttpAnswer, HttpRequest } from './client.ts'
+
+/** One request, sent once. */
+export type Exchange = (request: HttpRequest, signal: AbortSignal) => Promise<HttpAnswer>
+
+/** An exchange of whose every request somebody hears. */
+export function observed (exchange: Exchange, observe: Observe): Exchange {
+  return async (request, signal) => {
+    const { headers, end } = observe({ to: 'cms', operation: request.method, path: request.path.split('?', 1)[0]! })
+    try {
+      const answer = await exchange({ ...request, headers: { ...request.headers, ...headers } }, signal)
+      end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
+      return answer
+    } catch (error) {
+      end((error as Failure).code)
+      throw error
+    }
+  }
+}

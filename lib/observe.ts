@@ -1,0 +1,19 @@
+/** One call to what stands behind the service. */
+export interface Call {
+  to: 'cms' | 'store'
+  /** The HTTP method, or DynamoDB's name of the operation. */
+  operation: string
+  /** What of the CMS is asked for, without the query, which may hold what somebody searched for. */
+  path?: string
+}
+
+/** Hears of the end of a call. */
+export interface Observed {
+  /** Header fields for the call to take along. */
+  headers?: Record<string, string>
+  /** To be called once: the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and the status. */
+  end (outcome: string, status?: number): void
+}
+
+/** Hears of the beginning of a call. */
+export type Observe = (call: Call) => Observed

@@ -1,0 +1,123 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Call, Observe, Observed } from '../lib/observe.ts'
+
+/** The longest part of a path that is told of. */
+const PATH_MAX = 256
+
+/** What is told of a request when it is over. Nothing of its query, its header fields or its body. */
+export interface Answered {
+  method: string
+  /** The pattern of the route; absent where there is none. */
+  route?: string
+  path: string
+  /** Absent when the caller has gone before anything was sent. */
+  status?: number
+  /** The caller has gone before the answer was sent whole. */
+  aborted?: true
+  /** The code of the failure that it was answered with. */
+  code?: string
+  /** The caller, where the service knows. */
+  uid?: string
+  /** Milliseconds from the request's header to the end of the answer. */
+  ms: number
+  /** Milliseconds spent waiting for the CMS and the store; calls that run beside each other count each. */
+  upstreamMs: number
+  upstreamCalls: number
+}
+
+/** Somebody who watches the service at work. */
+export interface Observer {
+  requested?: (request: FastifyRequest) => void
+  answered?: (request: FastifyRequest, answered: Answered) => void
+  /** A call begins, for a request or for none. */
+  called?: (call: Call, request: FastifyRequest | undefined) => Observed
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    observers: Observer[]
+    /** Tells the observers of a call to the CMS or the store. */
+    observe: Observe
+    /** Called with every request, also with one that gets no further than the router. */
+    watch: (request: FastifyRequest, reply: FastifyReply) => void
+  }
+  interface FastifyRequest {
+    /** Its calls to the CMS and the store so far, how many of them are still open, and the milliseconds of all: each adds its end less its beginning. */
+    upstream: { calls: number, open: number, ms: number }
+  }
+}
+
+/** Tells `fastify.observers` of every request and of every call made for it; gives each answer its X-Request-Id. */
+async function observers (fastify: FastifyInstance) {
+  const current = new AsyncLocalStorage<FastifyReply>()
+  const observers: Observer[] = []
+  fastify.decorate('observers', observers)
+  fastify.decorateRequest('upstream')
+
+  fastify.decorate('watch', function (request, reply) {
+    const started = performance.now()
+    let over = false
+    function end (aborted: boolean): void {
+      if (over) return
+      over = true
+      const answered = describe(request, reply, performance.now() - started, aborted)
+      for (const observer of observers) observer.answered?.(request, answered)
+    }
+    request.upstream = { calls: 0, open: 0, ms: 0 }
+    reply.header('x-request-id', request.id)
+    for (const observer of observers) observer.requested?.(request)
+    reply.raw.once('finish', () => end(false)).once('close', () => end(true))
+  })
+
+  fastify.addHook('onRequest', (request, reply, done) => {
+    // Already watched where config/fastify.ts made the instance.
+    if (!request.upstream) fastify.watch(request, reply)
+    current.run(reply, done)
+  })
+
+  fastify.decorate('observe', function (call) {
+    const reply = current.getStore()
+    // What goes on after the answer has begun, as the polling of an event stream does, goes on for nobody in particular.
+    const request = reply?.raw.headersSent ? undefined : reply?.request
+    if (request) {
+      request.upstream.calls++
+      request.upstream.open++
+      request.upstream.ms -= performance.now()
+    }
+    const told = observers.flatMap((observer) => observer.called?.(call, request) ?? [])
+    return {
+      headers: Object.assign({}, ...told.map(({ headers }) => headers)),
+      end (outcome, status) {
+        if (request) {
+          request.upstream.open--
+          request.upstream.ms += performance.now()
+        }
+        for (const one of told) one.end(outcome, status)
+      }
+    }
+  })
+}
+
+function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, aborted: boolean): Answered {
+  const { method, routeOptions: { url: route }, url, upstream, failed, user } = request
+  return {
+    method,
+    ...(route !== undefined && { route }),
+    path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, '')).split('?', 1)[0]!.slice(0, PATH_MAX),
+    ...(raw.headersSent && { status: statusCode }),
+    ...(aborted && { aborted }),
+    ...(failed && { code: failed }),
+    ...(user && { uid: user.uid }),
+    ms: rounded(ms),
+    upstreamMs: rounded(upstream.ms + upstream.open * performance.now()),
+    upstreamCalls: upstream.calls
+  }
+}
+
+function rounded (ms: number): number {
+  return Math.round(ms * 100) / 100
+}
+
+export default fp(observers, { name: 'observers', fastify: '5.x' })
