@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Type } from '@sinclair/typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type, type Static } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
 
 const Live = Type.Object({ status: Type.Literal('ok') }, { description: 'The process runs', examples: [{ status: 'ok' }] })
 
@@ -10,6 +10,8 @@ const Ready = Type.Object({
   status: State,
   dependencies: Type.Record(Type.String(), Type.Object({ status: State, message: Type.Optional(Type.String()) }))
 })
+
+type Dependencies = Static<typeof Ready>['dependencies']
 
 const ready = {
   description: 'Every dependency answers',
@@ -23,8 +25,13 @@ const unavailable = {
 /** How long a dependency may take to answer, in milliseconds. */
 const PATIENCE_MS = 5000
 
+/** How long an answer is shared by all who ask, in milliseconds: a dependency is not asked more often, whatever asks here. */
+const SHARED_MS = 1000
+
 /** GET /health/live and GET /health/ready. */
 export default async function health (fastify: FastifyInstance) {
+  const states = sharedStates(fastify)
+
   fastify.get('/health/live', {
     logLevel: 'warn',
     schema: { tags: ['health'], summary: 'Whether the process runs', response: { 200: Live } }
@@ -33,11 +40,37 @@ export default async function health (fastify: FastifyInstance) {
   fastify.get('/health/ready', {
     logLevel: 'warn',
     schema: { tags: ['health'], summary: 'Whether each dependency answers', response: { 200: { ...Ready, ...ready }, 503: { ...Ready, ...unavailable } } }
-  }, readiness)
+  }, async (_request, reply) => {
+    const dependencies = await states()
+    const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
+    return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', dependencies })
+  })
 }
 
-async function readiness (this: FastifyInstance, _request: FastifyRequest, reply: FastifyReply) {
-  const states = await Promise.all([...this.probes].map(async ([name, probe]) => {
+/** Asks every dependency, for all who ask at once and for a moment after; a change of state is logged. */
+function sharedStates ({ probes, log }: FastifyInstance): () => Promise<Dependencies> {
+  const unavailable = new Set<string>()
+  let asked: Promise<Dependencies> | undefined
+
+  async function ask (): Promise<Dependencies> {
+    const dependencies = await statesOf(probes)
+    for (const [dependency, { status, message }] of Object.entries(dependencies)) {
+      if (status === 'ok' && unavailable.delete(dependency)) log.info({ dependency }, 'ready again')
+      if (status === 'ok' || unavailable.has(dependency)) continue
+      unavailable.add(dependency)
+      log.warn({ dependency, cause: message }, 'not ready')
+    }
+    return dependencies
+  }
+
+  return () => {
+    asked ??= ask().finally(() => setTimeout(() => { asked = undefined }, SHARED_MS).unref())
+    return asked
+  }
+}
+
+async function statesOf (probes: FastifyInstance['probes']): Promise<Dependencies> {
+  const states = await Promise.all([...probes].map(async ([name, probe]): Promise<[string, Dependencies[string]]> => {
     try {
       const message = await Promise.race([probe(), late()])
       return [name, { status: 'ok', ...(message && { message }) }]
@@ -45,9 +78,7 @@ async function readiness (this: FastifyInstance, _request: FastifyRequest, reply
       return [name, { status: 'unavailable', message: (error as Error).message }]
     }
   }))
-  const dependencies = Object.fromEntries(states) as Record<string, { status: string }>
-  const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
-  return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', dependencies })
+  return Object.fromEntries(states)
 }
 
 async function late (): Promise<never> {

@@ -286,6 +286,34 @@ t.test('what is not HTTP is one line too', async (t) => {
   t.match(await taken(1), [{ level: 30, status: 431, code: 'HEADERS_TOO_LARGE' }])
 })
 
+t.test('health checks are quiet but for a change, and many of them ask each dependency once a second', async (t) => {
+  const asked = { store: 0, cms: 0 }
+  engine.script = (operation, input, response) => { asked.store++; fails('AccessDeniedException')(operation, input, response) }
+  cms.script = (_request, response) => { asked.cms++; response.writeHead(503, { 'retry-after': '1' }).end() }
+  const ready = async () => (await send('GET', '/health/ready')).status
+  t.strictSame(new Set(await Promise.all(Array.from({ length: 50 }, ready))), new Set([503]))
+  for (let i = 0; i < 10; i++) t.equal(await ready(), 503)
+  t.equal((await send('GET', '/health/live')).status, 200)
+  t.strictSame(asked, { store: 1, cms: 1 })
+  const down = await taken(2)
+  t.match(down, [
+    { level: 40, dependency: 'store', cause: 'The lock store could not do what was asked', msg: 'not ready' },
+    { level: 40, dependency: 'cms', cause: /takes no requests at the moment/, msg: 'not ready' }
+  ])
+  t.equal(down.length, 2)
+
+  await sleep(1100)
+  t.equal(await ready(), 503)
+  t.strictSame(asked, { store: 2, cms: 2 }, 'a second later they are asked again')
+  t.strictSame(await taken(0), [], 'and nothing has changed')
+  engine.script = works
+  await sleep(1100)
+  t.equal(await ready(), 503)
+  const up = await taken(1)
+  t.match(up, [{ level: 30, dependency: 'store', msg: 'ready again' }])
+  t.equal(up.length, 1)
+})
+
 t.test('nothing secret of a request is logged, whatever happens and whatever the level', async (t) => {
   const { engine, cms, port, send, taken } = await start(t, 'trace')
   const headers = { ...json, authorization: `Basic ${btoa('ada:hunter2')}`, cookie: 'SESS=hunter2', 'x-csrf-token': 'hunter2', 'proxy-authorization': 'hunter2', 'x-secret': 'hunter2' }
