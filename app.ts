@@ -16,6 +16,7 @@ import health from './plugins/health.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import log from './plugins/log.ts'
+import metrics from './plugins/metrics.ts'
 import observers from './plugins/observers.ts'
 import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
@@ -40,6 +41,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(connections)
   await fastify.register(observers)
   await fastify.register(log)
+  await fastify.register(metrics, { config })
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
   await fastify.register(overload)

@@ -16,6 +16,8 @@ export const Environment = Type.Object({
   LOG_LEVEL: Type.String({
     default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
+  METRICS_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
+  METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' })),
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
@@ -67,6 +69,8 @@ export interface Config {
   /** Whose X-Forwarded-For is believed: addresses and networks. */
   trustedProxies: string[]
   logLevel: string
+  /** Where Prometheus finds the metrics, if anywhere. */
+  metrics?: { host: string, port: number }
   /** First part of the key of every lock record. */
   environment: string
   table: string
@@ -130,6 +134,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     rateLimit: settings.RATE_LIMIT,
     trustedProxies: settings.TRUST_PROXY ? itemsIn(settings.TRUST_PROXY) : [],
     logLevel: settings.LOG_LEVEL,
+    ...(settings.METRICS_PORT !== undefined && { metrics: { host: settings.METRICS_HOST, port: settings.METRICS_PORT } }),
     environment: settings.ENVIRONMENT,
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,

@@ -39,6 +39,12 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
   })
 
   fastify.decorate('editions', { ...editions, copies, breaker })
+  fastify.readings.set('quoin_cms_circuit_breaker', {
+    type: 'gauge',
+    help: 'The circuit breaker before the CMS: 1 for the state that it is in',
+    label: 'state',
+    read: () => ({ closed: 0, open: 0, 'half-open': 0, [breaker.state()]: 1 })
+  })
   fastify.probes.set('cms', () => fastify.editions.probe({}))
   fastify.addHook('onClose', () => http.close())
 }
@@ -53,4 +59,4 @@ export function accountOf (auth: CmsAuth, options: AccountOptions): Account | un
   }
 }
 
-export default fp(editions, { name: 'editions', dependencies: ['observers', 'health'], fastify: '5.x' })
+export default fp(editions, { name: 'editions', dependencies: ['observers', 'metrics', 'health'], fastify: '5.x' })

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
 import { observeStore } from '../lib/dynamodb/observed.ts'
+import { counted } from '../lib/locks/counted.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
@@ -19,11 +20,21 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
   const { client, destroy } = createStore(config.dynamodb)
   observeStore(client, fastify.observe)
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
-  const locks = createLocks({ client, table: config.table, environment: config.environment, ...config.locks, feed: { ...config.locks.feed, warn } })
+  const { locks, counts } = counted((onKept) => createLocks({
+    client,
+    table: config.table,
+    environment: config.environment,
+    ...config.locks,
+    feed: { ...config.locks.feed, warn },
+    onKept
+  }))
   fastify.decorate('locks', locks)
+  fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
+  fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
+  fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })
   fastify.probes.set('store', () => locks.probe(AbortSignal.timeout(PROBE_MS)))
   fastify.addHook('preClose', async () => locks.feed.close())
   fastify.addHook('onClose', destroy)
 }
 
-export default fp(locks, { name: 'locks', dependencies: ['observers', 'health'], fastify: '5.x' })
+export default fp(locks, { name: 'locks', dependencies: ['observers', 'metrics', 'health'], fastify: '5.x' })

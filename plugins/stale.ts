@@ -17,6 +17,8 @@ declare module 'fastify' {
  */
 async function stale (fastify: FastifyInstance) {
   const { copies, age } = fastify.editions
+  let answered = 0
+  fastify.readings.set('quoin_stale_answers_total', { type: 'counter', help: 'Reads answered with a copy, since the CMS is down', read: () => answered })
   const reads = new WeakMap<FastifyRequest, { key: string, asked: number, at: number }>()
 
   fastify.addHook('preHandler', async (request) => {
@@ -42,6 +44,7 @@ async function stale (fastify: FastifyInstance) {
     const found = isDown(error) ? copies.find(read.key) : copies.forget(read.key)
     if (!found || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = found
+    answered++
     request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
     reply.code(200).headers({ age, 'cache-status': `quoin; ${fate(error)}; ttl=${-age}; detail=${error.code}`, ...(etag !== undefined && { etag }) })
     reply.type('application/json; charset=utf-8').send(payload)
@@ -55,4 +58,4 @@ function fate ({ code, cause }: Failure): string {
   return code === 'CMS_UNAVAILABLE' ? 'hit' : 'fwd=stale'
 }
 
-export default fp(stale, { name: 'stale', dependencies: ['editions'], fastify: '5.x' })
+export default fp(stale, { name: 'stale', dependencies: ['metrics', 'editions'], fastify: '5.x' })

@@ -30,6 +30,8 @@ export interface LocksDeps {
   feed?: FeedOptions
   /** Milliseconds since 1970, as `Date.now`. */
   now?: () => number
+  /** Hears of every text of another that was kept. */
+  onKept?: () => void
 }
 
 /** The lock is the user's: in which version, and until when (Unix seconds) if it expires. */
@@ -51,7 +53,7 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const table = createLockTable({ client, table: name })
   const drafts = createDrafts({ table, environment, draftDays, seconds })
@@ -121,6 +123,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function kept (found: Found, by: Displacer): Promise<Condition | undefined> {
     if (found['payload'] === undefined) return undefined
     await drafts.keep(found, by)
+    onKept?.()
     return isStill(found)
   }
 

@@ -1,0 +1,90 @@
+import Fastify, { type FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+
+/** Seconds: from what the store needs to what the CMS may need. */
+const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** A metric that a part of the service keeps itself; it is read when somebody asks. */
+export interface Reading {
+  type: 'gauge' | 'counter'
+  help: string
+  /** The name of the label, where `read` gives one value for each of its values. These have to be few, and known beforehand. */
+  label?: string
+  read: () => number | Readonly<Record<string, number>>
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What else is shown as metrics, by name; each part adds its own, whether somebody looks or not. */
+    readings: Map<string, Reading>
+  }
+}
+
+/** Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is set. */
+async function metrics (fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
+  fastify.decorate('readings', new Map<string, Reading>())
+  if (!metrics) return
+
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('@prometheus-io/client')
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'quoin_http_request_duration_seconds',
+    help: 'Requests, from their header to the end of the answer',
+    labelNames: ['method', 'route', 'status'],
+    buckets: BUCKETS,
+    registers
+  })
+  const calls = new Histogram({
+    name: 'quoin_upstream_call_duration_seconds',
+    help: 'Calls to the CMS and to the store',
+    labelNames: ['upstream', 'operation', 'outcome'],
+    buckets: BUCKETS,
+    registers
+  })
+
+  fastify.observers.push({
+    answered (_request, { method, route, status, aborted, ms }) {
+      // Without a route a caller may send any method there is.
+      const labels = route === undefined ? { method: 'any', route: 'none' } : { method, route }
+      requests.observe({ ...labels, status: aborted ? 'aborted' : String(status) }, ms / 1000)
+    },
+    called ({ to: upstream, operation }) {
+      const started = performance.now()
+      return { end: (outcome) => calls.observe({ upstream, operation, outcome }, (performance.now() - started) / 1000) }
+    }
+  })
+
+  const server = Fastify()
+  server.get('/metrics', async (_request, reply) => {
+    reply.type(registry.contentType)
+    return registry.metrics()
+  })
+  fastify.addHook('onReady', async () => {
+    for (const [name, { type, help, label, read }] of fastify.readings) {
+      const Metric = type === 'gauge' ? Gauge : Counter
+      registry.registerMetric(new Metric({
+        name,
+        help,
+        labelNames: label === undefined ? [] : [label],
+        registers: [],
+        collect () {
+          const found = read()
+          this.reset()
+          if (typeof found === 'number') this.inc(found)
+          else for (const [value, amount] of Object.entries(found)) this.inc({ [label!]: value }, amount)
+        }
+      }))
+    }
+    fastify.log.info(`Metrics at ${await server.listen(metrics)}/metrics`)
+  })
+  fastify.addHook('onClose', async () => {
+    const closed = server.close()
+    server.server.closeAllConnections()
+    await closed
+  })
+}
+
+export default fp(metrics, { name: 'metrics', dependencies: ['observers'], fastify: '5.x' })
