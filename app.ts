@@ -23,6 +23,7 @@ import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
 import stale from './plugins/stale.ts'
+import traces from './plugins/traces.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import editionRoutes from './routes/editions.ts'
@@ -42,6 +43,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(observers)
   await fastify.register(log)
   await fastify.register(metrics, { config })
+  await fastify.register(traces, { config })
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
   await fastify.register(overload)
