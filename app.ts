@@ -10,6 +10,7 @@ import boardStore from './plugins/boards.ts'
 import cmsCaller from './plugins/cms-caller.ts'
 import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
+import drain from './plugins/drain.ts'
 import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
@@ -40,6 +41,7 @@ export interface AppOptions {
  */
 export const app = fp(async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(connections)
+  await fastify.register(drain)
   await fastify.register(observers)
   await fastify.register(log)
   await fastify.register(metrics, { config })

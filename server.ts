@@ -6,9 +6,6 @@ import { readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions } from './config/fastify.ts'
 import { answer, refuse } from './plugins/errors.ts'
 
-/** How long running requests may take to finish after SIGTERM, in milliseconds. */
-const GRACE_MS = 10_000
-
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
 export async function serve (config: Config): Promise<string> {
   const fastify = Fastify({
@@ -19,8 +16,9 @@ export async function serve (config: Config): Promise<string> {
     clientErrorHandler: refuse
   })
   await fastify.register(app, { config })
-  closeWithGrace({ delay: GRACE_MS, logger: fastify.log }, async ({ err }) => {
+  closeWithGrace({ delay: config.graceMs, logger: fastify.log }, async ({ err, signal }) => {
     if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')
+    else fastify.log.info(`${signal}: what runs has ${config.graceMs} ms to finish`)
     await fastify.close()
   })
   return fastify.listen({ host: config.host, port: config.port })

@@ -16,6 +16,7 @@ export const Environment = Type.Object({
   LOG_LEVEL: Type.String({
     default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
+  SHUTDOWN_GRACE_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
   METRICS_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
   METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' })),
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: 'where a collector takes OTLP over HTTP, such as http://127.0.0.1:4318' })),
@@ -72,6 +73,8 @@ export interface Config {
   /** Whose X-Forwarded-For is believed: addresses and networks. */
   trustedProxies: string[]
   logLevel: string
+  /** How long running requests may take to finish after SIGTERM, in milliseconds. */
+  graceMs: number
   /** Where Prometheus finds the metrics, if anywhere. */
   metrics?: { host: string, port: number }
   /** Where the traces go, if anywhere. */
@@ -139,6 +142,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     rateLimit: settings.RATE_LIMIT,
     trustedProxies: settings.TRUST_PROXY ? itemsIn(settings.TRUST_PROXY) : [],
     logLevel: settings.LOG_LEVEL,
+    graceMs: settings.SHUTDOWN_GRACE_MS,
     ...(settings.METRICS_PORT !== undefined && { metrics: { host: settings.METRICS_HOST, port: settings.METRICS_PORT } }),
     ...tracesOf(settings),
     environment: settings.ENVIRONMENT,
