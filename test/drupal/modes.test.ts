@@ -30,9 +30,7 @@ t.test('where no module grants filter access, reading and lists are right all th
     }
     t.equal((await quoin(trapped, user, 'GET', '/api/collection/424242')).status, 404)
   }
-  const ready = await trapped.inject('/health/ready')
-  t.equal(ready.statusCode, 200)
-  t.match(ready.json().dependencies.cms, { status: 'ok', message: /hook_jsonapi_publisher_container_filter_access/ })
+  t.match((await trapped.inject('/health/ready')).json().dependencies.cms, { status: 'ok', message: /hook_jsonapi_publisher_container_filter_access/ })
   await site.reset()
 })
 
