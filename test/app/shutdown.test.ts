@@ -12,7 +12,7 @@ import { emptyDirectory, ROOT, runNode, START, type Running } from './fixtures/p
 
 const PATH = process.env['PATH']
 
-/** The service before a CMS that answers when `let` is called; it says when it is asked. */
+/** The service before a CMS that answers when it is told to. */
 async function startBeforeSlowCms (t: Test, env: Record<string, string> = {}) {
   const waiting: ServerResponse[] = []
   const cms = createServer((_request, response) => { waiting.push(response) }).listen(0, '127.0.0.1')
@@ -26,7 +26,7 @@ async function startBeforeSlowCms (t: Test, env: Record<string, string> = {}) {
   })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   const asked = async () => { while (waiting.length === 0) await sleep(5) }
-  return { ...service, port: Number(port), asked, answer: () => waiting.splice(0).forEach((response) => response.writeHead(503).end()) }
+  return { ...service, port: Number(port), asked, answer: () => waiting.splice(0).forEach((response) => response.writeHead(503, { 'retry-after': '1' }).end()) }
 }
 
 /** A connection over which nothing has been sent but this. */
