@@ -111,10 +111,13 @@ for (const engine of engineNames) {
 
     await t.test('when all have left nothing is read any more', async (t) => {
       for (const { stream } of streams) stream.close()
-      await sleep(2 * POLL_MS)
-      const before = way.queries()
-      await sleep(2 * POLL_MS)
-      t.equal(way.queries() - before, 0)
+      let reads = Infinity
+      for (let tries = 0; reads > 0 && tries < 10; tries++) {
+        const before = way.queries()
+        await sleep(2 * POLL_MS)
+        reads = way.queries() - before
+      }
+      t.equal(reads, 0)
     })
   })
 
