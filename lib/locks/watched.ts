@@ -44,15 +44,16 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
   }
 
   async function load (): Promise<void> {
+    const known = state
     let pause = RETRY_MS
     try {
-      const known = state
       state = stateOf(entity, await read(entity), known)
       pause = 0
       if (state !== known) for (const wake of wakes) wake()
     } finally {
       reading = undefined
-      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs()))
+      // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
+      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs() * (known ? 1 : Math.random())))
     }
   }
 

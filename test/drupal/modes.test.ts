@@ -112,7 +112,7 @@ t.test('JSON:API that is read-only, and maintenance, are told apart', async (t) 
   await site.reset()
 
   await site.php("\\Drupal::state()->set('system.maintenance_mode', TRUE);")
-  for (const answer of [await change(), await create(), await quoin(service, 'editor', 'GET', '/api/collection/1'), await quoin(service, 'editor', 'GET', '/api/collections/daily')]) {
+  for (const answer of [await change(), await create(), await quoin(service, 'editor', 'GET', '/api/collection/2'), await quoin(service, 'editor', 'GET', '/api/collections/daily')]) {
     t.match(answer, { status: 503, body: { code: 'CMS_UNAVAILABLE' }, headers: { 'retry-after': /\d+/ } })
   }
   await site.reset()

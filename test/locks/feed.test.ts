@@ -11,7 +11,7 @@ import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
 const at = (id: string): Entity => ({ type: 'node', id })
-const NEVER = 60_000
+const NEVER = 1_000_000_000
 
 /** An instance of the service's locks over a table; its watchers end with the test. */
 function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number, now?: () => number } = {}): Locks {
