@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import fp from 'fastify-plugin'
 import type { Failure } from '../lib/errors.ts'
 import { isDown } from '../lib/jsonapi/client.ts'
-import { fingerprint } from '../lib/jsonapi/credentials.ts'
+import { readKey } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -25,9 +25,7 @@ async function stale (fastify: FastifyInstance) {
     if (!request.routeOptions.config.copies) return
     const caller = request.caller()
     const asked = copies.now()
-    // No two callers with other credentials or languages have a key in common: no header field holds a line feed.
-    const key = [fingerprint(caller), caller['accept-language'], request.url].join('\n')
-    reads.set(request, { key, asked, at: asked - age(caller) })
+    reads.set(request, { key: readKey(request.url, caller), asked, at: asked - age(caller) })
   })
 
   fastify.addHook('onSend', async (request, reply, payload) => {

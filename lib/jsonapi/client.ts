@@ -4,7 +4,7 @@ import { Failure, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
-import { fingerprint, sessionCookies, type Caller } from './credentials.ts'
+import { readKey, sessionCookies, type Caller } from './credentials.ts'
 import { isDocument, type Document } from './document.ts'
 import { createFlights } from './flights.ts'
 import { observed } from './observed.ts'
@@ -130,7 +130,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
-    const answer = method === 'GET' ? await reads.share(keyOf(target, caller), exchange) : await exchange().finally(reads.part)
+    const answer = method === 'GET' ? await reads.share(readKey(target, caller), exchange) : await exchange().finally(reads.part)
     if (answer.cookies && caller.cookie !== undefined) renewed?.(caller, answer.cookies)
     return answer
 
@@ -154,11 +154,6 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   }
 
   return { request }
-}
-
-/** Two reads of one caller with the same key have the same answer. */
-function keyOf (target: string, caller: Caller): string {
-  return [fingerprint(caller), caller['accept-language'], target].join('\n')
 }
 
 function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {

@@ -38,6 +38,14 @@ export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHead
   return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie))
 }
 
+/**
+ * Two reads with the same key have the same answer: for the same target, with the same credentials, in the same language.
+ * No header field and no target holds a line feed.
+ */
+export function readKey (target: string, caller: Caller): string {
+  return [fingerprint(caller), caller['accept-language'], target].join('\n')
+}
+
 /** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */
 export function fingerprint ({ authorization = '', cookie = '' }: Caller): string {
   return createHash('sha256').update(`${authorization}\n${cookie}`).digest('base64')
