@@ -19,9 +19,23 @@ export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, 
   }
 }
 
-/** The state that an entity's records make; the known one, if it is no other. */
-export function stateOf (entity: Entity, records: LockRecord[], known: State | undefined): State {
-  const locks = new Map(records.map((record) => [record.fieldName, viewOf(entity, record)]))
+/** What is known of some fields: the lock, or that there is none. */
+export type Changes = ReadonlyMap<string, LockView | undefined>
+
+/** The locks that an entity's records are. */
+export function locksOf (entity: Entity, records: LockRecord[]): State['locks'] {
+  return new Map(records.map((record) => [record.fieldName, viewOf(entity, record)]))
+}
+
+/** Locks once some fields have changed; ordered as the table orders them, by the bytes of the field's name. */
+export function withChanges (locks: State['locks'], changes: Changes): State['locks'] {
+  if (changes.size === 0) return locks
+  const all = [...new Map<string, LockView | undefined>([...locks, ...changes])].filter((entry): entry is [string, LockView] => entry[1] !== undefined)
+  return new Map(all.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
+}
+
+/** The state that an entity's locks make; the known one, if it is no other. */
+export function stateOf (entity: Entity, locks: State['locks'], known: State | undefined): State {
   const same = known?.locks.size === locks.size && [...locks].every(([field, lock]) => markOf(known.locks.get(field)) === markOf(lock))
   return same ? known! : { entity, locks }
 }

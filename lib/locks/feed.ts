@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { differences, idOf, snapshotOf, type FeedEvent, type State } from './feed-events.ts'
+import { differences, idOf, snapshotOf, type Changes, type FeedEvent, type State } from './feed-events.ts'
 import type { Entity, LockRecord } from './schemas.ts'
 import { forEach } from './table.ts'
 import { createWatched, type Watched } from './watched.ts'
@@ -35,7 +35,7 @@ export type Feed = ReturnType<typeof createFeed>
 
 /**
  * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
- * once for all who watch an entity, and at once after a write of this instance's own.
+ * once for all who watch an entity; a write of this instance's own is told at once, and followed by a read.
  *
  * A watcher gets every state that it has time for: one that is slow skips states in between, never the last one.
  */
@@ -104,13 +104,14 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
 
     async function next (): Promise<FeedEvent | undefined> {
       while (watchers.has(leave)) {
-        if (pending.length === 0) pending = changes()
         if (pending.length > 0) return pending.shift()
         const idleMs = beatAt - performance.now()
         if (idleMs <= 0) {
           beatAt = performance.now() + heartbeatMs
           return { event: 'heartbeat' }
         }
+        pending = changes()
+        if (pending.length > 0) return pending.shift()
         await waiting.wait(idleMs)
       }
       return undefined
@@ -125,10 +126,24 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     return { next, leave }
   }
 
+  /**
+   * To be called before every write to an entity. What it returns is to be called afterwards, with what is known of the
+   * fields: whoever watches the entity is told that at once, and a read finds the rest.
+   */
+  function writing (entity: Entity): (left: Changes) => void {
+    const name = nameOf(entity)
+    const watched = entities.get(name)
+    const before = watched?.state()
+    return (left) => {
+      const present = entities.get(name)
+      if (present === watched && before) watched!.tell(before, left)
+      present?.poke()
+    }
+  }
+
   return {
     watch,
-    /** To be called after every write: whoever watches the entity is told at once. */
-    written: (entity: Entity) => entities.get(nameOf(entity))?.poke(),
+    writing,
     /** How much is watched, and by how many. */
     counts: () => ({ watchers: watchers.size, entities: entities.size }),
     /** Ends every watcher. */

@@ -10,7 +10,7 @@ import {
   holderOf, isAmong, isExpired, isFree, isFreeFor, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
   recordKey, recordOf, recordsOf, type Found, type Versions
 } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, type Key } from './table.ts'
 
 const ACQUIRE_ATTEMPTS = 3
@@ -44,6 +44,9 @@ export interface Released { outcome: 'released' }
 
 type Refused = Held | Changed
 
+/** An entity that is written to, with what is known of its fields afterwards. */
+interface Place extends Entity { left: Map<string, LockView | undefined> }
+
 export type Locks = ReturnType<typeof createLocks>
 
 /**
@@ -74,10 +77,10 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function acquire (entity: Entity, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
+  async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
     const quick = fenced(alone ? isFree(seconds()) : isFreeFor(uid, seconds()), ifMatch)
-    return write(newRecord(entity, request), request, quick, ACQUIRE_ATTEMPTS, (found) => {
+    return write(place, request, quick, ACQUIRE_ATTEMPTS, (found) => {
       const expired = found && isExpired(found, seconds())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
@@ -91,10 +94,10 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions, expired or not
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function overwrite (entity: Entity, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
+  async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
     const quick = fenced(isWithoutTextOfOthers(uid), ifMatch)
-    return write(newRecord(entity, request), request, quick, DISPLACE_ATTEMPTS, (found) => {
+    return write(place, request, quick, DISPLACE_ATTEMPTS, (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
     }) as Promise<Acquired | Changed>
@@ -102,16 +105,21 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
   async function write (
-    record: ReturnType<typeof newRecord>, { userData: { uid, name } }: LockRequest, quick: Condition, attempts: number,
+    place: Place, request: LockRequest, quick: Condition, attempts: number,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
+    const { uid, name } = request.userData
+    const record = newRecord(place, request)
     const { version, expiresAt } = record
     let condition = quick
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const written = await table.put(record, condition)
       const found = written.done ? record : await written.found()
       // A repeated request finds what the first one, whose answer was lost, has written.
-      if (found?.['version'] === version) return { outcome: 'acquired', version, ...(expiresAt !== undefined && { expiresAt }) }
+      if (found?.['version'] === version) {
+        place.left.set(request.fieldName, viewOf(place, { ...record as Found as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
+        return { outcome: 'acquired', version, ...(expiresAt !== undefined && { expiresAt }) }
+      }
       const verdict = judge(found)
       if (typeof verdict === 'object') return verdict
       condition = verdict === 'displace' ? await kept(found!, { uid: String(uid), name }) ?? quick : quick
@@ -150,9 +158,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted
    */
-  async function release (entity: Entity, { fieldName, uid }: ReleaseQuery, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Released | Changed> {
-    const key = recordKey(environment, entity)
-    if (fieldName !== undefined) return releaseField({ env_entityType_entityId: key, fieldName }, uid, ifMatch)
+  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Released | Changed> {
+    const key = recordKey(environment, place)
+    if (fieldName !== undefined) return releaseField(place, { env_entityType_entityId: key, fieldName }, uid, ifMatch)
     if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
@@ -162,7 +170,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     let unavailable: Failure | undefined
     await forEach(fieldNames, async (fieldName) => {
       // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
-      const failure = unavailable ?? await table.remove({ env_entityType_entityId: key, fieldName }, isOwnedBy(uid)).then(() => undefined, (error: Failure) => error)
+      const failure = unavailable ?? await table.remove({ env_entityType_entityId: key, fieldName }, isOwnedBy(uid))
+        .then(({ done }) => { if (done) place.left.set(fieldName, undefined) }, (error: Failure) => error)
       if (!failure) return
       failed.set(fieldName, failure)
       if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
@@ -175,11 +184,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField (key: Key, uid: string | undefined, ifMatch: Versions | undefined): Promise<Released | Changed> {
+  async function releaseField ({ left }: Place, key: Key, uid: string | undefined, ifMatch: Versions | undefined): Promise<Released | Changed> {
     const quick = fenced(uid === undefined ? isWithoutText() : isOwnedBy(uid), ifMatch)
     let condition = quick
     for (let attempt = 1; attempt <= DISPLACE_ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
+      if (removed.done) left.set(key.fieldName, undefined)
       if (removed.done || (uid !== undefined && !ifMatch)) return { outcome: 'released' }
       const found = await removed.found()
       if (!found) return { outcome: 'released' }
@@ -195,9 +205,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     await table.probe({ env_entityType_entityId: `${environment}-`, fieldName: '-' }, abortSignal)
   }
 
-  /** Tells the feed when a write is over, even one of which nobody knows whether it took place. */
-  function announced<Rest extends unknown[], Result> (write: (entity: Entity, ...rest: Rest) => Promise<Result>) {
-    return (entity: Entity, ...rest: Rest) => write(entity, ...rest).finally(() => feed.written(entity))
+  /** Tells the feed what a write has left in fields, and that it is over, even when nobody knows whether it took place. */
+  function announced<Rest extends unknown[], Result> (write: (at: Place, ...rest: Rest) => Promise<Result>) {
+    return (entity: Entity, ...rest: Rest) => {
+      const left = new Map<string, LockView | undefined>()
+      const written = feed.writing(entity)
+      return write({ ...entity, left }, ...rest).finally(() => written(left))
+    }
   }
 
   return {

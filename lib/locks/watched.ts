@@ -1,5 +1,5 @@
-import { stateOf, type State } from './feed-events.ts'
-import type { Entity, LockRecord } from './schemas.ts'
+import { locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
+import type { Entity, LockRecord, LockView } from './schemas.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
 const RETRY_MS = 2000
@@ -19,6 +19,8 @@ export type Watched = ReturnType<typeof createWatched>
 export function createWatched (entity: Entity, { read, intervalMs, failed }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
+  /** What has been told since the read under way began, which may have missed it. */
+  const told = new Map<string, LockView | undefined>()
   let state: State | undefined
   let reading: Promise<void> | undefined
   let following: Promise<void> | undefined
@@ -44,17 +46,36 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
   }
 
   async function load (): Promise<void> {
-    const known = state
+    const first = !state
     let pause = RETRY_MS
+    told.clear()
     try {
-      state = stateOf(entity, await read(entity), known)
+      const found = locksOf(entity, await read(entity))
+      become(withChanges(found, told))
       pause = 0
-      if (state !== known) for (const wake of wakes) wake()
     } finally {
       reading = undefined
       // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
-      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs() * (known ? 1 : Math.random())))
+      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs() * (first ? Math.random() : 1)))
     }
+  }
+
+  function become (locks: State['locks']): void {
+    const next = stateOf(entity, locks, state)
+    if (next === state) return
+    state = next
+    for (const wake of wakes) wake()
+  }
+
+  /**
+   * Takes in what a write has left in fields, if nothing has changed since it began: else nobody knows which came last,
+   * and the next read decides.
+   * @param before the state when the write began
+   */
+  function tell (before: State, left: Changes): void {
+    if (state !== before) return
+    for (const [field, lock] of left) told.set(field, lock)
+    become(withChanges(state.locks, told))
   }
 
   /** Reads soon, for nobody in particular. */
@@ -67,5 +88,5 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
     clearTimeout(timer)
   }
 
-  return { wakes, state: () => state, refresh, poke, close }
+  return { wakes, state: () => state, refresh, tell, poke, close }
 }

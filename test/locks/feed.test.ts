@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Failure } from '../../lib/errors.ts'
@@ -7,6 +7,7 @@ import { createFeed, type FeedOptions, type Watcher } from '../../lib/locks/feed
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
+import { randomOf, scheduled } from './fixtures/schedule.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -148,7 +149,7 @@ t.test('Last-Event-ID', async (t) => {
 
   t.test('with a former state, or none at all, there is a snapshot', async (t) => {
     for (const lastEventId of [id, '', 'nonsense']) {
-      t.match(await take(await there.feed.watch([at('1')], { lastEventId })), { event: 'snapshot', locks: [{ fieldName: 'title' }, { fieldName: 'body' }] })
+      t.match(await take(await there.feed.watch([at('1')], { lastEventId })), { event: 'snapshot', locks: [{ fieldName: 'body' }, { fieldName: 'title' }] })
     }
   })
 
@@ -186,14 +187,104 @@ t.test('a write while a read is under way is followed by another read', async (t
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   await take(watcher)
-  feed.written(at('1'))
+  feed.writing(at('1'))(new Map())
   await sleep(5)
   found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
-  for (let n = 0; n < 10; n++) feed.written(at('1'))
+  for (let n = 0; n < 10; n++) feed.writing(at('1'))(new Map())
   t.match(await take(watcher), { event: 'locked' })
   t.equal(reads, 3, 'the first, the one that was too early, and one for ten writes')
-  feed.written(at('2'))
+  feed.writing(at('2'))(new Map())
   t.equal(reads, 3, 'what nobody watches is not read')
+})
+
+t.test('what an instance writes is told at once, and no read that is older takes it back', async (t) => {
+  const store = memoryStore()
+  const slow: { until?: Promise<void> } = {}
+  const locks = instance(t, {
+    async send (command) {
+      const answer = await store.send(command)
+      if (command.constructor.name === 'QueryCommand') await slow.until
+      return answer
+    }
+  })
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  const reading = Promise.withResolvers<void>()
+  slow.until = reading.promise
+  await locks.acquire(at('1'), { fieldName: 'title', userData: ada, timestamp: 5 })
+  const told = await take(watcher)
+  await locks.acquire(at('1'), { fieldName: 'body', userData: ada, timestamp: 6 })
+  t.match([told, await take(watcher)], [{ event: 'locked', lock: { fieldName: 'title', timestamp: 5 } }, { event: 'locked', lock: { fieldName: 'body' } }])
+  await locks.overwrite(at('1'), { fieldName: 'body', userData: bob })
+  t.match(await take(watcher), { event: 'locked', lock: { fieldName: 'body', userData: bob } })
+  await locks.release(at('1'), { fieldName: 'title' })
+  const { event, id } = await take(watcher) as { event: string, id: string }
+  t.equal(event, 'released')
+  reading.resolve()
+  t.ok(await isSilent(watcher))
+  t.match(await take(await locks.feed.watch([at('1')], { lastEventId: id })), { event: 'heartbeat' }, 'the same state as the table has')
+})
+
+t.test('whatever overtakes whatever on its way, all states of a field are told in their order, and the last one is told', async () => {
+  const answer = { constructor: { name: 'answer' }, input: {} }
+  const write = fc.record({ what: fc.constantFrom('acquire', 'overwrite', 'release'), fieldName: fc.constantFrom('a', 'b'), uid: fc.constantFrom('7', '8'), index: fc.nat(1), turns: fc.nat(4) })
+  await fc.assert(fc.asyncProperty(fc.array(write, { maxLength: 12 }), fc.integer(), async (writes, seed) => {
+    const store = memoryStore()
+    const states = new Map<string, unknown[]>([['a', [undefined]], ['b', [undefined]]])
+    const schedule = scheduled({
+      async send (command) {
+        if (command === answer) return {}
+        try {
+          return await store.send(command)
+        } finally {
+          for (const [fieldName, seen] of states) {
+            const version = [...store.items.values()].find((item) => item['fieldName'] === fieldName)?.['version']
+            if (seen.at(-1) !== version) seen.push(version)
+          }
+        }
+      }
+    }, randomOf(seed))
+    const client = asClient({
+      async send (command) {
+        try {
+          return await schedule.of('').send(command)
+        } finally {
+          await schedule.of('').send(answer)
+        }
+      }
+    })
+    const instances = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', feed: { pollMs: NEVER, heartbeatMs: NEVER } }))
+    const told = new Map<string, unknown[]>([['a', [undefined]], ['b', [undefined]]])
+    const watching = instances[0]!.feed.watch([at('1')])
+    await schedule.run()
+    const watcher = await watching
+    const listening = (async () => {
+      for (let event = await watcher.next(); event; event = await watcher.next()) {
+        if (event.event === 'locked') told.get(event.lock.fieldName)!.push(event.lock.version)
+        else if (event.event === 'released') told.get(event.lock.fieldName)!.push(undefined)
+      }
+    })()
+    const done = writes.map(async ({ what, fieldName, uid, index, turns }) => {
+      for (let turn = 0; turn < 3 * turns; turn++) await setImmediate()
+      if (what === 'release') await instances[index]!.release(at('1'), { fieldName, uid })
+      else await instances[index]![what as 'acquire' | 'overwrite'](at('1'), { fieldName, userData: { uid } })
+    })
+    const all = Promise.all(done)
+    while (await Promise.race([all, schedule.run()]) === undefined);
+    instances[0]!.acquire(at('1'), { fieldName: 'a', userData: { uid: '9' } }).catch(() => {})
+    await schedule.run()
+    for (const locks of instances) locks.feed.close()
+    await listening
+    for (const [fieldName, seen] of states) {
+      let at = 0
+      for (const version of told.get(fieldName)!) {
+        at = seen.indexOf(version, at)
+        if (at < 0) return false
+      }
+      if (told.get(fieldName)!.at(-1) !== seen.at(-1)) return false
+    }
+    return true
+  }), { numRuns: 300 })
 })
 
 t.test('a watcher that is slow skips states, but not the last one', async (t) => {
@@ -251,7 +342,7 @@ t.test('a store that goes away is told to the operator once, and found again whe
   found = undefined
   await sleep(50)
   for (let n = 0; n < 3; n++) {
-    feed.written(at('1'))
+    feed.writing(at('1'))(new Map())
     await sleep(5)
   }
   t.strictSame(warnings, [down])
@@ -259,7 +350,7 @@ t.test('a store that goes away is told to the operator once, and found again whe
   await sleep(100)
   t.equal(reads, before, 'nor is it asked every time')
   found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
-  feed.written(at('1'))
+  feed.writing(at('1'))(new Map())
   t.match(await take(watcher), { event: 'locked' }, 'the watcher has stayed')
 })
 
