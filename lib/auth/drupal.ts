@@ -1,8 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { Failure } from '../errors.ts'
-import type { Http } from '../jsonapi/client.ts'
-import { callerOf, type Caller } from '../jsonapi/credentials.ts'
-import { isDocument, isObject, oneResource, type Document } from '../jsonapi/document.ts'
+import { upstream, type Http } from '../jsonapi/client.ts'
+import { callerOf, sessionsIn, type Caller } from '../jsonapi/credentials.ts'
+import { documentIn, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
 
@@ -36,14 +35,13 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /**
  * Asks Drupal whose credentials the caller's are, with the credentials themselves: Authorization, or else the session
  * cookie. Drupal answers anybody 200, so only `meta.links.me` tells whether it knows them.
- * Source: Drupal\jsonapi\Controller\EntryPoint.
  */
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
   const who = remembering({ ...options, ask: (caller) => ask(options, caller), refusedMs })
 
   return async function check ({ authorization, cookie }, requestId) {
-    const session = sessionsIn(cookie)
+    const session = sessionsIn({ cookie })
     const credentials = { ...(authorization && { authorization }), ...(session && { cookie: session }) }
     if (!authorization && !session) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
     const identity = await who(callerOf(credentials, requestId, true))
@@ -52,14 +50,9 @@ export function drupalCheck (options: DrupalOptions): Check {
   }
 }
 
-/** The session cookies of Drupal among all. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
-function sessionsIn (cookie: IncomingHttpHeaders['cookie'] = ''): string {
-  return cookie.split(';').map((one) => one.trim()).filter((one) => /^S?SESS[^=]*=./.test(one)).join('; ')
-}
-
 async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promise<Identity | undefined> {
   const entry = await read('')
-  const uuid = entry && meIn(entry)
+  const uuid = entry && uuidIn(entry)
   if (uuid === undefined) return undefined
   const user = await read(`/user/user/${uuid}?fields%5Buser--user%5D=display_name%2Cdrupal_internal__uid`)
   const { drupal_internal__uid: uid, display_name: name } = (user && oneResource(user))?.attributes ?? {}
@@ -71,17 +64,9 @@ async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promi
   async function read (path: string): Promise<Document | undefined> {
     const { status, headers, text } = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
     if (status === 401 || status === 403) return undefined
-    const document = status === 200 ? parsed(text) : undefined
-    if (!isDocument(document)) throw cannotSay(new Error(`the CMS answered ${status}: ${text.slice(0, 1000)}`), headers['retry-after'])
+    const document = status === 200 ? documentIn(text) : undefined
+    if (!document) throw cannotSay(upstream(status, text), headers['retry-after'])
     return document
-  }
-}
-
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }
 
@@ -90,11 +75,10 @@ function cannotSay (cause: Error, retryAfter?: string): Failure {
   return unavailable('The CMS cannot say who calls; try again', cause, /^\d{1,9}$/.test(retryAfter ?? '') ? retryAfter : undefined)
 }
 
-function meIn ({ meta }: Document): string | undefined {
-  const links = meta?.['links']
-  const me = isObject(links) ? links['me'] : undefined
-  if (me === undefined) return undefined
-  const id = isObject(me) && isObject(me['meta']) ? me['meta']['id'] : undefined
+function uuidIn (entry: Document): string | undefined {
+  const user = userIn(entry)
+  if (!user) return undefined
+  const { id } = user
   if (typeof id !== 'string' || !UUID.test(id)) throw cannotSay(new Error('the CMS names the user by something that is no uuid'))
   return id
 }

@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts'
 import { ok, unchecked, wrong, type Finding } from '../findings.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi, type Http, type Jsonapi, type JsonapiAnswer } from '../jsonapi/client.ts'
-import { identifiers, isObject, oneResource, type Document } from '../jsonapi/document.ts'
+import { identifiers, isObject, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 
@@ -60,14 +60,13 @@ function loggedInOnce ({ credentials }: Account): Account {
 
 /**
  * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
- * only for those who may administer users. Source: Drupal\jsonapi\Controller\EntryPoint.
+ * only for those who may administer users.
  */
 async function * identity (cms: Jsonapi, catalog: Catalog): AsyncGenerator<Finding, string> {
   const entry = await cms.request({ path: '', caller: {} })
   if (entry.status >= 400) throw refusal(entry)
-  const links = entry.document.meta?.links
-  const me = isObject(links) && isObject(links.me) && isObject(links.me.meta) ? String(links.me.meta.id) : undefined
-  if (me === undefined) {
+  const me = userIn(entry.document)?.id
+  if (typeof me !== 'string') {
     yield wrong('CMS account: Drupal accepts it but takes it for anonymous', 'correct the account; for CMS_AUTH=oauth, the client needs a user at simple_oauth')
     return 'anonymous'
   }

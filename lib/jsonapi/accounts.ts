@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Http } from './client.ts'
-import { isObject } from './document.ts'
+import { objectIn, userIn } from './document.ts'
 
 type Headers = Record<string, string>
 
@@ -59,7 +59,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
       body: JSON.stringify({ name: user, pass: password })
     })
     if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
-    const token = status === 200 ? json(text).csrf_token : undefined
+    const token = status === 200 ? objectIn(text)?.csrf_token : undefined
     const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
     if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
     seenAlive = now()
@@ -98,7 +98,7 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
     })
     if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
-    const { access_token: accessToken, expires_in: seconds } = json(text)
+    const { access_token: accessToken, expires_in: seconds } = objectIn(text) ?? {}
     if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
     // A token that does not say how long it lives (NaN) is used until it is refused.
     expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
@@ -137,21 +137,11 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
   }
 }
 
-/** Whether the CMS knows who is asking. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me). */
+/** Whether the CMS knows who is asking. */
 async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
   const { status, text } = await http.send({ method: 'GET', path: jsonapiPath, headers })
-  const { meta } = json(text)
   if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
-  return status === 200 && isObject(meta) && isObject(meta.links) && meta.links.me !== undefined
-}
-
-function json (text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+  return status === 200 && userIn(objectIn(text) ?? {}) !== undefined
 }
 
 function loginRefused (what: string, status?: number): Failure {

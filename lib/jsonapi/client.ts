@@ -5,7 +5,7 @@ import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import { readKey, sessionCookies, type Caller } from './credentials.ts'
-import { isDocument, type Document } from './document.ts'
+import { documentIn, type Document } from './document.ts'
 import { createFlights } from './flights.ts'
 import { observed } from './observed.ts'
 import { twice } from './retry.ts'
@@ -165,7 +165,7 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
     })
   }
   if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, text) })
-  const document = status < 300 || status >= 400 ? parse(mediaType(headers['content-type']), text) : undefined
+  const document = status < 300 || status >= 400 ? documentOf(mediaType(headers['content-type']), text) : undefined
   if (!document || (status < 300 && document.data === undefined)) {
     throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
       cause: upstream(status, text)
@@ -176,14 +176,8 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
   return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
 }
 
-function parse (mediaType: string, text: string): Document | undefined {
-  if (mediaType !== MEDIA_TYPE && mediaType !== 'application/json') return undefined
-  try {
-    const document: unknown = JSON.parse(text)
-    return isDocument(document) ? document : undefined
-  } catch {
-    return undefined
-  }
+function documentOf (mediaType: string, text: string): Document | undefined {
+  return mediaType === MEDIA_TYPE || mediaType === 'application/json' ? documentIn(text) : undefined
 }
 
 export function mediaType (contentType: string | undefined): string {
@@ -191,7 +185,7 @@ export function mediaType (contentType: string | undefined): string {
 }
 
 /** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
-function upstream (status: number, text: string): Error {
+export function upstream (status: number, text: string): Error {
   const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text) ?? []
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }

@@ -26,8 +26,13 @@ function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hop.includes(name)))
 }
 
-/** The name that Drupal gives its session cookie. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
-const SESSION_COOKIE = /^S?SESS[\w-]*=/
+/** A session cookie of Drupal with a value. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
+const SESSION_COOKIE = /^S?SESS[\w-]*=./
+
+/** The session cookies of Drupal among all that `Cookie` holds. */
+export function sessionsIn ({ cookie = '' }: IncomingHttpHeaders): string {
+  return cookie.split(';').map((one) => one.trim()).filter((one) => SESSION_COOKIE.test(one)).join('; ')
+}
 
 /**
  * The session cookies of an answer's `Set-Cookie`, as they are. Their Domain stays: where Drupal sets one, that is what

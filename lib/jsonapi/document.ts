@@ -38,6 +38,32 @@ export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** The object in a text of JSON, or undefined where there is none. */
+export function objectIn (text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** The document in a text of JSON, or undefined where there is none. */
+export function documentIn (text: string): Document | undefined {
+  const value = objectIn(text)
+  return isDocument(value) ? value : undefined
+}
+
+/**
+ * The user whom the CMS takes the sender for, in what its entry point answers; undefined for anonymous, `id` where it is
+ * told. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me).
+ */
+export function userIn ({ meta }: { meta?: unknown }): { id?: unknown } | undefined {
+  const me = isObject(meta) && isObject(meta.links) ? meta.links.me : undefined
+  if (me === undefined) return undefined
+  return isObject(me) && isObject(me.meta) ? { id: me.meta.id } : {}
+}
+
 /** The resource of an individual's document, or undefined where there is none. */
 export function oneResource (document: Document): Resource | undefined {
   return Array.isArray(document.data) ? undefined : document.data ?? undefined
