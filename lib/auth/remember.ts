@@ -1,4 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
+import { createFlights } from '../jsonapi/flights.ts'
 import type { Identity } from './identity.ts'
 
 export interface RememberOptions {
@@ -6,7 +8,7 @@ export interface RememberOptions {
   ask: (caller: Caller) => Promise<Identity | undefined>
   /** How long a refusal of these credentials is remembered, in milliseconds. */
   refusedMs: (caller: Caller) => number
-  /** How many of each kind are remembered; beyond it the oldest are forgotten. */
+  /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
   /** Clock, in milliseconds. */
   now?: () => number
@@ -28,17 +30,17 @@ const MOST = 10_000
  * their own, so that made-up credentials push nobody out. Of many who ask about the same at once one does.
  */
 export function remembering ({ ask, refusedMs, most = MOST, now = Date.now }: RememberOptions) {
-  const accepted = new Map<string, { identity: Identity, asked: number, until: number }>()
-  const refused = new Map<string, number>()
-  const pending = new Map<string, Promise<Identity | undefined>>()
+  const accepted = new LRUCache<string, { identity: Identity, asked: number, until: number }>({ max: most })
+  const refused = new LRUCache<string, number>({ max: most })
+  const { share } = createFlights<Identity | undefined>()
 
   async function find (key: string, caller: Caller): Promise<Identity | undefined> {
     const known = accepted.get(key)
     try {
       const identity = await ask(caller)
       accepted.delete(key)
-      if (identity) keep(accepted, key, { identity, asked: now(), until: now() + ACCEPTED_MS })
-      else keep(refused, key, now() + refusedMs(caller))
+      if (identity) accepted.set(key, { identity, asked: now(), until: now() + ACCEPTED_MS })
+      else refused.set(key, now() + refusedMs(caller))
       return identity
     } catch (error) {
       if (!known || now() - known.asked >= STALE_MS) throw error
@@ -47,19 +49,11 @@ export function remembering ({ ask, refusedMs, most = MOST, now = Date.now }: Re
     }
   }
 
-  function keep<Value> (memory: Map<string, Value>, key: string, value: Value): void {
-    memory.delete(key)
-    memory.set(key, value)
-    if (memory.size > most) memory.delete(memory.keys().next().value!)
-  }
-
   return async function who (caller: Caller): Promise<Identity | undefined> {
     const key = fingerprint(caller)
     const known = accepted.get(key)
     if (known && now() < known.until) return known.identity
     if (now() < (refused.get(key) ?? 0)) return undefined
-    const asking = pending.get(key) ?? find(key, caller).finally(() => pending.delete(key))
-    pending.set(key, asking)
-    return asking
+    return share(key, () => find(key, caller))
   }
 }

@@ -1,8 +1,8 @@
+import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { isObject, resources } from '../jsonapi/document.ts'
-import { createMemory } from './memory.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 import { refusal } from './failures.ts'
 import { pageQuery, PAGE_MAX } from './query.ts'
@@ -52,7 +52,7 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * The list of resource types is the same for every caller (Drupal\jsonapi\Controller\EntryPoint), so it is shared.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
-  const types = createMemory<{ at: number, types: Named[] }>(CALLERS)
+  const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
   let remembered: { at: number, collections: Promise<Collection[]> } | undefined
 
   function all (caller: Caller): Promise<Collection[]> {

@@ -1,9 +1,9 @@
+import { LRUCache } from 'lru-cache'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { resources } from '../jsonapi/document.ts'
 import type { Collection } from './catalog.ts'
 import { refusal } from './failures.ts'
-import { createMemory } from './memory.ts'
 import { PAGE_MAX } from './query.ts'
 
 /**
@@ -33,7 +33,7 @@ const REMEMBERED_MS = 10 * 60_000
 const CALLERS = 1000
 
 export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
-  const remembered = createMemory<{ at: number, usable: boolean }>(CALLERS)
+  const remembered = new LRUCache<string, { at: number, usable: boolean }>({ max: CALLERS })
   const warned = new Set<string>()
 
   function known (entityType: string, caller: Caller): boolean | undefined {

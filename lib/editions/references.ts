@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
@@ -5,7 +6,6 @@ import type { Catalog, Collection } from './catalog.ts'
 import { invalid, refusal, type Violation } from './failures.ts'
 import type { Filters } from './filters.ts'
 import type { Page } from './listing.ts'
-import { createMemory } from './memory.ts'
 import { publicName, splitType, type ContentModel } from './model.ts'
 import { idQuery, PAGE_MAX } from './query.ts'
 import { findById } from './scan.ts'
@@ -34,7 +34,7 @@ const REMEMBERED = 50_000
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
-  const remembered = createMemory<ResourceIdentifier>(REMEMBERED)
+  const remembered = new LRUCache<string, ResourceIdentifier>({ max: REMEMBERED })
   const idAttributes = new Map<string, string>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {

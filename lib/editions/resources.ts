@@ -1,10 +1,10 @@
+import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { refusal, unknownProperties } from './failures.ts'
-import { createMemory } from './memory.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
 import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
@@ -57,7 +57,7 @@ const PROPERTIES_DROPPED = 50
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const shapes = createShapes(model)
-  const remembered = createMemory<{ type: string, uuid: string }>(REMEMBERED)
+  const remembered = new LRUCache<string, { type: string, uuid: string }>({ max: REMEMBERED })
   const idAttribute = publicName(model, model.keys.id)
 
   /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */

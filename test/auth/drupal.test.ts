@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import t, { type Test } from 'tap'
 import { createCms, type Cms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
@@ -104,13 +105,14 @@ t.test('concurrent checks of the same credentials share one call', async (t) => 
 t.test('a hash of the credentials is remembered and never the credentials', async (t) => {
   const { url, who } = await checking(t)
   const { cookie } = await login(url, 'editor')
-  const { args } = t.capture(Map.prototype, 'set', Map.prototype.set)
+  const kept = [Map, LRUCache].map(({ prototype }) => t.capture(prototype as Map<unknown, unknown>, 'set', prototype.set as typeof Map.prototype.set))
   const secret = cookie.split('=')[1]!
   await who({ cookie })
   await who({ cookie: 'SESSabc=hunter2' })
   await who(basic('reader', 'hunter3'))
-  const hashed = (args() as Array<[unknown, unknown]>).filter(([key]) => typeof key === 'string' && /^[\w+/]{43}=$/.test(key))
-  t.equal(hashed.length, 6, 'three pending, one accepted, two refused')
+  const hashed = kept.flatMap(({ args }) => args() as Array<[unknown, unknown]>).filter(([key]) => typeof key === 'string' && /^[\w+/]{43}=$/.test(key))
+  t.equal(new Set(hashed.map(([key]) => key)).size, 3)
+  t.ok(hashed.length >= 6, 'three pending, one accepted, two refused')
   const all = JSON.stringify(hashed)
   for (const part of [secret, 'hunter2', 'hunter3', btoa('reader:hunter3'), btoa('hunter3')]) t.notOk(all.includes(part))
   t.ok(all.includes('"editor"'), 'and this looks where they would be')
@@ -125,7 +127,7 @@ t.test('the memory is bounded, and made-up credentials push nobody out', async (
   await who({ cookie: 'SESSabc=9' })
   t.equal(asked(), 11, 'both are remembered')
   await who({ cookie: 'SESSabc=0' })
-  t.equal(asked(), 12, 'the oldest are not')
+  t.equal(asked(), 12, 'those from before are not')
   await who(basic('reader'))
   await who(basic('admin'))
   await who(basic('editor'))

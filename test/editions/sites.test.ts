@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import type { Catalog, Collection } from '../../lib/editions/catalog.ts'
-import { createMemory } from '../../lib/editions/memory.ts'
 import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/references.ts'
 import { createBudget, PAGES_MAX } from '../../lib/editions/scan.ts'
@@ -140,15 +139,6 @@ t.test('references by integer id are found where nobody may filter them, under w
   }
   t.strictSame((await references.resolver([], {}))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), { type: 'own--x', id: 'u' })
   t.strictSame((await references.resolver([], {}))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), { type: 'nowhere--nowhere', id: 'u' })
-})
-
-t.test('a memory keeps what was told last', async (t) => {
-  const memory = createMemory<number>(2)
-  memory.set('a', 1)
-  memory.set('b', 2)
-  memory.set('a', 3)
-  memory.set('c', 4)
-  t.strictSame(['a', 'b', 'c'].map((key) => memory.get(key)), [3, undefined, 4])
 })
 
 t.test('a scan ends', async (t) => {
