@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Type, type StaticDecode, type TObject } from '@sinclair/typebox'
 import type { JwtOptions } from '../lib/auth/jwt.ts'
 import { readPublicKey } from '../lib/auth/public-key.ts'
+import { itemsIn } from './edges.ts'
 
 /** The settings of who may call, as part of the environment. */
 export const AuthEnvironment = {
@@ -28,7 +29,7 @@ export type AuthConfig = { admins: string[] } & ({ kind: 'jwt', jwt: JwtOptions 
  * @param cmsAuth CMS_AUTH as it was set, without its default
  */
 export function readAuth (settings: Settings, cmsAuth: string | undefined, problems: string[]): AuthConfig | undefined {
-  const admins = (settings.AUTH_ADMINS ?? '').split(',').map((uid) => uid.trim()).filter(Boolean)
+  const admins = itemsIn(settings.AUTH_ADMINS ?? '').filter(Boolean)
   switch (settings.AUTH) {
     case 'drupal': return { kind: 'drupal', admins }
     case 'jwt': {
