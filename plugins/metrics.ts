@@ -28,22 +28,10 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
 
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('@prometheus-io/client')
   const registry = new Registry()
-  const registers = [registry]
   collectDefaultMetrics({ register: registry })
-  const requests = new Histogram({
-    name: 'quoin_http_request_duration_seconds',
-    help: 'Requests, from their header to the end of the answer',
-    labelNames: ['method', 'route', 'status'],
-    buckets: BUCKETS,
-    registers
-  })
-  const calls = new Histogram({
-    name: 'quoin_upstream_call_duration_seconds',
-    help: 'Calls to the CMS and to the store',
-    labelNames: ['upstream', 'operation', 'outcome'],
-    buckets: BUCKETS,
-    registers
-  })
+  const durations = (name: string, help: string, ...labelNames: string[]) => new Histogram({ name, help, labelNames, buckets: BUCKETS, registers: [registry] })
+  const requests = durations('quoin_http_request_duration_seconds', 'Requests, from their header to the end of the answer', 'method', 'route', 'status')
+  const calls = durations('quoin_upstream_call_duration_seconds', 'Calls to the CMS and to the store', 'upstream', 'operation', 'outcome')
 
   fastify.observers.push({
     answered (_request, { method, route, status, aborted, ms }) {
