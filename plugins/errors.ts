@@ -24,6 +24,9 @@ const codeOfStatus: Record<number, FailureCode> = {
   415: 'UNSUPPORTED_MEDIA_TYPE'
 }
 
+/** Of these each route takes some. */
+const MEDIA_TYPES = ['application/json', 'text/plain']
+
 /**
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
@@ -123,6 +126,10 @@ function toFailure (error: FastifyError | Failure, request: FastifyRequest): Fai
     const length = request.headers['content-length']
     const limit = request.routeOptions.bodyLimit
     return new Failure(code, `The request body has ${length ? `${length} bytes` : `more than ${limit} bytes`}; at most ${limit} bytes are taken`)
+  }
+  if (code === 'UNSUPPORTED_MEDIA_TYPE') {
+    const taken = MEDIA_TYPES.filter((type) => request.server.hasContentTypeParser(type))
+    return new Failure(code, `headers/content-type must be ${taken.join(' or ')}`)
   }
   // What Fastify says of a URL that cannot be read repeats it.
   return new Failure(code, withoutToken(error.message), { cause: error })

@@ -33,7 +33,7 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'],
   ['PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.'],
   ['TOO_LARGE', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'],
-  ['UNSUPPORTED_MEDIA_TYPE', 'Unsupported Media Type'],
+  ['UNSUPPORTED_MEDIA_TYPE', 'headers/content-type must be application/json'],
   ['UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${invalid}: ${notAChoice}\n`, { violations: [{ path: invalid, message: notAChoice }] }],
   ['FIELD_LOCKED', 'Nothing was saved: title is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'title', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
   ['INTERNAL', 'Internal Server Error'],

@@ -92,7 +92,7 @@ for (const [what, path] of endpoints) {
   t.test(`${what} takes application/json only`, async (t) => {
     for (const type of ['application/vnd.api+json', 'application/hal+json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'nonsense', 'application/json, text/plain']) {
       const reply = await call('POST', path, { body: JSON.stringify(healthy), headers: { ...json, 'content-type': type } })
-      failed(t, type, reply, 415, 'UNSUPPORTED_MEDIA_TYPE')
+      failed(t, type, reply, 415, 'UNSUPPORTED_MEDIA_TYPE', 'headers/content-type must be application/json')
       t.strictSame(reply.upstream, [])
     }
     const untyped = await exchange(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`)

@@ -166,6 +166,8 @@ for (const engine of engineNames) {
       for (const [status, body, type] of wrong) t.match((await release(body, type)).json(), { success: false, error: { code: status === 400 ? 'BAD_REQUEST' : 'UNSUPPORTED_MEDIA_TYPE' } }, String(body))
       const elsewhere = await app.inject({ method: 'POST', url: '/api/cloud/data-state/node/beacon', body: '{}', headers: { 'content-type': 'text/plain' } })
       t.equal(elsewhere.statusCode, 415, 'nowhere else is text taken')
+      t.equal(elsewhere.json().message, 'Error: headers/content-type must be application/json')
+      t.equal((await release('uid=7', 'application/x-www-form-urlencoded')).json().message, 'Error: headers/content-type must be application/json or text/plain')
     })
 
     t.test('payload=0 leaves the payloads out, and If-None-Match is answered 304 while nothing changes', async (t) => {
