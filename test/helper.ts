@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 import { app } from '../app.ts'
-import { readConfig, type Config } from '../config/env.ts'
+import { readConfig, type Config, type SettingsError } from '../config/env.ts'
 import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
 import { answer, refuse } from '../plugins/errors.ts'
 
@@ -15,6 +15,16 @@ export function testConfig (env: Record<string, string> = {}): Config {
   })
 }
 
+/** What is said to be wrong with an environment. */
+export function problemsOf (env: Record<string, string | undefined>): string[] {
+  try {
+    readConfig(env)
+    return []
+  } catch (error) {
+    return (error as SettingsError).problems
+  }
+}
+
 /** The application on a Fastify instance as server.ts makes it, without a logger; closed when the test ends. */
 export async function build (t: Test, env: Record<string, string> = {}): Promise<FastifyInstance> {
   const config = testConfig(env)
@@ -25,17 +35,34 @@ export async function build (t: Test, env: Record<string, string> = {}): Promise
   return fastify
 }
 
-/** The same with a logger, and what it logged since it was last asked. */
-export async function buildLogged (t: Test, env: Record<string, string>): Promise<{ app: FastifyInstance, logged: () => Array<Record<string, any>> }> {
+export interface LoggedOptions {
+  level?: string
+  /** Adds to the application what the test needs, before it is ready. */
+  prepare?: (fastify: FastifyInstance) => void
+}
+
+export interface Logged {
+  app: FastifyInstance
+  /** What it logs, one text of JSON each. */
+  lines: string[]
+  /** The same, read, since it was last asked for. */
+  logged: () => Array<Record<string, any>>
+}
+
+/** The same with a logger. */
+export async function buildLogged (t: Test, env: Record<string, string>, { level = 'info', prepare = () => {} }: LoggedOptions = {}): Promise<Logged> {
   const lines: string[] = []
+  const config = testConfig(env)
   const fastify = Fastify({
     ...fastifyOptions,
+    trustProxy: config.trustedProxies,
     frameworkErrors: answer,
     clientErrorHandler: refuse,
-    logger: { ...loggerOptions('info', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
+    logger: { ...loggerOptions(level, false) as object, stream: { write: (line: string) => { lines.push(line) } } }
   })
   t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig(env) })
+  await fastify.register(app, { config })
+  prepare(fastify)
   await fastify.ready()
-  return { app: fastify, logged: () => lines.splice(0).map((line) => JSON.parse(line)) }
+  return { app: fastify, lines, logged: () => lines.splice(0).map((line) => JSON.parse(line)) }
 }

@@ -1,19 +1,18 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer, request, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
+import { request, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
-import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
+import { fastifyOptions } from '../../config/fastify.ts'
 import { Failure, failures } from '../../lib/errors.ts'
-import { answer, refuse } from '../../plugins/errors.ts'
-import { testConfig } from '../helper.ts'
-import { ROOT } from './fixtures/processes.ts'
+import { serving } from '../fixtures/loopback.ts'
+import { buildLogged } from '../helper.ts'
 import { fails, say, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
+import { ROOT } from './fixtures/processes.ts'
 
 type Line = Record<string, unknown>
 
@@ -27,29 +26,12 @@ const FIELDS = ['level', 'time', 'pid', 'hostname', 'reqId', 'method', 'route', 
 /** A CMS that says what a test wants; nothing until then. */
 async function startCms (t: Test): Promise<{ url: string, script: (request: IncomingMessage, response: ServerResponse) => void }> {
   const cms = { url: '', script: (_request: IncomingMessage, _response: ServerResponse) => {} }
-  const server = createServer((request, response) => cms.script(request, response)).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  cms.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  cms.url = await serving(t, (request, response) => cms.script(request, response))
   return cms
 }
 
-/** The service as server.ts makes it, listening, with its log in `lines`. */
-async function start (t: Test, level: string) {
-  const lines: Line[] = []
-  const engine = await startFakeEngine(t)
-  const cms = await startCms(t)
-  const fastify = Fastify({
-    ...fastifyOptions,
-    frameworkErrors: answer,
-    clientErrorHandler: refuse,
-    logger: { ...loggerOptions(level, false) as object, stream: { write: (line: string) => { lines.push(JSON.parse(line)) } } }
-  })
-  t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig({ DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL: cms.url, CMS_TIMEOUT_MS: '400', EVENTS_POLL_MS: '100' }) })
+/** Routes that fail or take long, and a caller who is known by any credentials. */
+function prepare (fastify: FastifyInstance): void {
   fastify.addHook('onRequest', async (request) => {
     if (request.headers.authorization) Object.assign(request, { user: { uid: '7' } })
   })
@@ -57,8 +39,16 @@ async function start (t: Test, level: string) {
   fastify.get('/api/addresses', async () => { throw new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }) }) })
   fastify.get('/api/large', async () => 'x'.repeat(50_000_000))
   fastify.get('/api/stream', (_request, reply) => reply.send(new Readable({ read () { setTimeout(() => this.push('x'), 5) } })))
-  await fastify.listen({ host: '127.0.0.1', port: 0 })
-  const port = (fastify.server.address() as AddressInfo).port
+}
+
+/** The service, listening, before a store and a CMS that say what a test wants. */
+async function start (t: Test, level: string) {
+  const engine = await startFakeEngine(t)
+  const cms = await startCms(t)
+  const env = { DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL: cms.url, CMS_TIMEOUT_MS: '400', EVENTS_POLL_MS: '100' }
+  const { app, lines } = await buildLogged(t, env, { level, prepare })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const port = (app.server.address() as AddressInfo).port
   lines.length = 0
 
   async function send (method: string, path: string, { headers = {}, body }: { headers?: OutgoingHttpHeaders, body?: object | string } = {}) {
@@ -74,7 +64,7 @@ async function start (t: Test, level: string) {
   async function taken (count: number): Promise<Line[]> {
     for (const deadline = Date.now() + 5000; lines.length < count && Date.now() < deadline;) await sleep(5)
     await sleep(20)
-    return lines.splice(0)
+    return lines.splice(0).map((line) => JSON.parse(line))
   }
 
   return { port, engine, cms, send, taken }

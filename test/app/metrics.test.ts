@@ -5,14 +5,11 @@ import { createRequire } from 'node:module'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
-import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { answer } from '../../plugins/errors.ts'
-import { build, testConfig } from '../helper.ts'
+import { build, buildLogged } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
 
@@ -23,18 +20,14 @@ const isLoaded = () => Object.keys(cache).some((path) => path.includes('@prometh
 
 /** The service with metrics, and where they are. */
 async function start (t: Test, env: Record<string, string> = {}): Promise<{ fastify: FastifyInstance, url: string }> {
-  const lines: string[] = []
-  const fastify = Fastify({
-    ...fastifyOptions,
-    frameworkErrors: answer,
-    logger: { ...loggerOptions('info', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
+  const { app: fastify, logged } = await buildLogged(t, { METRICS_PORT: '0', ...env }, {
+    prepare ({ readings }) {
+      readings.set('quoin_test_gauge', { type: 'gauge', help: 'A gauge of a part', read: () => 42 })
+      readings.set('quoin_test_total', { type: 'counter', help: 'A counter of a part', label: 'which', read: () => ({ one: 1, two: 2 }) })
+    }
   })
-  t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig({ METRICS_PORT: '0', ...env }) })
-  fastify.readings.set('quoin_test_gauge', { type: 'gauge', help: 'A gauge of a part', read: () => 42 })
-  fastify.readings.set('quoin_test_total', { type: 'counter', help: 'A counter of a part', label: 'which', read: () => ({ one: 1, two: 2 }) })
   await fastify.listen({ host: '127.0.0.1', port: 0 })
-  const said = lines.map((line) => JSON.parse(line).msg as string)
+  const said = logged().map(({ msg }) => msg as string)
   t.match(said[0], /^Metrics at http:\/\/127\.0\.0\.1:\d+\/metrics$/)
   t.match(said[1], /^Server listening at /, 'the metrics are there before the service is')
   return { fastify, url: said[0]!.replace('Metrics at ', '') }

@@ -3,19 +3,11 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { Environment, readConfig, readStoreConfig, SettingsError } from '../../config/env.ts'
+import { Environment, readConfig, readStoreConfig } from '../../config/env.ts'
+import { problemsOf } from '../helper.ts'
 import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
 
 const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION: 'eu-central-1' }
-
-function problemsOf (env: Record<string, string | undefined>): string[] {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    return (error as SettingsError).problems
-  }
-}
 
 t.test('what is not set has the defaults of the contract', async (t) => {
   const { contentModel, ...config } = readConfig(enough)

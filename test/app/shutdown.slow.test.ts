@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
 import { app } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
+import { serving } from '../fixtures/loopback.ts'
 import { testConfig } from '../helper.ts'
 import { emptyDirectory, ROOT, runNode, START, type Running } from './fixtures/processes.ts'
 
@@ -15,14 +16,9 @@ const PATH = process.env['PATH']
 /** The service before a CMS that answers when it is told to. */
 async function startBeforeSlowCms (t: Test, env: Record<string, string> = {}) {
   const waiting: ServerResponse[] = []
-  const cms = createServer((_request, response) => { waiting.push(response) }).listen(0, '127.0.0.1')
-  await once(cms, 'listening')
-  t.teardown(() => {
-    cms.close()
-    cms.closeAllConnections()
-  })
+  const CMS_URL = await serving(t, (_request, response) => { waiting.push(response) })
   const service = runNode(t, START, {
-    env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL: `http://127.0.0.1:${(cms.address() as AddressInfo).port}`, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
+    env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
   })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   const asked = async () => { while (waiting.length === 0) await sleep(5) }

@@ -1,13 +1,8 @@
-import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
 import { registerHooks } from 'node:module'
-import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
-import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
-import { answer } from '../../plugins/errors.ts'
-import { build, testConfig } from '../helper.ts'
+import { serving } from '../fixtures/loopback.ts'
+import { build, buildLogged } from '../helper.ts'
 import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
 import { startCollector } from './fixtures/otlp.ts'
 import { runNode, START } from './fixtures/processes.ts'
@@ -30,31 +25,14 @@ const isLoaded = () => [...loaded].some((url) => url.includes('/@opentelemetry/'
 /** A CMS that answers 404 in JSON:API and keeps the header fields that came. */
 async function startCms (t: Test): Promise<{ url: string, seen: IncomingHttpHeaders[] }> {
   const seen: IncomingHttpHeaders[] = []
-  const server = createServer((request, response) => {
+  const url = await serving(t, (request, response) => {
     seen.push(request.headers)
     response.writeHead(404, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[{"status":"404"}]}')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
+  return { url, seen }
 }
 
-/** The service with its log in `lines`. */
-async function start (t: Test, env: Record<string, string>): Promise<{ fastify: FastifyInstance, lines: string[] }> {
-  const lines: string[] = []
-  const fastify = Fastify({
-    ...fastifyOptions,
-    frameworkErrors: answer,
-    logger: { ...loggerOptions('warn', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
-  })
-  t.teardown(() => fastify.close())
-  await fastify.register(app, { config: testConfig(env) })
-  await fastify.ready()
-  return { fastify, lines }
-}
+const start = (t: Test, env: Record<string, string>) => buildLogged(t, env, { level: 'warn' })
 
 t.test('without a collector nothing of OpenTelemetry is loaded', async (t) => {
   await (await build(t)).inject(LOCK)
@@ -69,7 +47,7 @@ t.test('a request is a span, below that of its caller, and each call to the CMS 
   const cms = await startCms(t)
   process.env['OTEL_RESOURCE_ATTRIBUTES'] = 'deployment.environment.name=test'
   t.teardown(() => delete process.env['OTEL_RESOURCE_ATTRIBUTES'])
-  const { fastify, lines } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_SERVICE_NAME: 'quoin-test', DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL: cms.url })
+  const { app: fastify, lines } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`, OTEL_SERVICE_NAME: 'quoin-test', DYNAMODB_ENDPOINT: engine.endpoint, CMS_URL: cms.url })
 
   const trace = 'a'.repeat(32)
   const parent = 'b'.repeat(16)
@@ -130,7 +108,7 @@ t.test('a request is a span, below that of its caller, and each call to the CMS 
 t.test('what the caller does not sample is not sampled, and the CMS hears of that', async (t) => {
   const collector = await startCollector(t)
   const cms = await startCms(t)
-  const { fastify } = await start(t, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`, CMS_URL: cms.url })
+  const { app: fastify } = await start(t, { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${collector.url}/v1/traces`, CMS_URL: cms.url })
   await fastify.inject({ url: '/api/collection/60', headers: { traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00` } })
   await fastify.close()
   t.strictSame(collector.spans, [])
@@ -139,7 +117,7 @@ t.test('what the caller does not sample is not sampled, and the CMS hears of tha
 
 t.test('a collector that fails is logged once, one that hangs does not hold the end, and requests notice neither', async (t) => {
   const collector = await startCollector(t)
-  const { fastify, lines } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
+  const { app: fastify, lines } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
   collector.instead = (_request, response) => response.writeHead(400).end()
   t.equal((await fastify.inject('/nowhere')).statusCode, 404)
   await fastify.close()
@@ -148,9 +126,9 @@ t.test('a collector that fails is logged once, one that hangs does not hold the 
 
   const second = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url })
   collector.instead = () => {}
-  await second.fastify.inject('/nowhere')
+  await second.app.inject('/nowhere')
   const started = performance.now()
-  await second.fastify.close()
+  await second.app.close()
   const ms = performance.now() - started
   t.ok(ms > 1000 && ms < 4000, `after ${ms} ms`)
 })

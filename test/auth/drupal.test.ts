@@ -6,8 +6,8 @@ import { isCrossSite } from '../../lib/auth/cross-site.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Failure } from '../../lib/errors.ts'
 import { createHttp } from '../../lib/jsonapi/client.ts'
+import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
-import { serving } from './fixtures.ts'
 
 const REFUSED = { code: 'UNAUTHENTICATED', statusCode: 401, headers: { 'www-authenticate': 'Cookie realm="Drupal"' } }
 const basic = (user: string, password = user) => ({ authorization: `Basic ${btoa(`${user}:${password}`)}` })

@@ -1,8 +1,5 @@
 import { createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
@@ -55,11 +52,3 @@ export function keyFile (t: Test, pem = pemOf(pairs.ES256)): string {
 export const jwtEnv = (t: Test): Record<string, string> => ({ AUTH: 'jwt', AUTH_PUBLIC_KEY: keyFile(t), AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, CMS_AUTH: 'passthrough' })
 
 export const bearer = (more: object = {}): { authorization: string } => ({ authorization: `Bearer ${tokenOf(claims(more))}` })
-
-/** A server that answers as told; closed when the test ends. */
-export async function serving (t: Test, handler: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  t.teardown(() => { server.closeAllConnections(); server.close() })
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}

@@ -7,7 +7,8 @@ import type { Check, Identity } from '../../lib/auth/identity.ts'
 import { jwtCheck, type JwtOptions } from '../../lib/auth/jwt.ts'
 import { readPublicKey } from '../../lib/auth/public-key.ts'
 import type { Failure } from '../../lib/errors.ts'
-import { AUDIENCE, claims, ISSUER, jwkOf, pairs, pemOf, serving, stranger, tokenOf, type Pair } from './fixtures.ts'
+import { serving } from '../fixtures/loopback.ts'
+import { AUDIENCE, claims, ISSUER, jwkOf, pairs, pemOf, stranger, tokenOf, type Pair } from './fixtures.ts'
 
 const options = { issuer: ISSUER, audience: AUDIENCE, uidClaim: 'sub', nameClaim: 'name' }
 const checkWith = (pair: Pair, more: Partial<JwtOptions> = {}): Check => jwtCheck({ ...options, keys: readPublicKey(pemOf(pair)), ...more })

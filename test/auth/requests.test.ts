@@ -5,12 +5,11 @@ import { connect, type AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { app } from '../../app.ts'
-import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
-import { answer, refuse } from '../../plugins/errors.ts'
 import { openEvents } from '../fixtures/event-source.ts'
-import { build, testConfig } from '../helper.ts'
+import { serving } from '../fixtures/loopback.ts'
+import { build, buildLogged, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
-import { bearer, claims, jwtEnv, serving, tokenOf } from './fixtures.ts'
+import { bearer, claims, jwtEnv, tokenOf } from './fixtures.ts'
 
 const LOCK = '/api/cloud/data-state/node/1'
 const EDITION = '/api/collection/1'
@@ -18,20 +17,13 @@ const env = jwtEnv(t)
 
 /** The application with a feed that takes its token in the query, and every line of its log. */
 async function withFeed (t: Test, env: Record<string, string>): Promise<{ fastify: FastifyInstance, lines: string[] }> {
-  const lines: string[] = []
-  const fastify = Fastify({
-    ...fastifyOptions,
-    frameworkErrors: answer,
-    clientErrorHandler: refuse,
-    logger: { ...loggerOptions('trace', false) as object, stream: { write: (line: string) => { lines.push(line) } } }
+  const { app: fastify, lines } = await buildLogged(t, env, {
+    level: 'trace',
+    prepare (fastify) {
+      fastify.get('/api/feed/events', { config: { tokenInQuery: true } }, async ({ user, uid, query, headers }) => ({ user, uid, query, authorization: headers.authorization }))
+      for (const url of ['/api/who', '/outside']) fastify.get(url, async ({ user, uid }) => ({ user, uid }))
+    }
   })
-  t.teardown(() => fastify.close())
-  await fastify.register(async (scope) => {
-    await app(scope, { config: testConfig(env) })
-    scope.get('/api/feed/events', { config: { tokenInQuery: true } }, async ({ user, uid, query, headers }) => ({ user, uid, query, authorization: headers.authorization }))
-    for (const url of ['/api/who', '/outside']) scope.get(url, async ({ user, uid }) => ({ user, uid }))
-  })
-  await fastify.ready()
   return { fastify, lines }
 }
 

@@ -1,20 +1,12 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { readConfig, type SettingsError } from '../../config/env.ts'
+import { readConfig } from '../../config/env.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
+import { problemsOf } from '../helper.ts'
 import { AUDIENCE, ISSUER, keyFile, pairs, pemOf } from './fixtures.ts'
 
 const enough = { ENVIRONMENT: 'test', CMS_URL: 'https://cms.example', AWS_REGION: 'eu-central-1' }
 const jwt = { ...enough, AUTH: 'jwt', AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE, AUTH_JWKS_URL: 'https://id.example/jwks', CMS_AUTH: 'passthrough' }
-
-function problemsOf (env: Record<string, string | undefined>): string[] {
-  try {
-    readConfig(env)
-    return []
-  } catch (error) {
-    return (error as SettingsError).problems
-  }
-}
 
 t.test('each way to know callers is taken as it is set', async (t) => {
   t.notHas(readConfig({ ...enough, AUTH: 'none', AUTH_JWKS_URL: 'https://id.example/jwks', AUTH_PUBLIC_KEY: '/nowhere', AUTH_ADMINS: '1' }), { auth: {} }, 'what is not used is not looked at')

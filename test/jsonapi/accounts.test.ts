@@ -1,11 +1,10 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener, ServerResponse } from 'node:http'
 import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { basicAccount, oauthAccount, sessionAccount, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
 import { createHttp, createJsonapi, type Http } from '../../lib/jsonapi/client.ts'
+import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 
 const CALLERS = 50
@@ -36,15 +35,10 @@ async function cmsFor (t: Test) {
   return { options, clock, count, end }
 }
 
-/** A server that answers as told. */
-async function fake (t: Test, handler: (request: IncomingMessage, response: ServerResponse) => void) {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const http = createHttp({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, timeoutMs: 2000 })
-  t.teardown(async () => {
-    await http.close()
-    server.close()
-  })
+/** HTTP to a server that answers as told. */
+async function fake (t: Test, handler: RequestListener) {
+  const http = createHttp({ url: await serving(t, handler), timeoutMs: 2000 })
+  t.teardown(() => http.close())
   return http
 }
 
