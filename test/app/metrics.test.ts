@@ -68,12 +68,12 @@ t.test('requests are counted by route and status, whatever callers send', async 
     [`method="GET",route="${LOCK_ROUTE}",status="400"`, 1]
   ]))
   const gone = connect(port, '127.0.0.1')
-  gone.write(`POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{`)
-  await once(gone, 'connect')
-  await sleep(50)
+  gone.write(`POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n{`)
+  await once(gone, 'data')
   gone.resetAndDestroy()
-  await sleep(50)
-  t.equal((await counts()).get(`method="POST",route="${LOCK_ROUTE}",status="aborted"`), 1)
+  const aborted = async () => (await counts()).get(`method="POST",route="${LOCK_ROUTE}",status="aborted"`)
+  for (const deadline = Date.now() + 10_000; !await aborted() && Date.now() < deadline;) await sleep(10)
+  t.equal(await aborted(), 1)
   const sums = await samples(url, 'quoin_http_request_duration_seconds_sum')
   const sum = sums.get(`method="GET",route="${LOCK_ROUTE}",status="200"`)!
   t.ok(sum > 0.001 && sum < 20, `${sum} seconds`)

@@ -58,7 +58,7 @@ t.test('no connection without a request holds the exit', async (t) => {
   await sleep(50)
   const { code, ms } = await ending({ child, ended })
   t.equal(code, 0)
-  t.ok(ms < 1500, `after ${ms} ms`)
+  t.ok(ms < 5000, `after ${ms} ms`)
   t.equal(output().stderr, '')
 })
 
@@ -106,7 +106,7 @@ t.test('a request that takes longer than SHUTDOWN_GRACE_MS is cut off, and the e
   await asked()
   const { code, ms } = await ending({ child, ended })
   t.equal(code, 1)
-  t.ok(ms >= 300 && ms < 1500, `after ${ms} ms`)
+  t.ok(ms >= 300 && ms < 5000, `after ${ms} ms`)
   t.match(output().stdout, /"level":50,.*"msg":"killed by timeout \(300ms\)"/)
 })
 
@@ -118,7 +118,7 @@ t.test('a second SIGTERM ends it at once', async (t) => {
   await says(/"msg":"SIGTERM/)
   const { code, ms } = await ending({ child, ended })
   t.equal(code, 1)
-  t.ok(ms < 1000, `after ${ms} ms`)
+  t.ok(ms < 5000, `after ${ms} ms`)
 })
 
 t.test('SIGTERM to npm ends the service itself', async (t) => {

@@ -130,7 +130,7 @@ t.test('a collector that fails is logged once, one that hangs does not hold the 
   const started = performance.now()
   await second.app.close()
   const ms = performance.now() - started
-  t.ok(ms > 1000 && ms < 4000, `after ${ms} ms`)
+  t.ok(ms > 1000 && ms < 8000, `after ${ms} ms`)
 })
 
 t.test('SIGTERM sends what has not been sent', async (t) => {

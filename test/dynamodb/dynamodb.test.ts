@@ -87,7 +87,7 @@ t.test('time limits and attempts are as set, and a caller can stop waiting', asy
   t.equal(engine.operations.splice(0).length, 2)
   const started = performance.now()
   await t.rejects(store(t, { endpoint: engine.endpoint }).send(get, { abortSignal: AbortSignal.timeout(50) }))
-  t.ok(performance.now() - started < 1000)
+  t.ok(performance.now() - started < 3000)
 })
 
 t.test('the embedded engine listens on 127.0.0.1 only, and no more once it is closed', async (t) => {

@@ -78,13 +78,14 @@ t.test('with one engine', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
 
   t.test('a resumed stream is opened at once, and heartbeats follow', async (t) => {
-    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '1' })
+    const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '2' })
     const first = await openEvents(t, `${url}/node/1/events`)
     const { id } = await first.next()
     const started = performance.now()
     const { comments, events } = await openEvents(t, `${url}/node/1/events`, { 'last-event-id': id! })
-    t.ok(performance.now() - started < 900, 'the header did not wait for a heartbeat')
-    await sleep(1200)
+    t.ok(performance.now() - started < 1800, 'the header did not wait for a heartbeat')
+    for (const deadline = Date.now() + 10_000; comments() < 2 && Date.now() < deadline;) await sleep(20)
+    t.ok(performance.now() - started >= 2000, 'the second came when it was time')
     t.strictSame({ events: events.length, comments: comments() }, { events: 0, comments: 2 })
   })
 
@@ -97,7 +98,7 @@ t.test('with one engine', async (t) => {
     t.equal(refused.headers.get('retry-after'), '30')
     t.match(await refused.json(), { success: false, message: /^Error: This instance serves 1 event streams/, error: { code: 'TOO_MANY_WATCHERS', name: 'ServiceUnavailableError' } })
     first.close()
-    for (const deadline = Date.now() + 2000; Date.now() < deadline; await sleep(10)) {
+    for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
       const second = await openEvents(t, `${url}/node/2/events`)
       if (second.response.statusCode === 200) return t.match(await second.next(), { event: 'snapshot' })
     }
@@ -112,7 +113,7 @@ t.test('with one engine', async (t) => {
     await app.close()
     await Promise.all(streams.map(({ ended }) => ended))
     t.ok(streams.every(({ response }) => response.complete), 'whole, not broken off')
-    t.ok(performance.now() - started < 1000)
+    t.ok(performance.now() - started < 5000)
   })
 
   t.test('bad requests are refused before anything is watched', async (t) => {

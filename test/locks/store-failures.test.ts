@@ -182,7 +182,7 @@ async function answersFor (t: Test, app: FastifyInstance, call: typeof calls[num
   const started = performance.now()
   const reply = await app.inject(call)
   const took = performance.now() - started
-  t.ok(took < 6000, `${call.method} within about five seconds: ${Math.round(took)} ms`)
+  t.ok(took < 10_000, `${call.method} within seconds: ${Math.round(took)} ms`)
   t.equal(reply.statusCode, error === unavailable ? 503 : 500)
   t.equal(reply.headers['retry-after'], error === unavailable ? '1' : undefined)
   t.strictSame(reply.json(), { success: false, message: 'Error: Server error', error })
