@@ -41,5 +41,5 @@ export function sendEvents (request: FastifyRequest, reply: FastifyReply, watche
 function encoded (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
   if (event.event === 'heartbeat') return encodeComment('')
   const data = event.event === 'snapshot' ? dataOf(event) : event.lock
-  return encode({ event: event.event, data: JSON.stringify(data), ...(event.id !== undefined && { id: event.id }) })
+  return encode({ event: event.event, id: event.id, data: JSON.stringify(data) })
 }

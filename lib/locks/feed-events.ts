@@ -6,10 +6,10 @@ export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
-/** What a feed tells. An `id` names the state of all that is watched, once this event has been taken in. */
+/** What a feed tells. An `id` names the state of all that is watched, once this event has been taken in; '' is no state. */
 export type FeedEvent =
   | Snapshot
-  | { event: 'locked' | 'released', id?: string, lock: LockView }
+  | { event: 'locked' | 'released', id: string, lock: LockView }
   | { event: 'heartbeat' }
 
 /** A record as feeds and boards show it: whose and on what; the payload stays behind. */
@@ -50,13 +50,16 @@ export function snapshotOf (states: State[]): Snapshot {
   return { event: 'snapshot', id: idOf(states), locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length }
 }
 
-/** What has happened between two moments. Only the last event names the new state, so that none before it can be skipped. */
+/**
+ * What has happened between two moments. Only the last event names the new state, so that none before it can be skipped; those
+ * before it name none, not even the former one: who leaves between them is in neither.
+ */
 export function differences (before: State[], after: State[]): FeedEvent[] {
   const gone = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
   const written = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
-  const events: FeedEvent[] = [
-    ...gone.map((lock) => ({ event: 'released' as const, lock })),
-    ...written.map((lock) => ({ event: 'locked' as const, lock }))
+  const events = [
+    ...gone.map((lock) => ({ event: 'released' as const, id: '', lock })),
+    ...written.map((lock) => ({ event: 'locked' as const, id: '', lock }))
   ]
   return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(after) } : event)
 }

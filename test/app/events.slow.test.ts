@@ -138,7 +138,7 @@ for (const engine of engineNames) {
           known = new Map(data.data.map(({ fieldName, version }: View) => [fieldName, version]))
         } else if (event === 'locked') known.set(data.fieldName, data.version)
         else known.delete(data.fieldName)
-        lastEventId = id || lastEventId
+        lastEventId = id
       }
     }
 
@@ -157,7 +157,7 @@ for (const engine of engineNames) {
       takeIn(stream)
       if (round !== 3) for (let n = 0; n < 7; n++) await write(7 * round + n)
       here = await instance(t, endpoint, port)
-      stream = await openEvents(t, `${here.url}/node/1/events`, lastEventId === undefined ? {} : { 'last-event-id': lastEventId })
+      stream = await openEvents(t, `${here.url}/node/1/events`, !lastEventId ? {} : { 'last-event-id': lastEventId })
       const { data } = await (await fetch(`${there.url}/node/1`)).json() as { data: { Items: View[] } }
       const present = JSON.stringify(data.Items.map(({ fieldName, version }) => [fieldName, version]))
       const told = () => JSON.stringify([...known].sort())
