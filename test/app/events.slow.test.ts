@@ -105,7 +105,8 @@ for (const engine of engineNames) {
       t.comment(`same process, ${told(own)}`)
       t.comment(`other process, ${told(other)}`)
       t.equal(own.length + other.length, WRITES * SUBSCRIBERS / ENTITIES)
-      t.ok(quantile(own, 0.5) < POLL_MS / 4)
+      t.ok(quantile(own, 0.5) < 20)
+      t.ok(quantile(other, 0.5) < 700)
       t.ok(quantile(other, 0.99) < 4 * POLL_MS)
     })
 
