@@ -1,0 +1,32 @@
+import { createEditions, type Editions } from './editions.ts'
+import { createFeed, type EventStreamClass } from './feed.ts'
+import { createHttp, type HttpOptions } from './http.ts'
+import { later } from './later.ts'
+import { createLocks, type Locks, type User } from './locks.ts'
+
+export interface ClientOptions extends HttpOptions {
+  /** Who calls: needed with AUTH=none; with authentication the service knows. */
+  user?: User
+  /** Where the platform has none. */
+  EventSource?: EventStreamClass
+}
+
+export interface Client { locks: Locks, editions: Editions }
+
+/** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
+export function createClient ({ user, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
+  const http = createHttp(options)
+  const feed = createFeed({ http, EventSource, later })
+  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, user, feed }) }
+}
+
+function platformEventSource (): EventStreamClass | undefined {
+  return (globalThis as { EventSource?: EventStreamClass }).EventSource
+}
+
+export { QuoinError, type ErrorCode } from './error.ts'
+export type { Board, Edition, Named, Page, ReadEdition, Search } from './editions.ts'
+export type { EventStream, EventStreamClass, Listener } from './feed.ts'
+export type { Field, Held } from './held.ts'
+export type { AcquireOptions, User } from './locks.ts'
+export type { Draft, Holder, LockRecord, LockView } from '../locks/schemas.ts'

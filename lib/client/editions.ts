@@ -1,0 +1,136 @@
+import type { Static } from '@sinclair/typebox'
+import type { Edition as EditionSchema, EditionList, NamedList } from '../editions/schemas.ts'
+import type { LockView } from '../locks/schemas.ts'
+import type { createFeed, Listener } from './feed.ts'
+import type { Answer, Http } from './http.ts'
+import type { User } from './locks.ts'
+
+/** An edition in core REST's JSON: every field a list of items. */
+export type Edition = Static<typeof EditionSchema>
+export type Named = Static<typeof NamedList>['data'][number]
+
+export interface ReadEdition {
+  edition: Edition
+  /** Names this state of the edition, for `ifMatch`. */
+  etag: string
+  /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
+  age?: number
+}
+
+export interface Search {
+  /** A bundle, an edition type or, by default, all. */
+  bundle?: string
+  /** Part of the title. */
+  q?: string
+  status?: 0 | 1
+  type?: string
+  key?: string
+  /** How many a page holds at most, 1 to 500. */
+  limit?: number
+  /** How many to leave out first. */
+  offset?: number
+  /** Have the total found, whatever it takes. */
+  total?: boolean
+  signal?: AbortSignal
+}
+
+export interface Page {
+  editions: Edition[]
+  limit: number
+  offset: number
+  hasMore: boolean
+  /** How many there are in all; null where that is not known. */
+  total: number | null
+  /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
+  age?: number
+}
+
+export interface Board {
+  /** The edition's own locks, then those of its articles in their order. */
+  locks: LockView[]
+  /** How many entities are looked at: the edition and its articles. */
+  entities: number
+}
+
+export interface EditionsDeps {
+  http: Http
+  user: User | undefined
+  feed: ReturnType<typeof createFeed>
+}
+
+export type Editions = ReturnType<typeof createEditions>
+
+/** What the service calls the editions of all bundles. */
+const ALL = 'publisher_container'
+
+/** What the service takes in X-User-Uid. */
+const VISIBLE = /^[!-~]{1,255}$/
+
+/** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
+export function createEditions ({ http, user, feed }: EditionsDeps) {
+  const uid = user && String(user.uid)
+
+  /** Creates an edition in a bundle; gives it whole. */
+  async function create (bundle: string, body: Edition): Promise<ReadEdition> {
+    return readIn(await http.send('POST', '/api/collection', { body: { type: [{ target_id: bundle }], ...body } }))
+  }
+
+  /**
+   * Changes the fields that are sent; gives the whole edition.
+   * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
+   */
+  async function update (id: string | number, body: Edition, { ifMatch }: { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
+    const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...(uid !== undefined && VISIBLE.test(uid) && { 'x-user-uid': uid }) }
+    return readIn(await http.send('POST', pathOf(id), { body, headers }))
+  }
+
+  /** Reads an edition by its integer id or its uuid. */
+  async function read (id: string | number, { signal }: { signal?: AbortSignal } = {}): Promise<ReadEdition> {
+    return readIn(await http.send('GET', pathOf(id), { signal }))
+  }
+
+  /** The pages of a search, newest first, each asked for when it is wanted. */
+  async function * search ({ bundle = ALL, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
+    for (let offset = first; ; offset += limit) {
+      const query = { ...filters, limit, offset, ...(total && { total: 1 }) }
+      const answer = await http.send<Static<typeof EditionList>>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
+      const { data, meta, links } = answer.body
+      yield { editions: data, ...meta, ...ageIn(answer) }
+      if (links.next === undefined) return
+    }
+  }
+
+  async function bundles (): Promise<Named[]> {
+    return (await http.send<Static<typeof NamedList>>('GET', '/api/collection/bundles')).body.data
+  }
+
+  async function types (): Promise<Named[]> {
+    return (await http.send<Static<typeof NamedList>>('GET', '/api/publisher-edition/bundles')).body.data
+  }
+
+  /** The lock board of an edition: who is at work in it and in its articles. */
+  async function locks (id: string | number): Promise<Board> {
+    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`)
+    return { locks: data, entities: meta.entities }
+  }
+
+  /** Follows the lock board of an edition until what it returns is called. */
+  function subscribe (id: string | number, listener: Listener): () => void {
+    return feed(`${pathOf(id)}/locks/events`, listener)
+  }
+
+  return { create, update, read, search, bundles, types, locks, subscribe }
+}
+
+function pathOf (id: string | number): string {
+  return `/api/collection/${encodeURIComponent(id)}`
+}
+
+function readIn (answer: Answer<Edition>): ReadEdition {
+  return { edition: answer.body, etag: answer.headers.get('etag') ?? '', ...ageIn(answer) }
+}
+
+/** A copy is marked by Cache-Status; Age alone may be that of a cache on the way. */
+function ageIn ({ headers }: Answer<unknown>): { age?: number } {
+  return headers.get('cache-status')?.startsWith('quoin;') ? { age: Number(headers.get('age')) } : {}
+}

@@ -1,0 +1,60 @@
+import type { FailureCode } from '../errors.ts'
+import type { Holder, LockView } from '../locks/schemas.ts'
+
+/** The service's codes, and two of the client's own: without any answer, and with one that is not Quoin's. */
+export type ErrorCode = FailureCode | 'UNREACHABLE' | 'INVALID_RESPONSE'
+
+export interface QuoinErrorOptions {
+  cause?: unknown
+  /** What was answered, as JSON. */
+  body?: unknown
+  /** Retry-After, in seconds. */
+  retryAfter?: number | undefined
+}
+
+/** What a failed answer may carry, at the top of its body or, of the lock endpoints, in its `error`. */
+interface Details {
+  lock?: Holder
+  locks?: LockView[]
+}
+
+/** Every way in which a call of the client fails. */
+export class QuoinError extends Error {
+  override readonly name = 'QuoinError'
+  /** The HTTP status; 0 where there was no answer. */
+  readonly status: number
+  readonly code: ErrorCode
+  /** Who holds the field, with FIELD_LOCKED and LOCK_CHANGED of a lock. */
+  readonly lock: Holder | undefined
+  /** Who holds which fields, with FIELD_LOCKED of an edition. */
+  readonly locks: LockView[] | undefined
+  /** In how many seconds to try again. */
+  readonly retryAfter: number | undefined
+  readonly body: unknown
+
+  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter }: QuoinErrorOptions = {}) {
+    super(message, { cause })
+    this.status = status
+    this.code = code
+    this.retryAfter = retryAfter
+    this.body = body
+    const details = body as { error?: Details } & Details | undefined
+    this.lock = details?.error?.lock
+    this.locks = details?.locks
+  }
+
+  /** Whether the same may succeed in a moment. */
+  get passes (): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
+  }
+}
+
+/** The failure that an answer tells of. What is not in one of the service's two forms comes from something before it. */
+export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
+  const seconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
+  const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }
+  const found = error?.code ?? code
+  return found === undefined
+    ? new QuoinError(status, 'INVALID_RESPONSE', `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: seconds })
+    : new QuoinError(status, found, error?.message ?? message ?? found, { body, retryAfter: seconds })
+}

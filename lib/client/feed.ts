@@ -1,0 +1,104 @@
+import type { LockView } from '../locks/schemas.ts'
+import type { Http } from './http.ts'
+import { backoff, type Later } from './later.ts'
+
+/** What is used of an EventSource (WHATWG HTML, section 9.2), be it the platform's or a library's. */
+export interface EventStream {
+  readonly readyState: number
+  addEventListener (type: string, listener: (event: any) => void): void
+  close (): void
+}
+export type EventStreamClass = new (url: string, init: { withCredentials: boolean }) => EventStream
+
+export interface Listener {
+  /** Hears of all locks as they are now: at first, after each change, and when the stream stands again after `down`. */
+  locks (locks: LockView[]): void
+  /** Hears that the stream broke off: what was told last may be out of date. It is opened again by itself. */
+  down? (): void
+}
+
+const CLOSED = 2
+
+export interface FeedDeps {
+  http: Http
+  EventSource: EventStreamClass | undefined
+  later: Later
+}
+
+/** Event streams of locks that come back by themselves. */
+export function createFeed ({ http, EventSource, later }: FeedDeps) {
+  /**
+   * Follows the locks at a path until what it returns is called.
+   * @throws {TypeError} where there is no EventSource
+   */
+  return function subscribe (path: string, { locks: tell, down }: Listener): () => void {
+    if (!EventSource) throw new TypeError('There is no EventSource here: createClient has to be given one')
+    const Source = EventSource
+    let present = new Map<string, LockView>()
+    let source: EventStream | undefined
+    let isKnown = false
+    let isDown = false
+    let isStopped = false
+    let failures = 0
+    let cancel = () => {}
+
+    function told (): void {
+      isDown = false
+      failures = 0
+      tell([...present.values()])
+    }
+
+    function fell (): void {
+      if (isDown || isStopped) return
+      isDown = true
+      down?.()
+    }
+
+    function again (): void {
+      if (!isStopped) cancel = later(backoff(++failures), open)
+    }
+
+    async function open (): Promise<void> {
+      const url = await http.streamUrl(path).catch(() => undefined)
+      if (isStopped) return
+      if (url === undefined) {
+        fell()
+        return again()
+      }
+      const opened = source = new Source(url, { withCredentials: true })
+      const on = (type: string, run: (lock: any) => void) => opened.addEventListener(type, (event) => { if (!isStopped) run(event.data && JSON.parse(event.data)) })
+      isKnown = false
+      on('snapshot', ({ data }: { data: LockView[] }) => {
+        present = new Map(data.map((lock) => [keyOf(lock), lock]))
+        isKnown = true
+        told()
+      })
+      on('locked', (lock: LockView) => {
+        present.set(keyOf(lock), lock)
+        told()
+      })
+      on('released', (lock: LockView) => {
+        present.delete(keyOf(lock))
+        told()
+      })
+      // Come back by itself, and nothing has changed: no snapshot follows.
+      on('open', () => { if (isDown && isKnown) told() })
+      on('error', () => {
+        fell()
+        // Anything but 200 ends an EventSource for good.
+        if (opened.readyState === CLOSED) again()
+      })
+    }
+
+    open()
+    return () => {
+      isStopped = true
+      cancel()
+      source?.close()
+    }
+  }
+}
+
+function keyOf ({ entityType, entityId, fieldName }: LockView): string {
+  return `${entityType}/${entityId}/${fieldName}`
+}

@@ -1,0 +1,164 @@
+import { QuoinError } from './error.ts'
+import { backoff, type Later } from './later.ts'
+
+/** A field: of which entity, and its name. */
+export interface Field { type: string, id: string, fieldName: string }
+
+/** What an answer says of the lock that it gave. */
+export interface Granted {
+  version: string
+  /** Unix time in seconds when the lock ends unless it is renewed. */
+  expiresAt: number | undefined
+  /** How long it holds, in milliseconds, whatever the clock of this machine says. */
+  leaseMs: number | undefined
+}
+
+/** A lock that this client holds, and renews until it is released or lost. */
+export interface Held extends Field {
+  /** Another one after every write. */
+  readonly version: string
+  /** Unix time in seconds, of the service's clock, when the lock ends unless it is renewed. */
+  readonly expiresAt: number | undefined
+  /** The text that the user's own earlier lock of the field had: another tab's, or one's that was closed. It is in this lock now. */
+  readonly found: string | undefined
+  /** Whether a text has been given to `save`. Such a lock is not released when the page closes, so that the text stays. */
+  readonly isTyped: boolean
+  /**
+   * Keeps the text in the lock. One request at a time: of the texts given meanwhile, the last is sent. It stays to be
+   * sent where that fails for the moment.
+   * @throws {QuoinError} FIELD_LOCKED, LOCK_CHANGED when the lock is not this one any more: nothing was written
+   */
+  save (payload: string): Promise<void>
+  /**
+   * Lets go of the field. What has become another's is left alone.
+   * @throws {QuoinError} when that could not be done; it may be called again
+   */
+  release (): Promise<void>
+}
+
+export interface HeldDeps {
+  field: Field
+  granted: Granted
+  payload: string | undefined
+  found: string | undefined
+  onLost: ((error: QuoinError) => void) | undefined
+  later: Later
+  /** Writes the lock if it is still in this version. */
+  write (payload: string | undefined, version: string): Promise<Granted>
+  /** The lock as it is now, if there is one. */
+  read (): Promise<{ version?: string, payload?: string } | undefined>
+  /** Deletes the user's own lock, if it is in this version where one is given. */
+  remove (version: string | undefined): Promise<void>
+  /** Called once, when the lock is held no longer. */
+  onEnd (): void
+}
+
+const SHORTEST_MS = 250
+
+/** Keeps a lock that was granted. */
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): Held {
+  let now = granted
+  /** The text to be in the lock, and that which is. */
+  let text = payload
+  let kept = payload
+  let isTyped = false
+  /** The texts of writes whose end is not known, since none of them was answered. */
+  let unanswered: Array<string | undefined> = []
+  let failures = 0
+  let end: QuoinError | 'released' | undefined
+  let current: Promise<void> | undefined
+  let next: Promise<void> | undefined
+  let cancel = () => {}
+
+  function plan (): void {
+    cancel()
+    if (end) return
+    if (failures > 0) cancel = later(backoff(failures), renew)
+    else if (now.leaseMs !== undefined) cancel = later(Math.max(SHORTEST_MS, now.leaseMs / 3), renew)
+  }
+
+  function renew (): void {
+    flush().catch(() => {})
+  }
+
+  function flush (): Promise<void> {
+    if (!current) return (current = attempt().finally(() => { current = undefined; plan() }))
+    return (next ??= current.catch(() => {}).then(() => {
+      next = undefined
+      return flush()
+    }))
+  }
+
+  async function attempt (): Promise<void> {
+    if (end) throw over()
+    const sent = text
+    try {
+      now = await write(sent, now.version)
+        .catch(async (error: QuoinError) => write(sent, await versionAfter(error)))
+      kept = sent
+      unanswered = []
+      failures = 0
+    } catch (error) {
+      if (error instanceof QuoinError) failed(error, sent)
+      throw error
+    }
+  }
+
+  /** The version that an own write has made whose answer did not come. @throws the error, where there is none */
+  async function versionAfter (error: QuoinError): Promise<string> {
+    if (error.code !== 'LOCK_CHANGED' || unanswered.length === 0) throw error
+    const lock = await read()
+    if (lock?.version === undefined || !unanswered.includes(lock.payload)) throw error
+    return lock.version
+  }
+
+  function failed (error: QuoinError, sent: string | undefined): void {
+    if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
+      finish(error)
+      onLost?.(error)
+    } else if (error.passes) {
+      failures++
+      unanswered.push(sent)
+    } else {
+      // It would be refused again, and the renewal with it.
+      failures = 0
+      if (text === sent) text = kept
+    }
+  }
+
+  function finish (how: QuoinError | 'released'): void {
+    if (end) return
+    end = how
+    cancel()
+    onEnd()
+  }
+
+  function over (): QuoinError {
+    return end instanceof QuoinError ? end : new QuoinError(0, 'LOCK_CHANGED', 'The lock was released')
+  }
+
+  async function save (payload: string): Promise<void> {
+    if (end) throw over()
+    text = payload
+    isTyped = true
+    return flush()
+  }
+
+  async function release (): Promise<void> {
+    if (end instanceof QuoinError) return
+    finish('released')
+    await current?.catch(() => {})
+    await remove(unanswered.length > 0 ? undefined : now.version)
+  }
+
+  plan()
+  return {
+    ...field,
+    get version () { return now.version },
+    get expiresAt () { return now.expiresAt },
+    get isTyped () { return isTyped },
+    found,
+    save,
+    release
+  }
+}

@@ -1,0 +1,96 @@
+import { errorOf, QuoinError } from './error.ts'
+
+export interface HttpOptions {
+  /** Where the service is, without a slash at the end; by default where the page is. */
+  url?: string
+  /** Header fields of each request, such as Authorization or X-CSRF-Token. */
+  headers?: () => Record<string, string> | Promise<Record<string, string>>
+  fetch?: typeof fetch
+  /** How long an answer may take, in milliseconds. */
+  timeoutMs?: number
+}
+
+type Values = Record<string, string | number | undefined>
+
+export interface Request {
+  query?: Values
+  /** To be sent as JSON. */
+  body?: unknown
+  headers?: Record<string, string>
+  signal?: AbortSignal | undefined
+}
+
+export interface Answer<Body> { body: Body, headers: Headers }
+
+export type Http = ReturnType<typeof createHttp>
+
+const NOT_SENT = 'Quoin could not be reached, or did not answer in time'
+
+/** Requests of JSON, with credentials. */
+export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000 }: HttpOptions) {
+  /** The header fields that were sent last: when a page closes there is no time to ask for them. */
+  let latest: Record<string, string> = {}
+
+  /**
+   * @throws {QuoinError} for all but an answer of 2xx in JSON
+   * @throws the reason of `signal`, when it is aborted
+   */
+  async function send<Body> (method: string, path: string, { query = {}, body, headers = {}, signal }: Request = {}): Promise<Answer<Body>> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    let response: Response
+    let text: string
+    try {
+      response = await fetch(`${url}${path}${queryOf(query)}`, {
+        method,
+        credentials: 'include',
+        headers: { ...await asked(), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        body: body === undefined ? null : JSON.stringify(body),
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline
+      })
+      text = await response.text()
+    } catch (cause) {
+      signal?.throwIfAborted()
+      throw new QuoinError(0, 'UNREACHABLE', NOT_SENT, { cause })
+    }
+    const json = parsed(text)
+    if (!response.ok || json === undefined) throw errorOf(response.status, json, response.headers.get('retry-after'))
+    return { body: json as Body, headers: response.headers }
+  }
+
+  async function asked (): Promise<Record<string, string>> {
+    if (credentials) latest = await credentials()
+    return latest
+  }
+
+  /** Sends off what a page has to say that closes; nobody waits for the answer. A beacon has no header fields of ours. */
+  function beacon (path: string, body: object): void {
+    const { navigator } = globalThis as { navigator?: { sendBeacon?: (url: string, body: string) => boolean } }
+    const text = JSON.stringify(body)
+    if (!credentials && navigator?.sendBeacon?.(`${url}${path}`, text)) return
+    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json' }, body: text }).catch(() => {})
+  }
+
+  /**
+   * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes into the query
+   * (RFC 6750 section 2.3).
+   */
+  async function streamUrl (path: string): Promise<string> {
+    const authorization = Object.entries(await asked()).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+    return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
+  }
+
+  return { send, beacon, streamUrl }
+}
+
+function queryOf (values: Values): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined) as Array<[string, string]>
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+}
+
+function parsed (text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,171 @@
+import type { Draft, DraftList, Entity, LockList, LockRecord } from '../locks/schemas.ts'
+import { QuoinError } from './error.ts'
+import type { createFeed, Listener } from './feed.ts'
+import { hold, type Field, type Granted, type Held } from './held.ts'
+import type { Answer, Http } from './http.ts'
+import type { Later } from './later.ts'
+
+/** Who locks. `uid` and `name` are shown to the others; more members are kept. */
+export interface User { uid: string | number, name?: string, [more: string]: unknown }
+
+export interface AcquireOptions {
+  /** The field's text, to be kept in the lock. */
+  payload?: string
+  /** Hears, once, that the lock is not this one any more: `error.lock` says whose it is, if anybody's. */
+  onLost? (error: QuoinError): void
+}
+
+export interface LocksDeps {
+  http: Http
+  user: User | undefined
+  feed: ReturnType<typeof createFeed>
+  later: Later
+}
+
+export type Locks = ReturnType<typeof createLocks>
+
+const ATTEMPTS = 3
+
+/** Field locks, as one page holds them. */
+export function createLocks ({ http, user, feed, later }: LocksDeps) {
+  const uid = user && String(user.uid)
+  const held = new Set<Held>()
+
+  /** Writes a lock. */
+  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, payload: string | undefined, headers: Record<string, string>): Promise<Granted> {
+    const body = { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }) }
+    return grantedBy(await http.send(method, pathOf({ type, id }), { body, headers }))
+  }
+
+  function keep (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost: AcquireOptions['onLost'], found?: string | undefined }): Held {
+    const lock = hold({
+      field: { type: field.type, id: field.id, fieldName: field.fieldName },
+      granted,
+      payload,
+      found,
+      onLost,
+      later,
+      write: (text, version) => write('POST', field, text, ifMatch(version)),
+      read: async () => (await list(field)).at(0),
+      remove: (version) => remove(field, version),
+      onEnd: () => held.delete(lock)
+    })
+    held.add(lock)
+    return lock
+  }
+
+  /**
+   * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a closed one, is taken
+   * over with its text: see `found`.
+   * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
+   */
+  async function acquire (field: Field, { payload, onLost }: AcquireOptions = {}): Promise<Held> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return keep(field, await write('POST', field, payload, { 'if-none-match': '*' }), payload, { onLost })
+      } catch (error) {
+        if (codeOf(error) !== 'LOCK_CHANGED') throw error
+      }
+      const own = (await list(field)).at(0)
+      if (own) {
+        const text = own.payload ?? payload
+        try {
+          // What something else than Quoin has written has no version.
+          const granted = await write('POST', field, text, own.version === undefined ? {} : ifMatch(own.version))
+          return keep(field, granted, text, { onLost, found: own.payload })
+        } catch (error) {
+          if (codeOf(error) !== 'LOCK_CHANGED' || attempt === ATTEMPTS) throw error
+        }
+      }
+    }
+  }
+
+  /**
+   * Locks a field, whoever holds it; the text of another's lock is kept as a draft.
+   * @param options.version only if the lock is still the one that was seen
+   * @throws {QuoinError} LOCK_CHANGED when it is not
+   */
+  async function overwrite (field: Field, { payload, onLost, version }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
+    return keep(field, await write('PUT', field, payload, version === undefined ? {} : ifMatch(version)), payload, { onLost })
+  }
+
+  async function remove ({ type, id, fieldName }: Entity & { fieldName?: string }, version?: string): Promise<void> {
+    await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, ...(version !== undefined && { headers: ifMatch(version) }) })
+      .catch((error) => { if (codeOf(error) !== 'LOCK_CHANGED') throw error })
+  }
+
+  /** Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not. */
+  async function release (what: Entity & { fieldName?: string }): Promise<void> {
+    await remove(what)
+  }
+
+  /**
+   * The locks of an entity, or that of one field, by field.
+   * @param options.payload false leaves the texts out
+   */
+  async function list ({ type, id, fieldName }: Entity & { fieldName?: string }, { payload = true }: { payload?: boolean } = {}): Promise<LockRecord[]> {
+    const { body } = await http.send<{ data: LockList }>('GET', pathOf({ type, id }), { query: { fieldName, payload: payload ? undefined : 0 } })
+    return body.data.Items
+  }
+
+  /** The user's texts that somebody else displaced, the newest first. */
+  async function drafts ({ type, id }: Entity, { fieldName }: { fieldName?: string } = {}): Promise<Draft[]> {
+    const { body } = await http.send<{ data: DraftList }>('GET', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid } })
+    return body.data.Items
+  }
+
+  /** Discards the user's drafts of a field or, without `fieldName`, all of the entity. */
+  async function discard ({ type, id, fieldName }: Entity & { fieldName?: string }): Promise<void> {
+    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid } })
+  }
+
+  /** Follows the locks of an entity until what it returns is called. */
+  function subscribe ({ type, id }: Entity, listener: Listener): () => void {
+    return feed(`${pathOf({ type, id })}/events`, listener)
+  }
+
+  /**
+   * Releases what is held when the page closes, until what it returns is called. A lock with a typed text stays, so that
+   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field.
+   */
+  function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
+    function release (): void {
+      for (const { type, id, fieldName, isTyped } of held) {
+        if (!isTyped) http.beacon(`${pathOf({ type, id })}/release`, { fieldName, uid })
+      }
+    }
+    page.addEventListener('pagehide', release)
+    return () => page.removeEventListener('pagehide', release)
+  }
+
+  return { acquire, overwrite, release, list, drafts, discard, subscribe, releaseOnPageHide }
+}
+
+/** What is used of a window. */
+interface Page {
+  addEventListener (type: string, listener: () => void): void
+  removeEventListener (type: string, listener: () => void): void
+}
+
+function pathOf ({ type, id }: Entity): string {
+  return `/api/cloud/data-state/${encodeURIComponent(type)}/${encodeURIComponent(id)}`
+}
+
+function ifMatch (version: string): Record<string, string> {
+  return { 'if-match': `"${version}"` }
+}
+
+function codeOf (error: unknown): string | undefined {
+  return error instanceof QuoinError ? error.code : undefined
+}
+
+/** A proxy that compresses makes an entity tag a weak one; a lock's version it is all the same. */
+function grantedBy ({ headers }: Answer<unknown>): Granted {
+  const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
+  if (version === undefined) throw new QuoinError(200, 'INVALID_RESPONSE', 'The answer has no ETag')
+  const expires = headers.get('lock-expires')
+  if (expires === null) return { version, expiresAt: undefined, leaseMs: undefined }
+  const expiresAt = Number(expires)
+  const date = Date.parse(headers.get('date') ?? '') || Date.now()
+  return { version, expiresAt, leaseMs: expiresAt * 1000 - date }
+}
