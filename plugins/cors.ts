@@ -10,7 +10,7 @@ const shared: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
   allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID'],
-  exposedHeaders: ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age'],
+  exposedHeaders: ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date'],
   maxAge: PREFLIGHT_SECONDS,
   strictPreflight: false
 }

@@ -1,18 +1,21 @@
 import type { Static } from '@sinclair/typebox'
-import type { Edition as EditionSchema, EditionList, NamedList } from '../editions/schemas.ts'
+import type { Entity as Edition } from '../editions/read.ts'
+import type { EditionBody as EditionBodySchema, EditionList, NamedList } from '../editions/schemas.ts'
 import type { LockView } from '../locks/schemas.ts'
 import type { createFeed, Listener } from './feed.ts'
 import type { Answer, Http } from './http.ts'
 import type { User } from './locks.ts'
 
-/** An edition in core REST's JSON: every field a list of items. */
-export type Edition = Static<typeof EditionSchema>
+/** One page as the service answers it. */
+type Listed = Omit<Static<typeof EditionList>, 'data'> & { data: Edition[] }
+/** As many fields as are meant, in the same JSON. */
+export type EditionBody = Static<typeof EditionBodySchema>
 export type Named = Static<typeof NamedList>['data'][number]
 
 export interface ReadEdition {
   edition: Edition
-  /** Names this state of the edition, for `ifMatch`. */
-  etag: string
+  /** Names this state of the edition, for `ifMatch`; undefined only where a proxy has left it out. */
+  etag: string | undefined
   /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
   age?: number
 }
@@ -71,7 +74,7 @@ export function createEditions ({ http, user, feed }: EditionsDeps) {
   const uid = user && String(user.uid)
 
   /** Creates an edition in a bundle; gives it whole. */
-  async function create (bundle: string, body: Edition): Promise<ReadEdition> {
+  async function create (bundle: string, body: EditionBody): Promise<ReadEdition> {
     return readIn(await http.send('POST', '/api/collection', { body: { type: [{ target_id: bundle }], ...body } }))
   }
 
@@ -79,7 +82,7 @@ export function createEditions ({ http, user, feed }: EditionsDeps) {
    * Changes the fields that are sent; gives the whole edition.
    * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
    */
-  async function update (id: string | number, body: Edition, { ifMatch }: { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
+  async function update (id: string | number, body: EditionBody, { ifMatch }: { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
     const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...(uid !== undefined && VISIBLE.test(uid) && { 'x-user-uid': uid }) }
     return readIn(await http.send('POST', pathOf(id), { body, headers }))
   }
@@ -91,13 +94,16 @@ export function createEditions ({ http, user, feed }: EditionsDeps) {
 
   /** The pages of a search, newest first, each asked for when it is wanted. */
   async function * search ({ bundle = ALL, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
-    for (let offset = first; ; offset += limit) {
+    let offset = first
+    let next: string | undefined
+    do {
       const query = { ...filters, limit, offset, ...(total && { total: 1 }) }
-      const answer = await http.send<Static<typeof EditionList>>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
+      const answer = await http.send<Listed>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
-      if (links.next === undefined) return
-    }
+      next = links.next
+      offset += limit
+    } while (next !== undefined)
   }
 
   async function bundles (): Promise<Named[]> {
@@ -127,7 +133,7 @@ function pathOf (id: string | number): string {
 }
 
 function readIn (answer: Answer<Edition>): ReadEdition {
-  return { edition: answer.body, etag: answer.headers.get('etag') ?? '', ...ageIn(answer) }
+  return { edition: answer.body, etag: answer.headers.get('etag') ?? undefined, ...ageIn(answer) }
 }
 
 /** A copy is marked by Cache-Status; Age alone may be that of a cache on the way. */

@@ -42,11 +42,6 @@ export class QuoinError extends Error {
     this.lock = details?.error?.lock
     this.locks = details?.locks
   }
-
-  /** Whether the same may succeed in a moment. */
-  get passes (): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
-  }
 }
 
 /** The failure that an answer tells of. What is not in one of the service's two forms comes from something before it. */
@@ -56,5 +51,5 @@ export function errorOf (status: number, body: unknown, retryAfter: string | nul
   const found = error?.code ?? code
   return found === undefined
     ? new QuoinError(status, 'INVALID_RESPONSE', `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: seconds })
-    : new QuoinError(status, found, error?.message ?? message ?? found, { body, retryAfter: seconds })
+    : new QuoinError(status, found, (error?.message ?? message)!, { body, retryAfter: seconds })
 }

@@ -19,9 +19,12 @@ export interface Held extends Field {
   readonly version: string
   /** Unix time in seconds, of the service's clock, when the lock ends unless it is renewed. */
   readonly expiresAt: number | undefined
-  /** The text that the user's own earlier lock of the field had: another tab's, or one's that was closed. It is in this lock now. */
+  /**
+   * The text that the user's own earlier lock of the field had, another tab's or that of one that was closed, where it
+   * is not the one that was given. It is in this lock now.
+   */
   readonly found: string | undefined
-  /** Whether a text has been given to `save`. Such a lock is not released when the page closes, so that the text stays. */
+  /** Whether it holds a text that was typed: given to `save`, or found. Such a lock is not released when the page closes, so that the text stays. */
   readonly isTyped: boolean
   /**
    * Keeps the text in the lock. One request at a time: of the texts given meanwhile, the last is sent. It stays to be
@@ -53,18 +56,23 @@ export interface HeldDeps {
   onEnd (): void
 }
 
+/** No lease is renewed more often, whatever the clocks say. */
 const SHORTEST_MS = 250
 
-/** Keeps a lock that was granted. */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): Held {
+/** Answered so, the same would be refused again. */
+const REFUSED = new Set([400, 413])
+
+/** Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out. */
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
   let kept = payload
-  let isTyped = false
+  let isTyped = found !== undefined
   /** The texts of writes whose end is not known, since none of them was answered. */
   let unanswered: Array<string | undefined> = []
   let failures = 0
+  let retryMs = 0
   let end: QuoinError | 'released' | undefined
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
@@ -73,7 +81,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   function plan (): void {
     cancel()
     if (end) return
-    if (failures > 0) cancel = later(backoff(failures), renew)
+    if (failures > 0) cancel = later(Math.max(backoff(failures), retryMs), renew)
     else if (now.leaseMs !== undefined) cancel = later(Math.max(SHORTEST_MS, now.leaseMs / 3), renew)
   }
 
@@ -99,7 +107,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       unanswered = []
       failures = 0
     } catch (error) {
-      if (error instanceof QuoinError) failed(error, sent)
+      failed(error as QuoinError, sent)
       throw error
     }
   }
@@ -114,23 +122,27 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   function failed (error: QuoinError, sent: string | undefined): void {
     if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
-      finish(error)
-      onLost?.(error)
-    } else if (error.passes) {
-      failures++
-      unanswered.push(sent)
-    } else {
-      // It would be refused again, and the renewal with it.
+      if (!end) lose(error)
+    } else if (REFUSED.has(error.status)) {
+      // What is refused must not keep the lock from being renewed.
       failures = 0
       if (text === sent) text = kept
+    } else {
+      failures++
+      retryMs = (error.retryAfter ?? 0) * 1000
+      unanswered.push(sent)
     }
   }
 
   function finish (how: QuoinError | 'released'): void {
-    if (end) return
     end = how
     cancel()
     onEnd()
+  }
+
+  function lose (error: QuoinError): void {
+    finish(error)
+    onLost?.(error)
   }
 
   function over (): QuoinError {
@@ -153,12 +165,15 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   plan()
   return {
-    ...field,
-    get version () { return now.version },
-    get expiresAt () { return now.expiresAt },
-    get isTyped () { return isTyped },
-    found,
-    save,
-    release
+    held: {
+      ...field,
+      get version () { return now.version },
+      get expiresAt () { return now.expiresAt },
+      get isTyped () { return isTyped },
+      found,
+      save,
+      release
+    },
+    leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left'))
   }
 }

@@ -24,12 +24,13 @@ export interface LocksDeps {
 
 export type Locks = ReturnType<typeof createLocks>
 
+/** How often a lock of the user's own is asked for that another tab keeps changing. */
 const ATTEMPTS = 3
 
 /** Field locks, as one page holds them. */
 export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const uid = user && String(user.uid)
-  const held = new Set<Held>()
+  const kept = new Set<ReturnType<typeof hold>>()
 
   /** Writes a lock. */
   async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, payload: string | undefined, headers: Record<string, string>): Promise<Granted> {
@@ -48,10 +49,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
       write: (text, version) => write('POST', field, text, ifMatch(version)),
       read: async () => (await list(field)).at(0),
       remove: (version) => remove(field, version),
-      onEnd: () => held.delete(lock)
+      onEnd: () => kept.delete(lock)
     })
-    held.add(lock)
-    return lock
+    kept.add(lock)
+    return lock.held
   }
 
   /**
@@ -60,24 +61,21 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
   async function acquire (field: Field, { payload, onLost }: AcquireOptions = {}): Promise<Held> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return keep(field, await write('POST', field, payload, { 'if-none-match': '*' }), payload, { onLost })
-      } catch (error) {
-        if (codeOf(error) !== 'LOCK_CHANGED') throw error
-      }
-      const own = (await list(field)).at(0)
-      if (own) {
-        const text = own.payload ?? payload
-        try {
-          // What something else than Quoin has written has no version.
-          const granted = await write('POST', field, text, own.version === undefined ? {} : ifMatch(own.version))
-          return keep(field, granted, text, { onLost, found: own.payload })
-        } catch (error) {
-          if (codeOf(error) !== 'LOCK_CHANGED' || attempt === ATTEMPTS) throw error
-        }
-      }
+    let own: LockRecord | undefined
+    async function take (): Promise<Held> {
+      const text = own?.payload ?? payload
+      const granted = await write('POST', field, text, own ? stillAs(own) : { 'if-none-match': '*' })
+      return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }
+    for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+      try {
+        return await take()
+      } catch (error) {
+        if (!isChanged(error)) throw error
+      }
+      own = (await list(field)).at(0)
+    }
+    return take()
   }
 
   /**
@@ -91,7 +89,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
   async function remove ({ type, id, fieldName }: Entity & { fieldName?: string }, version?: string): Promise<void> {
     await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, ...(version !== undefined && { headers: ifMatch(version) }) })
-      .catch((error) => { if (codeOf(error) !== 'LOCK_CHANGED') throw error })
+      .catch((error) => { if (!isChanged(error)) throw error })
   }
 
   /** Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not. */
@@ -126,12 +124,15 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
   /**
    * Releases what is held when the page closes, until what it returns is called. A lock with a typed text stays, so that
-   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field.
+   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field. Should the browser show the page
+   * again as it was left, onLost has told what was released.
    */
   function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
     function release (): void {
-      for (const { type, id, fieldName, isTyped } of held) {
-        if (!isTyped) http.beacon(`${pathOf({ type, id })}/release`, { fieldName, uid })
+      for (const { held: { type, id, fieldName, isTyped }, leave } of kept) {
+        if (isTyped) continue
+        http.beacon(`${pathOf({ type, id })}/release`, { fieldName, uid })
+        leave()
       }
     }
     page.addEventListener('pagehide', release)
@@ -155,8 +156,13 @@ function ifMatch (version: string): Record<string, string> {
   return { 'if-match': `"${version}"` }
 }
 
-function codeOf (error: unknown): string | undefined {
-  return error instanceof QuoinError ? error.code : undefined
+/** What something else than Quoin has written has no version. */
+function stillAs ({ version }: LockRecord): Record<string, string> {
+  return version === undefined ? {} : ifMatch(version)
+}
+
+function isChanged (error: unknown): boolean {
+  return (error as QuoinError).code === 'LOCK_CHANGED'
 }
 
 /** A proxy that compresses makes an entity tag a weak one; a lock's version it is all the same. */

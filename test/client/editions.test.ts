@@ -1,0 +1,109 @@
+import { EventSource } from 'eventsource'
+import t, { type Test } from 'tap'
+import { createCms, type Cms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { createClient, type Client, type LockView } from '../../lib/client/client.ts'
+import { build } from '../helper.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
+import { anna, ben, failureOf, until } from './fixtures.ts'
+
+/** The application in front of a sample CMS, and its clients. */
+async function newsroom (t: Test, env: Record<string, string> = {}): Promise<{ cms: Cms, url: string, seat: (user?: { uid: string, name: string }) => Client }> {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', ...env })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  return { cms, url, seat: (user) => createClient({ url, EventSource, ...(user && { user }) }) }
+}
+
+const monday = (key: string) => ({ title: [{ value: 'Monday' }], field_key: [{ value: key }], field_publisher_edition_type: [{ value: 'daily' }], field_articles: [{ target_id: 4 }] })
+
+t.test('editions are created, read, changed and listed', async (t) => {
+  const { seat, url } = await newsroom(t)
+  const { editions } = seat()
+  const made = await editions.create('daily', monday('one'))
+  t.match(made, { edition: { type: [{ target_id: 'daily' }], title: [{ value: 'Monday' }] }, etag: /^(?:W\/)?".+"$/, age: undefined })
+  const id = String(made.edition['id']![0]!['value'])
+  t.strictSame(await editions.read(id), made)
+  t.strictSame(await editions.read(String(made.edition['uuid']![0]!['value'])), made)
+  const late = await editions.update(id, { title: [{ value: 'Monday, late' }] }, { ifMatch: made.etag })
+  t.match(late.edition, { title: [{ value: 'Monday, late' }] })
+  t.match(await failureOf(editions.update(id, { title: [{ value: 'x' }] }, { ifMatch: made.etag })), { name: 'QuoinError', status: 412, code: 'PRECONDITION_FAILED' })
+  t.match(await editions.update(id, { title: [{ value: 'Monday, later' }] }), { edition: { title: [{ value: 'Monday, later' }] } })
+  t.match(await failureOf(editions.update(id, { field_page_count: [{ value: -1 }] })), { status: 422, code: 'UNPROCESSABLE', message: /field_page_count/, body: { violations: [{ path: 'field_page_count.0.value' }] } })
+  const stripped = createClient({ url, fetch: async (input, init) => new Response((await fetch(input, init)).body) })
+  t.match(await stripped.editions.read(id), { etag: undefined }, 'where a proxy leaves it out')
+  t.match(await failureOf(editions.read(999999)), { status: 404, code: 'NOT_FOUND' })
+  t.match(await editions.bundles(), [{ id: 'daily', label: 'Daily Editions' }, { id: 'special' }])
+  t.match(await editions.types(), [{ id: 'daily' }, { id: 'special' }])
+})
+
+t.test('a search is read page by page, as far as it is wanted', async (t) => {
+  const { cms, seat } = await newsroom(t)
+  const { editions } = seat()
+  const pages = []
+  for await (const page of editions.search({ bundle: 'daily', q: 'november', limit: 5, total: true })) pages.push(page)
+  const found = pages.flatMap(({ editions }) => editions)
+  t.equal(found.length, pages[0]!.total)
+  t.ok(pages.length > 1 && found.length > 5, `${found.length} on ${pages.length} pages`)
+  t.equal(new Set(found.map(({ id }) => id![0]!['value'])).size, found.length)
+  t.ok(found.every(({ title }) => /november/i.test(String(title![0]!['value']))))
+  t.match(pages.map(({ offset, limit, hasMore }) => [offset, limit, hasMore]), [[0, 5, true], [5, 5, true]])
+  t.equal(pages.at(-1)!.hasMore, false)
+  const { value: page } = await editions.search().next()
+  t.match(page, { editions: { length: 20 }, limit: 20, offset: 0, hasMore: true })
+  const before = cms.requests
+  const published = editions.search({ limit: 1, offset: 1, status: 1 })
+  for (const offset of [1, 2]) t.match((await published.next()).value, { offset, editions: [{ status: [{ value: true }] }] })
+  t.ok(cms.requests - before <= 4, 'what is not wanted is not asked for')
+  t.match(await failureOf(editions.search({ bundle: 'weekly' }).next()), { status: 404 })
+  t.match(await failureOf(editions.search({ limit: 501 }).next()), { status: 400, message: /limit/ })
+})
+
+t.test('a search that is given up ends with the reason', async (t) => {
+  const { editions } = (await newsroom(t)).seat()
+  const typing = new AbortController()
+  const page = failureOf(editions.search({ signal: typing.signal }).next())
+  typing.abort()
+  t.match(await page, { name: 'AbortError' })
+  const error = new Error('enough')
+  t.equal(await failureOf(editions.read(1, { signal: AbortSignal.abort(error) })), error)
+})
+
+t.test('a copy that is given while the CMS is down is marked with its age', async (t) => {
+  const { cms, seat } = await newsroom(t)
+  const { editions } = seat()
+  const [fresh, page] = [await editions.read(1), (await editions.search({ limit: 2 }).next()).value]
+  t.notOk('age' in fresh || 'age' in page!)
+  cms.settings.maintenance = true
+  t.match(await editions.read(1), { ...fresh, age: Number })
+  t.match((await editions.search({ limit: 2 }).next()).value, { ...page, age: Number })
+  t.match(await failureOf(editions.update(1, { title: [{ value: 'x' }] })), { status: 503, code: 'CMS_UNAVAILABLE', retryAfter: Number })
+})
+
+t.test('the lock board is read, and followed', async (t) => {
+  const { seat } = await newsroom(t)
+  const { editions } = seat()
+  const { edition } = await editions.create('daily', monday('board'))
+  const id = Number(edition['id']![0]!['value'])
+  t.strictSame(await editions.locks(id), { locks: [], entities: 2 })
+  const heard: LockView[][] = []
+  t.teardown(editions.subscribe(id, { locks: (locks) => { heard.push(locks) } }))
+  await until(() => heard.length)
+  const held = await seat(anna).locks.acquire({ type: 'node', id: '4', fieldName: 'title' })
+  await until(() => heard.length === 2)
+  await held.release()
+  await until(() => heard.length === 3)
+  t.match(heard, [{ length: 0 }, [{ entityType: 'node', entityId: '4', fieldName: 'title', userData: anna }], { length: 0 }])
+})
+
+t.test('a save over a field that somebody else has locked is refused, with the locks', async (t) => {
+  const { seat } = await newsroom(t, { EDITION_LOCKS: 'enforce' })
+  const [first, second] = [seat(anna), seat(ben)]
+  const field = { type: 'publisher_container', id: '1', fieldName: 'title' }
+  await first.locks.acquire(field)
+  t.match(await failureOf(second.editions.update(1, { title: [{ value: "Ben's" }] })), { status: 423, code: 'FIELD_LOCKED', message: 'Nothing was saved: title is locked by Anna', lock: undefined, locks: [{ fieldName: 'title', userData: anna }] })
+  t.match(await first.editions.update(1, { title: [{ value: "Anna's" }] }), { edition: { title: [{ value: "Anna's" }] } })
+  t.match(await failureOf(seat({ uid: 'Bénédicte', name: '' }).editions.update(1, { title: [{ value: 'x' }] })), { status: 423 }, 'a uid that no header field can carry is nobody')
+})
