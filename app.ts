@@ -27,6 +27,7 @@ import stale from './plugins/stale.ts'
 import traces from './plugins/traces.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
+import deskRoutes from './routes/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import lockRoutes from './routes/locks.ts'
@@ -82,4 +83,6 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
     await scope.register(boardStore, { config, locks: store, editions: cms })
     await scope.register(boardRoutes)
   })
+
+  if (config.desk) await fastify.register(deskRoutes, { config })
 }, { name: 'app', fastify: '5.x' })

@@ -40,6 +40,7 @@ export const Environment = Type.Object({
   CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
   EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
+  DESK: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off', description: 'on or off' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
   CMS_STALE_SECONDS: Type.Integer({ default: 300, minimum: 0, maximum: 86_400, description: 'seconds, an integer from 0 (no copies are kept) to 86400' }),
   CONTENT_MODEL: Type.String({
@@ -105,6 +106,8 @@ export interface Config {
   contentModel: ContentModel
   /** Whether an edition's fields that others have locked cannot be saved. */
   enforceLocks: boolean
+  /** Whether the page /desk is served. */
+  desk: boolean
 }
 
 /** Thrown by `readConfig`: every missing and every wrong setting at once, one line each. */
@@ -161,7 +164,8 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       auth: authOf(settings)
     },
     contentModel: model,
-    enforceLocks: settings.EDITION_LOCKS === 'enforce'
+    enforceLocks: settings.EDITION_LOCKS === 'enforce',
+    desk: settings.DESK === 'on'
   }
 }
 

@@ -10,7 +10,7 @@ const DATA_DIR = '.data'
 
 /** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
 async function start (): Promise<void> {
-  const env: Record<string, string | undefined> = { ...process.env, ENVIRONMENT: process.env.ENVIRONMENT || 'local' }
+  const env: Record<string, string | undefined> = { ...process.env, ENVIRONMENT: process.env.ENVIRONMENT || 'local', DESK: process.env.DESK || 'on' }
   const embedded: string[] = []
 
   if (!env.DYNAMODB_ENDPOINT) {
@@ -38,6 +38,7 @@ async function start (): Promise<void> {
   console.log([
     '',
     `Quoin listens on ${address} (its API: ${address}/docs)`,
+    ...(config.desk ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`] : []),
     ...embedded.map((part) => `  ${part}`),
     '',
     'Try:',

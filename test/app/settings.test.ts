@@ -24,7 +24,8 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000 } },
     dynamodb: { region: 'eu-central-1' },
     cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, auth: { kind: 'passthrough' } },
-    enforceLocks: false
+    enforceLocks: false,
+    desk: false
   })
   t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
 })
@@ -58,6 +59,7 @@ t.test('every setting is taken as it is set', async (t) => {
     CMS_USER: 'Ada L.',
     CMS_PASSWORD: 'a:b c"é',
     EDITION_LOCKS: 'enforce',
+    DESK: 'on',
     CMS_TIMEOUT_MS: '600000',
     CMS_STALE_SECONDS: '0',
     CONTENT_MODEL: file,
@@ -78,7 +80,8 @@ t.test('every setting is taken as it is set', async (t) => {
     locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0 } },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' },
     cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
-    enforceLocks: true
+    enforceLocks: true,
+    desk: true
   })
   t.equal(contentModel.entityType, 'issue')
   t.equal(contentModel.fields.key, 'field_key', 'what a content model leaves out keeps its default')
@@ -121,6 +124,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
     CMS_USER: ['a:b'],
     EDITION_LOCKS: ['on', 'Enforce', 'true'],
+    DESK: ['On', 'true', '1', 'yes'],
     CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4'],
     CMS_STALE_SECONDS: ['-1', '86401', '1.5', '5m']
   }

@@ -1,0 +1,34 @@
+/** What the list shows; `offset` is how many are left out first. */
+export interface Query { q: string, bundle: string, type: string, status: string, key: string, offset: number }
+
+/** Where the reader is: everything behind the # of the address. */
+export type Place = { view: 'list', query: Query } | { view: 'edition', id: string }
+
+const EDITION = /^#\/editions\/([A-Za-z0-9-]+)$/
+
+/** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; the list is where nothing else is */
+export function placeOf (hash: string): Place {
+  const id = EDITION.exec(hash)?.[1]
+  if (id !== undefined) return { view: 'edition', id }
+  const given = new URLSearchParams(hash.split('?')[1] ?? '')
+  const text = (name: string) => given.get(name) ?? ''
+  const offset = /^\d{1,6}$/.test(text('offset')) ? Number(text('offset')) : 0
+  return { view: 'list', query: { q: text('q'), bundle: text('bundle'), type: text('type'), status: text('status'), key: text('key'), offset } }
+}
+
+/** The address of a list, with what differs from the first page of all. */
+export function listAddress (query: Partial<Query>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== '' && value !== 0).map(([name, value]) => [name, String(value)])
+  return given.length === 0 ? '#/' : `#/?${new URLSearchParams(given as Array<[string, string]>)}`
+}
+
+export function editionAddress (id: string): string {
+  return `#/editions/${id}`
+}
+
+/** Who sits here by `?as=anna`: only for trying, where callers are not known. */
+export function seatOf (search: string): { uid: string, name: string } | undefined {
+  const as = new URLSearchParams(search).get('as')?.trim()
+  if (!as) return undefined
+  return { uid: encodeURIComponent(as.toLowerCase()).slice(0, 255), name: as.charAt(0).toUpperCase() + as.slice(1) }
+}

@@ -1,0 +1,102 @@
+import type { Edition, Item, Model } from './settings.ts'
+
+/** How a field is shown and edited; `fixed` is only shown. */
+export type Kind = 'line' | 'lines' | 'text' | 'number' | 'flag' | 'choice' | 'date' | 'moment' | 'link' | 'order' | 'fixed'
+
+export interface Shape {
+  name: string
+  label: string
+  kind: Kind
+}
+
+const DATE = /^\d{4}-\d\d-\d\d$/
+const MOMENT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/
+
+/** How long a text may be that has a single line. */
+const LINE = 90
+
+/**
+ * The fields that an editor sees, the label, the key and the edition type first. JSON:API does not tell an editor what
+ * type a field has, so it is read off its value; an empty field is a line of text, which Drupal casts.
+ */
+export function shapesOf (edition: Edition, model: Model): Shape[] {
+  const { keys: { label, published }, fields: { key, editionType } } = model
+  const first = [label, key, editionType, published].filter((name) => name !== null && name in edition) as string[]
+  const others = Object.keys(edition).filter((name) => name.startsWith('field_') && !first.includes(name))
+  return [...first, ...others].map((name) => ({ name, label: labelOf(name, model), kind: kindOf(name, edition[name] ?? [], model) }))
+}
+
+/** A field's name in words: `field_page_count` is "Page count". */
+export function labelOf (name: string, { keys, fields }: Model): string {
+  if (name === keys.published) return 'Published'
+  if (name === fields.editionType) return 'Edition type'
+  if (fields.articles[0] === name) return 'Running order'
+  const words = name.replace(/^field_/, '').replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function kindOf (name: string, items: Item[], { keys, fields }: Model): Kind {
+  if (fields.articles.includes(name)) return 'order'
+  if (name === keys.published) return 'flag'
+  if (name === fields.editionType) return 'choice'
+  const [item = {}] = items
+  if ('target_id' in item) return 'fixed'
+  if ('uri' in item) return 'link'
+  if ('processed' in item) return 'text'
+  if (items.length > 1) return 'lines'
+  const { value = '' } = item
+  if (typeof value === 'boolean') return 'flag'
+  if (typeof value === 'number') return 'number'
+  const text = String(value)
+  if (DATE.test(text)) return 'date'
+  if (MOMENT.test(text)) return 'moment'
+  return text.length > LINE || text.includes('\n') ? 'text' : 'line'
+}
+
+/** A field's items as the text that is edited, and that its lock holds. */
+export function textOf (kind: Kind, items: Item[]): string {
+  switch (kind) {
+    case 'order': return [...tokensOf(items).keys()].join(' ')
+    case 'lines': return items.map(({ value }) => String(value)).join('\n')
+    case 'link': return String(items[0]?.['uri'] ?? '')
+    case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, '$1')
+    case 'fixed': return items.map(({ alt, url, target_id: id }) => String(alt || url || id)).join(', ')
+    default: return String(items[0]?.['value'] ?? '')
+  }
+}
+
+/**
+ * The items that a text stands for.
+ * @param items those of the edition as it is: what the text does not tell, such as a text's format, is taken from them
+ */
+export function itemsOf (kind: Kind, text: string, items: Item[]): unknown[] {
+  const [item = {}] = items
+  if (kind === 'order') return text.split(' ').flatMap((token) => tokensOf(items).get(token) ?? [])
+  if (text === '') return []
+  switch (kind) {
+    case 'lines': return text.split('\n').filter((line) => line.trim() !== '').map((value) => ({ value }))
+    case 'link': return [{ ...item, uri: text }]
+    case 'flag': return [{ value: text === 'true' }]
+    case 'number': return [{ value: Number.isFinite(Number(text)) ? Number(text) : text }]
+    case 'moment': return [{ ...item, value: instant(text, String(item['value'] ?? '')) }]
+    case 'text': return [{ value: text, ...('format' in item && { format: item['format'] }) }]
+    default: return [{ value: text }]
+  }
+}
+
+/** A browser leaves out seconds that are 0; the offset is that of before. */
+function instant (local: string, before: string): string {
+  return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
+}
+
+/** The items of a reference field by a name for each; what is in it twice has two. */
+export function tokensOf (items: Item[]): Map<string, Item> {
+  const tokens = new Map<string, Item>()
+  for (const item of items) {
+    const id = String(item['target_id'] ?? 'gone')
+    let token = id
+    for (let nth = 2; tokens.has(token); nth++) token = `${id}#${nth}`
+    tokens.set(token, item)
+  }
+  return tokens
+}

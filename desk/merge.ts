@@ -1,0 +1,46 @@
+/** What comes of a text that was changed here, there or on both sides. */
+export type Settled = { text: string } | { conflict: true }
+
+/**
+ * Puts a change on top of another of the same text.
+ * @param base what both began with
+ */
+export function settle (base: string, mine: string, theirs: string): Settled {
+  if (theirs === base) return { text: mine }
+  return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
+}
+
+/** The same for a running order, its articles separated by spaces: one side may have moved some, the other added or taken out some. */
+export function settleOrder (base: string, mine: string, theirs: string): Settled {
+  const settled = settle(base, mine, theirs)
+  if ('text' in settled) return settled
+  const [was, here, there] = [base, mine, theirs].map((text) => text.split(' ').filter(Boolean)) as [string[], string[], string[]]
+  if (!isReordered(was, there)) return { text: adopted(was, here, there).join(' ') }
+  if (!isReordered(was, here)) return { text: adopted(was, there, here).join(' ') }
+  return { conflict: true }
+}
+
+/** Whether what is in both has another order. */
+function isReordered (before: string[], after: string[]): boolean {
+  const stayed = before.filter((one) => after.includes(one))
+  const found = after.filter((one) => before.includes(one))
+  return stayed.some((one, index) => one !== found[index])
+}
+
+/** An order with what the other side took out or added; that comes after what it came after there. */
+function adopted (before: string[], order: string[], other: string[]): string[] {
+  const result = order.filter((one) => other.includes(one) || !before.includes(one))
+  other.forEach((one, index) => {
+    if (before.includes(one) || result.includes(one)) return
+    const previous = other.slice(0, index).findLast((earlier) => result.includes(earlier))
+    result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, one)
+  })
+  return result
+}
+
+/** An order with one of it moved to another place. */
+export function moved (order: string, token: string, to: number): string {
+  const others = order.split(' ').filter((one) => one !== token)
+  others.splice(Math.max(0, Math.min(to, others.length)), 0, token)
+  return others.join(' ')
+}

@@ -1,0 +1,32 @@
+/** What the service says of itself in /desk/settings.json. */
+export interface Settings {
+  /** How callers are known. */
+  auth: 'none' | 'jwt' | 'drupal'
+  /** The site's names: see the content model in the README. */
+  model: Model
+}
+
+export interface Model {
+  entityType: string
+  keys: { id: string, uuid: string, label: string, bundle: string, published: string, changed: string }
+  fields: { key: string, editionType: string | null, articles: string[] }
+  lockTypes: Record<string, string>
+  lockIds: 'id' | 'uuid'
+}
+
+/** One value of a field, in core REST's JSON. */
+export type Item = Record<string, unknown>
+
+/** An edition in core REST's JSON: every field a list of items. */
+export type Edition = Record<string, Item[] | undefined>
+
+/** The main value of a field's first item, as text. */
+export function valueOf (edition: Edition, name: string | null): string {
+  const item = name === null ? undefined : edition[name]?.[0]
+  return String(item?.['value'] ?? item?.['target_id'] ?? '')
+}
+
+/** What the locks of an edition are on. */
+export function entityOf (edition: Edition, { entityType, keys, lockTypes, lockIds }: Model): { type: string, id: string } {
+  return { type: lockTypes[entityType] ?? entityType, id: valueOf(edition, keys[lockIds]) }
+}

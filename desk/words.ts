@@ -1,0 +1,47 @@
+/** How many colours there are for people. */
+const TONES = 6
+
+/** "since 14:02", or with the day when that is another. Times are those of the reader's clock. */
+export function since (seconds: number, now: number): string {
+  const then = new Date(seconds * 1000)
+  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
+  if (then.toDateString() === new Date(now).toDateString()) return `since ${time}`
+  return `since ${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`
+}
+
+/** How long ago, or how old: "40 s", "3 min", "2 h", "5 days". */
+export function duration (seconds: number): string {
+  if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`
+  const hours = Math.round(seconds / 3600)
+  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
+}
+
+/** "6 Oct 2026" of an ISO 8601 date or time; as it is where it is neither. */
+export function day (text: string): string {
+  const date = new Date(text)
+  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+}
+
+export interface Somebody { uid: string | number, name?: string | undefined }
+
+/** What the others call somebody. */
+export function nameOf ({ uid, name }: Somebody): string {
+  return name || `User ${uid}`
+}
+
+/** "AL" of Ada Lovelace, "A" of Ada. */
+export function initials (somebody: Somebody): string {
+  const words = nameOf(somebody).split(/\s+/).filter(Boolean)
+  return [words[0], words.length > 1 ? words.at(-1) : undefined].map((word) => [...word ?? ''][0] ?? '').join('').toUpperCase()
+}
+
+/** The number of somebody's colour, the same everywhere. */
+export function toneOf ({ uid }: Somebody): number {
+  return [...String(uid)].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % 9973, 7) % TONES
+}
+
+/** "1 edition", "60 editions". */
+export function count (number: number, one: string, many = `${one}s`): string {
+  return `${number.toLocaleString('en-GB')} ${number === 1 ? one : many}`
+}

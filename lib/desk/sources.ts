@@ -1,0 +1,59 @@
+import { createHash } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { extname, join, resolve } from 'node:path'
+
+/** Something of the page that a browser asks for. */
+export interface Source {
+  type: string
+  body: string
+  /** A strong entity tag of the body (RFC 9110 section 8.8.3). */
+  etag: string
+}
+
+const ROOT = resolve(import.meta.dirname, '../..')
+
+/** What the page consists of, by path from the root: its own files, the client, and the modules of lit-html that it imports. */
+const OWN = ['desk/*.{ts,css,svg}', 'lib/client/*.ts']
+const LIT = ['lit-html.js', 'directive.js', 'directive-helpers.js', 'directives/live.js', 'directives/repeat.js']
+
+/** Where all of it is served: the paths below are those from the root, so that relative imports hold. */
+export const FILES = '/desk/files/'
+
+const types: Record<string, string> = {
+  '.ts': 'text/javascript; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.html': 'text/html; charset=utf-8'
+}
+
+/**
+ * Reads the page and its files, by URL path. TypeScript loses its types, each replaced by as many spaces, so that lines
+ * and columns stay; there is no build step.
+ */
+export async function readSources (): Promise<Map<string, Source>> {
+  // What Node itself strips types with; it is large, and nothing else needs it.
+  const { transformSync } = await import('amaro')
+  const own = globSync(OWN, { cwd: ROOT }).sort().map((path): [string, string] => {
+    const text = readFileSync(join(ROOT, path), 'utf8')
+    return [`${FILES}${path}`, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code) : text]
+  })
+  const lit = LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, withoutMap(readFileSync(join(ROOT, 'node_modules/lit-html', path), 'utf8'))])
+  const files = [...lit, ...own]
+  const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path}">`)
+  const page = readFileSync(join(ROOT, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
+  return new Map([['/desk', source('.html', page)], ...files.map(([path, text]): [string, Source] => [path, source(extname(path), text)])])
+}
+
+/** A browser finds a package only by an address; an import map would have to stand inline in the page. */
+function resolved (code: string): string {
+  return code.replaceAll(/(?<= from )'lit-html(\/[^']+)?'/g, (_, path = '/lit-html.js') => `'${FILES}lit-html${path}'`)
+}
+
+function withoutMap (code: string): string {
+  return code.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
+}
+
+function source (extension: string, body: string): Source {
+  return { type: types[extension]!, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+}

@@ -1,0 +1,46 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/env.ts'
+import { readSources, type Source } from '../lib/desk/sources.ts'
+
+/** No part of the API, so none of its documentation. */
+const schema = { hide: true }
+
+/**
+ * The page /desk: its files, and what it has to know of this service. It may load nothing from anywhere but here, and
+ * covers from the CMS; texts of users get into it as text alone (Trusted Types).
+ */
+export default async function desk (fastify: FastifyInstance, { config }: { config: Config }) {
+  const csp = policyFor(new URL(config.cms.url).origin)
+  const sources = await readSources()
+
+  for (const [path, source] of sources) {
+    fastify.get(path, { schema }, async (request, reply) => {
+      if (path === '/desk') reply.header('content-security-policy', csp)
+      return send(request, reply, source)
+    })
+  }
+
+  const settings = JSON.stringify(settingsOf(config))
+  fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type('application/json; charset=utf-8').send(settings))
+
+  // Below /api, where it is asked who calls.
+  fastify.get('/api/desk/me', { schema }, async ({ user }) => ({ user: user ? { uid: user.uid, name: user.name } : null }))
+}
+
+/** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */
+function send ({ headers }: FastifyRequest, reply: FastifyReply, { type, body, etag }: Source) {
+  reply.headers({ etag, 'cache-control': 'no-cache' })
+  return headers['if-none-match']?.includes(etag) ? reply.code(304).send() : reply.type(type).send(body)
+}
+
+function policyFor (cms: string): string {
+  return [
+    "default-src 'none'", "base-uri 'none'", "connect-src 'self'", "form-action 'none'", "frame-ancestors 'none'", `img-src 'self' data: ${cms}`,
+    "script-src 'self'", "style-src 'self'", "require-trusted-types-for 'script'", 'trusted-types lit-html'
+  ].join('; ')
+}
+
+/** What the page has to know: how callers are known, and the site's names. */
+function settingsOf ({ auth, contentModel: { entityType, keys, fields, lockTypes, lockIds }, locks }: Config) {
+  return { auth: auth?.kind ?? 'none', leaseSeconds: locks.leaseSeconds, model: { entityType, keys, fields, lockTypes, lockIds } }
+}
