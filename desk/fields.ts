@@ -35,14 +35,15 @@ export function labelOf (name: string, { keys, fields }: Model): string {
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 
-function kindOf (name: string, items: Item[], { keys, fields }: Model): Kind {
+function kindOf (name: string, items: Item[], { keys, fields, references, timestampFields }: Model): Kind {
   if (fields.articles.includes(name)) return 'order'
   if (name === keys.published) return 'flag'
   if (name === fields.editionType) return 'choice'
   const [item = {}] = items
-  if ('target_id' in item) return 'fixed'
+  if ('target_id' in item || name in references) return 'fixed'
   if ('uri' in item) return 'link'
   if ('processed' in item) return 'text'
+  if (timestampFields.includes(name)) return 'moment'
   if (items.length > 1) return 'lines'
   const { value = '' } = item
   if (typeof value === 'boolean') return 'flag'

@@ -10,6 +10,9 @@ export interface Model {
   entityType: string
   keys: { id: string, uuid: string, label: string, bundle: string, published: string, changed: string }
   fields: { key: string, editionType: string | null, articles: string[] }
+  timestampFields: string[]
+  /** Fields that hold references, and to what. */
+  references: Record<string, string>
   lockTypes: Record<string, string>
   lockIds: 'id' | 'uuid'
 }

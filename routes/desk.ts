@@ -41,6 +41,6 @@ function policyFor (cms: string): string {
 }
 
 /** What the page has to know: how callers are known, and the site's names. */
-function settingsOf ({ auth, contentModel: { entityType, keys, fields, lockTypes, lockIds }, locks }: Config) {
-  return { auth: auth?.kind ?? 'none', leaseSeconds: locks.leaseSeconds, model: { entityType, keys, fields, lockTypes, lockIds } }
+function settingsOf ({ auth, contentModel: { entityType, keys, fields, timestampFields, references, lockTypes, lockIds } }: Config) {
+  return { auth: auth?.kind ?? 'none', model: { entityType, keys, fields, timestampFields, references, lockTypes, lockIds } }
 }

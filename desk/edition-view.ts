@@ -1,0 +1,105 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import type { LockView, Named } from '../lib/client/client.ts'
+import { cover } from './cover.ts'
+import type { Session } from './edition.ts'
+import { fieldView } from './field-view.ts'
+import { orderView } from './order-view.ts'
+import { entityOf, valueOf, type Item, type Model } from './settings.ts'
+import { avatar, icon, notice } from './ui.ts'
+import { count, day, duration, nameOf, since } from './words.ts'
+
+export interface EditionContext {
+  model: Model
+  uid: string
+  types: Named[]
+  titles: Map<string, string>
+  announce: (text: string) => void
+}
+
+/** An edition: its fields and running order, and beside them who is at work and what is kept. */
+export function editionView (session: Session, context: EditionContext): TemplateResult {
+  const { edition, failure } = session
+  return html`
+    <nav class="crumbs" aria-label="Where you are"><a href="#/">${icon('arrow-left')}All editions</a></nav>
+    ${failure
+      ? notice('bad', edition ? `${failure.message}. What you see may be out of date.` : failure.message, html`<button type="button" @click=${session.load}>Try again</button>`)
+      : nothing}
+    ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">This edition cannot be shown</h1>` : html`<h1 tabindex="-1" class="quiet">Opening edition ${session.id}</h1>`}`
+}
+
+function content (session: Session, context: EditionContext): TemplateResult {
+  const { model, types, titles, uid, announce } = context
+  const edition = session.edition!
+  const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed')
+  const orders = session.fields.filter(({ shape }) => shape.kind === 'order')
+  const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
+  const dirty = session.fields.filter(({ isDirty }) => isDirty)
+  const titleOf = (item: Item | undefined) => titles.get(String(item?.['target_uuid'])) ?? (item?.['target_id'] ? `Article ${item['target_id']}` : 'An article that is gone')
+  const locksOf = (item: Item | undefined) => {
+    const id = String(item?.[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
+    const type = String(item?.['target_type'])
+    const locks = session.board.filter((lock) => lock.entityId === id && lock.entityType === (model.lockTypes[type] ?? type))
+    return [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
+  }
+  return html`
+    <header class="head">
+      ${cover(edition, model, 'large')}
+      <div>
+        <h1 tabindex="-1">${session.title}</h1>
+        <p class="meta"><span class="pill ${valueOf(edition, model.keys.published) === 'true' ? 'is-on' : ''}">${valueOf(edition, model.keys.published) === 'true' ? 'Published' : 'Not published'}</span>
+          <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
+          <span>saved ${day(valueOf(edition, model.keys.changed))}</span></p>
+      </div>
+    </header>
+    ${session.age === undefined
+      ? nothing
+      : notice('warn', `The CMS does not answer. This is the edition as it was ${duration(session.age)} ago. Locks work on and your text is kept in them; saving has to wait.`)}
+    <div class="columns">
+      <form novalidate aria-label="Edition" @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
+        <h2 class="spoken">Fields</h2>
+        <div class="fields">${fields.map((field) => fieldView(field, types))}</div>
+        ${orders.map((field) => orderView(field, { items: edition[field.shape.name] ?? [], titleOf, locksOf, announce }))}
+        ${fixed.length === 0
+          ? nothing
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape, text }) => html`<div><dt>${shape.label}</dt><dd>${text}</dd></div>`)}</dl></section>`}
+        <div class="savebar">
+          ${session.notice ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
+          <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${session.isSaving ? 'Saving' : 'Save changes'}</button>
+        </div>
+      </form>
+      <aside aria-label="At work">
+        ${boardView(session, context, titleOf)}
+        ${keptView(session)}
+      </aside>
+    </div>`
+
+  function boardView (session: Session, { model }: EditionContext, titleOf: (item: Item | undefined) => string): TemplateResult {
+    const own = entityOf(edition, model)
+    const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
+    const where = ({ entityType, entityId, fieldName }: LockView) => {
+      if (entityType === own.type && entityId === own.id) return session.labelOf(fieldName)
+      return `${titleOf(items.find((item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid']) === entityId))}: ${fieldName}`
+    }
+    return html`<section aria-labelledby="board">
+      <h2 id="board">${icon('users')}Lock board <span class="live ${session.isLive ? 'is-on' : ''}">${session.isLive ? 'live' : 'connecting'}</span></h2>
+      ${session.board.length === 0 ? html`<p class="quiet">Nobody is editing.</p>` : nothing}
+      <ul class="board">${session.board.map((lock) => html`
+        <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? 'You' : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
+      </ul></section>`
+  }
+}
+
+function keptView (session: Session): TemplateResult {
+  const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
+  return html`<section aria-labelledby="kept">
+    <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
+    ${session.kept.length === 0 ? html`<p class="quiet">What you had typed in a field that somebody took over is kept here.</p>` : nothing}
+    <ul class="kept">${session.kept.map((kept) => html`
+      <li>
+        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'released'} ${kept.displacedAt === undefined ? '' : since(kept.displacedAt, Date.now())}</small></p>
+        <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
+        <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
+        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}Discard<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button></span>
+      </li>`)}
+    </ul></section>`
+}

@@ -1,0 +1,243 @@
+import { QuoinError, type Client, type Draft, type Holder, type LockView } from '../lib/client/client.ts'
+import { shapesOf } from './fields.ts'
+import { createField, type Field, type Lost } from './field.ts'
+import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
+import { violationsIn } from './violations.ts'
+import { nameOf } from './words.ts'
+
+/** How often an edition that is shown from a copy is asked for again, in milliseconds. */
+const AGAIN_MS = 10_000
+
+/** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
+const SETTLE_MS = 300
+
+export interface SessionDeps {
+  client: Client
+  settings: Settings
+  user: { uid: string, name?: string | undefined }
+  /** Told that there is something new to see. */
+  changed: () => void
+  /** Says something to those who do not see it. */
+  announce: (text: string) => void
+}
+
+/** A text that is kept: in a draft of the service, or (without `displacedAt`) in this window alone. */
+export type Kept = Pick<Draft, 'fieldName' | 'payload' | 'displacedBy'> & { displacedAt?: number }
+
+export type Session = ReturnType<typeof createSession>
+
+/** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
+export function createSession ({ client, settings: { model }, user, changed, announce }: SessionDeps, id: string) {
+  let edition: Edition | undefined
+  let etag = ''
+  let age: number | undefined
+  let failure: QuoinError | undefined
+  let fields: Field[] = []
+  let board: LockView[] = []
+  let isLive = false
+  let drafts: Draft[] = []
+  let unkept: Kept[] = []
+  let isSaving = false
+  let notice: { tone: 'good' | 'bad', text: string } | undefined
+  let stop = () => {}
+  let again: ReturnType<typeof setTimeout> | undefined
+  let isClosed = false
+
+  const entity = () => entityOf(edition!, model)
+  const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
+
+  /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
+  async function load (): Promise<void> {
+    clearTimeout(again)
+    try {
+      const read = await client.editions.read(id)
+      if (isClosed) return
+      const wasStale = age !== undefined
+      ;({ etag, age } = { age: undefined, ...read })
+      const isFirst = edition === undefined
+      edition = read.edition as Edition
+      failure = undefined
+      if (isFirst) await begin()
+      else for (const field of fields) field.rebase(edition[field.shape.name] ?? [])
+      if (!isFirst && wasStale && age === undefined) watch()
+    } catch (error) {
+      failure = known(error)
+    }
+    if (isClosed) return
+    if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
+    changed()
+  }
+
+  async function begin (): Promise<void> {
+    fields = shapesOf(edition!, model).map((shape) => createField({
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced
+    }))
+    watch()
+    await Promise.all([offers(), loadDrafts()].map((loading) => loading.catch(known)))
+  }
+
+  /** The texts that the same user had typed, here before or in another window. */
+  async function offers (): Promise<void> {
+    const records = await client.locks.list(entity())
+    for (const { fieldName, userData, payload } of records) {
+      if (userData.uid === user.uid) fieldOf(fieldName)?.offered(payload)
+    }
+  }
+
+  async function loadDrafts (): Promise<void> {
+    drafts = await client.locks.drafts(entity())
+    unkept = unkept.filter(({ fieldName, payload }) => !drafts.some((draft) => draft.fieldName === fieldName && draft.payload === payload))
+    changed()
+  }
+
+  /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
+  function watch (): void {
+    stop()
+    let known: LockView[] | undefined
+    const listener = {
+      locks (locks: LockView[]) {
+        isLive = true
+        told(known, locks)
+        known = board = locks
+        for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
+        changed()
+      },
+      down () {
+        isLive = false
+        changed()
+      }
+    }
+    stop = age === undefined ? client.editions.subscribe(id, listener) : client.locks.subscribe(entity(), listener)
+  }
+
+  /** What others have begun and ended since; what they ended they may have saved. */
+  function told (before: LockView[] | undefined, now: LockView[]): void {
+    if (!before) return
+    const others = (locks: LockView[]) => new Map(locks.filter((lock) => isOwn(lock) && lock.userData.uid !== user.uid).map((lock) => [`${lock.fieldName} ${lock.userData.uid}`, lock]))
+    const [was, is] = [others(before), others(now)]
+    for (const [key, { fieldName, userData }] of is) if (!was.has(key)) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)
+    const ended = [...was].filter(([key]) => !is.has(key))
+    for (const [, { fieldName, userData }] of ended) announce(`${nameOf(userData)} has let go of ${labelOf(fieldName)}`)
+    if (ended.length === 0 || isSaving) return
+    clearTimeout(again)
+    again = setTimeout(load, SETTLE_MS)
+  }
+
+  function displaced ({ shape, text, by }: Lost): void {
+    const field = fieldOf(shape.name)
+    const who = by ? nameOf(by.userData) : 'Somebody'
+    if (field && text !== field.base) {
+      unkept = [...unkept, { fieldName: shape.name, payload: text, ...(by && { displacedBy: by.userData as Holder['userData'] }) }]
+      notice = { tone: 'bad', text: `${who} took over ${shape.label}. What you had typed is under Kept drafts.` }
+    } else notice = { tone: 'bad', text: `${who} took over ${shape.label}.` }
+    loadDrafts().catch(known)
+  }
+
+  const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
+  const labelOf = (name: string) => fieldOf(name)?.shape.label ?? name
+
+  /** Saves what has changed, on top of what others have saved since where both fit together. */
+  async function save (): Promise<void> {
+    const dirty = fields.filter((field) => field.isDirty)
+    if (isSaving || dirty.length === 0) return
+    isSaving = true
+    notice = undefined
+    changed()
+    try {
+      await write(dirty)
+      notice = { tone: 'good', text: 'Saved.' }
+    } catch (error) {
+      explain(error)
+    }
+    isSaving = false
+    announce(notice?.text ?? '')
+    changed()
+  }
+
+  async function write (dirty: Field[], isAgain = false): Promise<void> {
+    const sent = new Map(dirty.map((field) => [field, field.text]))
+    const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
+    try {
+      const read = await client.editions.update(id, body, { ifMatch: etag })
+      edition = read.edition as Edition
+      etag = read.etag
+    } catch (error) {
+      if (isAgain || known(error).code !== 'PRECONDITION_FAILED') throw error
+      await load()
+      if (failure || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
+      return write(fields.filter((field) => field.isDirty), true)
+    }
+    for (const field of fields) {
+      const items = edition[field.shape.name] ?? []
+      if (sent.has(field)) await field.saved(items, sent.get(field)!)
+      else field.rebase(items)
+    }
+  }
+
+  /** Puts a failure to save where it belongs. */
+  function explain (error: unknown): void {
+    const { code, status, message, locks, body } = known(error)
+    const { fields: wrong, others } = violationsIn(body, fields.map(({ shape }) => shape.name))
+    for (const field of fields) field.refuse(wrong.get(field.shape.name) ?? [])
+    notice = {
+      tone: 'bad',
+      text: (() => {
+        if (code === 'PRECONDITION_FAILED') return 'Not saved: a colleague has saved other changes of the same fields meanwhile. Choose below which are to stay, then save again.'
+        if (wrong.size > 0) return ['Not saved: some fields are not right.', ...others].join(' ')
+        if (locks) return `Not saved: ${locks.map(({ fieldName, userData }) => `${labelOf(fieldName)} is being edited by ${nameOf(userData)}`).join(', ')}.`
+        if (status === 0 || status >= 500) return `Not saved: ${message}. Your text is kept; save again later.`
+        return `Not saved: ${message}`
+      })()
+    }
+  }
+
+  /** Goes on with a kept text. */
+  async function restore ({ fieldName, payload }: Kept): Promise<void> {
+    const field = fieldOf(fieldName)
+    await field?.restore(payload)
+    notice = field?.isHeld
+      ? { tone: 'good', text: `Your text is back in ${labelOf(fieldName)}.` }
+      : { tone: 'bad', text: `${labelOf(fieldName)} is being edited by somebody else: take it over first.` }
+    announce(notice.text)
+    changed()
+  }
+
+  async function discard ({ fieldName }: Kept): Promise<void> {
+    unkept = unkept.filter((kept) => kept.fieldName !== fieldName)
+    await client.locks.discard({ ...entity(), fieldName }).catch(known)
+    await loadDrafts().catch(known)
+  }
+
+  load()
+  return {
+    id,
+    get edition () { return edition },
+    get title () { return edition ? valueOf(edition, model.keys.label) : '' },
+    get age () { return age },
+    get failure () { return failure },
+    get fields () { return fields },
+    get board () { return board },
+    get isLive () { return isLive },
+    get kept (): Kept[] { return [...unkept, ...drafts] },
+    get isSaving () { return isSaving },
+    get notice () { return notice },
+    isOwn,
+    labelOf,
+    load,
+    save,
+    restore,
+    discard,
+    async close (): Promise<void> {
+      isClosed = true
+      stop()
+      clearTimeout(again)
+      await Promise.all(fields.map((field) => field.leave()))
+    }
+  }
+}
+
+/** A failure of the service; what else went wrong is a defect of the page and is thrown on. */
+function known (error: unknown): QuoinError {
+  if (error instanceof QuoinError) return error
+  throw error
+}

@@ -1,0 +1,247 @@
+import { QuoinError, type Held, type Holder, type LockView } from '../lib/client/client.ts'
+import type { Client } from '../lib/client/client.ts'
+import { itemsOf, textOf, type Shape } from './fields.ts'
+import { settle, settleOrder } from './merge.ts'
+import type { Item } from './settings.ts'
+
+/** How long the text rests after a keystroke before it is kept in the lock, in milliseconds. */
+const REST_MS = 400
+
+/** A text that its writer lost the field with. */
+export interface Lost { shape: Shape, text: string, by: Holder | undefined }
+
+export interface FieldDeps {
+  shape: Shape
+  items: Item[]
+  entity: { type: string, id: string }
+  /** The uid of who sits here. */
+  uid: string
+  locks: Client['locks']
+  /** Told that there is something new to see. */
+  changed: () => void
+  /** Told that somebody else has the field now that was held here. */
+  displaced: (lost: Lost) => void
+}
+
+export type Field = ReturnType<typeof createField>
+
+/** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
+export function createField ({ shape, items, entity, uid, locks, changed, displaced }: FieldDeps) {
+  const what = { ...entity, fieldName: shape.name }
+  let base = textOf(shape.kind, items)
+  let text = base
+  let sent: string | undefined
+  let held: Held | undefined
+  let taking: Promise<void> | undefined
+  let isFocused = false
+  let holder: Holder | undefined
+  /** The version of a lock that is over, whatever a late event still says of it. */
+  let over: string | undefined
+  let seen: LockView | undefined
+  let offer: string | undefined
+  let theirs: string | undefined
+  let problems: string[] = []
+  let trouble: string | undefined
+  let rest: ReturnType<typeof setTimeout> | undefined
+
+  const isDirty = () => text !== base
+
+  function granted (lock: Held): void {
+    held = lock
+    over = seen?.version
+    holder = undefined
+    trouble = undefined
+    sent = lock.found
+    if (lock.found !== undefined && lock.found !== text && !isDirty()) offer = lock.found
+  }
+
+  function refused (error: unknown): void {
+    if (!(error instanceof QuoinError)) throw error
+    if (error.lock && error.lock.userData.uid !== uid) lose(error.lock)
+    else trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
+  }
+
+  /** Takes the lock, unless it is held or another's. */
+  function take (get = () => locks.acquire(what, { onLost, ...(isDirty() && { payload: text }) })): Promise<void> {
+    if (held) return Promise.resolve()
+    taking ??= get().then(granted, refused).finally(() => {
+      taking = undefined
+      if (held && isDirty()) keep()
+      else if (held && !isFocused) release()
+      changed()
+    })
+    return taking
+  }
+
+  function onLost ({ lock }: QuoinError): void {
+    held = undefined
+    if (lock && lock.userData.uid !== uid) return lose(lock)
+    trouble = lock ? 'You went on with this field in another window.' : undefined
+    if (!lock && isDirty()) take()
+    changed()
+  }
+
+  /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
+  function lose (by: Holder): void {
+    const lost = text
+    const wasHeld = held !== undefined || isDirty()
+    held = undefined
+    holder = by
+    clearTimeout(rest)
+    text = base
+    theirs = undefined
+    if (wasHeld) displaced({ shape, text: lost, by })
+    changed()
+  }
+
+  function keep (): void {
+    clearTimeout(rest)
+    if (!held || text === sent) return
+    sent = text
+    held.save(text).then(() => { trouble = undefined }, (error) => {
+      sent = undefined
+      if (held) refused(error)
+    }).finally(changed)
+  }
+
+  async function release (): Promise<void> {
+    clearTimeout(rest)
+    const lock = held
+    held = undefined
+    sent = undefined
+    if (lock) {
+      over = lock.version
+      await lock.release().catch(refused)
+    }
+    changed()
+  }
+
+  return {
+    shape,
+    get text () { return text },
+    get base () { return base },
+    get isDirty () { return isDirty() },
+    get isHeld () { return held !== undefined },
+    /** Whose the field is, if it is somebody else's. */
+    get holder () { return holder },
+    /** What the same user had typed earlier or elsewhere. */
+    get offer () { return offer },
+    /** What somebody else has saved meanwhile where the text is another too. */
+    get theirs () { return theirs },
+    get problems () { return problems },
+    get trouble () { return trouble },
+
+    focus (): void {
+      isFocused = true
+      if (!holder && shape.kind !== 'fixed') take()
+    },
+
+    type (now: string): void {
+      if (holder) return
+      text = now
+      problems = []
+      clearTimeout(rest)
+      if (held) rest = setTimeout(keep, REST_MS)
+      else take()
+      changed()
+    },
+
+    blur (): void {
+      isFocused = false
+      if (isDirty()) keep()
+      else if (!taking) release()
+    },
+
+    /** Takes the field from whoever holds it; refused when it is a third one's by now. */
+    async takeOver (): Promise<void> {
+      const version = seen?.version
+      holder = undefined
+      isFocused = true
+      await take(() => locks.overwrite(what, { version, onLost }))
+    },
+
+    /** Goes on with a text of before. */
+    async restore (earlier: string): Promise<void> {
+      if (holder) return
+      offer = undefined
+      text = earlier
+      changed()
+      if (held) keep()
+      else await take()
+    },
+
+    /** What was typed before is not wanted any more. */
+    async discardOffer (): Promise<void> {
+      offer = undefined
+      sent = undefined
+      if (held) keep()
+      else await locks.release(what).catch(refused)
+      changed()
+    },
+
+    offered (earlier: string | undefined): void {
+      offer = earlier === base ? undefined : earlier
+    },
+
+    /** What the lock board says of the field now. */
+    board (lock: LockView | undefined): void {
+      if (lock?.version !== undefined && lock.version === over) return
+      const wasMine = seen?.userData.uid === uid
+      seen = lock
+      if (lock && lock.userData.uid !== uid) {
+        if (held) lose(lock)
+        else holder = lock
+        return
+      }
+      holder = undefined
+      // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
+      if (!lock && wasMine && held && isDirty()) {
+        sent = undefined
+        keep()
+      }
+    },
+
+    /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
+    async saved (items: Item[], asSent: string): Promise<void> {
+      base = textOf(shape.kind, items)
+      problems = []
+      theirs = undefined
+      if (text !== asSent) return
+      text = base
+      await release()
+    },
+
+    /** The edition was read again: what somebody else has saved comes in where it does not meet a change of here. */
+    rebase (items: Item[]): void {
+      const now = textOf(shape.kind, items)
+      const settled = (shape.kind === 'order' ? settleOrder : settle)(base, text, now)
+      if ('text' in settled) text = settled.text
+      else theirs = now
+      base = now
+      if (text === base) theirs = undefined
+    },
+
+    /** Decides between one's own text and what somebody else has saved. */
+    decide (which: 'mine' | 'theirs'): void {
+      if (which === 'theirs') text = base
+      theirs = undefined
+      changed()
+      if (!isDirty() && !isFocused) release()
+    },
+
+    refuse (messages: string[]): void {
+      problems = messages
+    },
+
+    /** The items to be saved. */
+    items: (now: Item[]) => itemsOf(shape.kind, text, now),
+
+    /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
+    async leave (): Promise<void> {
+      isFocused = false
+      await taking
+      if (isDirty()) keep()
+      else await release()
+    }
+  }
+}

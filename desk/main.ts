@@ -1,0 +1,113 @@
+import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { createClient, type Client, type Named } from '../lib/client/client.ts'
+import { listAddress, placeOf, type Query } from './address.ts'
+import { createSession, type Session } from './edition.ts'
+import { editionView } from './edition-view.ts'
+import { createList, type List } from './list.ts'
+import { listView } from './list-view.ts'
+import { seat, type Seat } from './seat.ts'
+import { seatView } from './seat-view.ts'
+import type { Settings } from './settings.ts'
+import { avatar, icon } from './ui.ts'
+import { nameOf } from './words.ts'
+
+/** How long the reader pauses in a search before it is sent, in milliseconds. */
+const PAUSE_MS = 250
+
+/** How often times are shown anew, in milliseconds. */
+const TICK_MS = 30_000
+
+const root = document.getElementById('desk')!
+const settings: Settings = await (await fetch('/desk/settings.json')).json()
+const here: Seat = await seat(settings)
+root.replaceChildren()
+
+let client: Client
+let list: List | undefined
+let session: Session | undefined
+let types: Named[] = []
+const titles = new Map<string, string>()
+let isPlanned = false
+let pause: ReturnType<typeof setTimeout> | undefined
+
+/** Shows what there is, once for all that changes at the same moment. */
+function changed (): void {
+  if (isPlanned) return
+  isPlanned = true
+  queueMicrotask(() => {
+    isPlanned = false
+    render(page(), root)
+    list?.rendered(root.querySelectorAll('[data-id]'))
+    document.title = session ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
+  })
+}
+
+/** Says something to those who do not see it; the same again is said again. */
+function announce (text: string): void {
+  const said = document.getElementById('said')!
+  said.textContent = said.textContent === text ? `${text}\u00a0` : text
+}
+
+function page (): TemplateResult {
+  const { user } = here
+  return html`
+    <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
+    <header class="bar">
+      <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
+      ${user ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span></p>` : nothing}
+    </header>
+    <main id="main">${!user
+      ? seatView(here)
+      : session
+        ? editionView(session, { model: settings.model, uid: user.uid, types, titles, announce })
+        : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
+}
+
+function focusHeading (): void {
+  root.querySelector<HTMLElement>('main h1')?.focus()
+}
+
+/** Goes to another list, or shows it in place while the reader types. */
+function go (query: Query, typing = false): void {
+  clearTimeout(pause)
+  const address = listAddress(query)
+  if (!typing) location.hash = address
+  else {
+    pause = setTimeout(() => {
+      history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
+      list?.show(query)
+    }, PAUSE_MS)
+  }
+}
+
+/** Opens what the address names. */
+async function open (isFirst = false): Promise<void> {
+  clearTimeout(pause)
+  const place = placeOf(location.hash)
+  const before = session?.id
+  if (session && (place.view === 'list' || place.id !== session.id)) {
+    session.close()
+    session = undefined
+  }
+  if (place.view === 'list') {
+    list ??= createList({ client, model: settings.model, changed, announce })
+    list.show(place.query)
+  } else {
+    list?.close()
+    list = undefined
+    session ??= createSession({ client, settings, user: here.user!, changed, announce }, place.id)
+  }
+  changed()
+  if (isFirst || before === session?.id) return
+  scrollTo(0, 0)
+  queueMicrotask(() => queueMicrotask(focusHeading))
+}
+
+if (here.user) {
+  client = createClient(here.options)
+  client.locks.releaseOnPageHide()
+  client.editions.types().then((found) => { types = found; changed() }, () => {})
+  addEventListener('hashchange', () => open())
+  setInterval(changed, TICK_MS)
+  open(true)
+} else changed()

@@ -1,0 +1,27 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { signIn, type Seat } from './seat.ts'
+import { notice } from './ui.ts'
+
+/** What to do where nobody is known. */
+export function seatView ({ auth, reason }: Seat): TemplateResult {
+  const why = reason === undefined ? nothing : notice('bad', reason)
+  switch (auth) {
+    case 'none': return html`<div class="seats"><h1 tabindex="-1">Who are you?</h1>
+      <p>Take a seat. Open two of them beside each other and see who edits what.</p>
+      <p class="choices"><a class="button primary" href="?as=anna">Anna</a> <a class="button primary" href="?as=ben">Ben</a></p>
+      <form method="get" @submit=${(event: Event) => {
+        event.preventDefault()
+        const name = new FormData(event.target as HTMLFormElement).get('as')
+        if (name) location.search = `?${new URLSearchParams({ as: String(name) })}`
+      }}><label>Another name<input name="as" required maxlength="60" autocomplete="nickname"></label> <button type="submit">Sit down</button></form></div>`
+    case 'jwt': return html`<div class="seats"><h1 tabindex="-1">Who are you?</h1>${why}
+      <p>This service knows its users by tokens (AUTH=jwt). The token stays in this tab.</p>
+      <form @submit=${(event: Event) => {
+        event.preventDefault()
+        signIn(String(new FormData(event.target as HTMLFormElement).get('token')))
+      }}><label>Access token<input name="token" type="password" required autocomplete="off"></label> <button type="submit" class="primary">Sign in</button></form></div>`
+    case 'drupal': return html`<div class="seats"><h1 tabindex="-1">Please log in</h1>${why}
+      <p>This service knows its users by their Drupal session (AUTH=drupal). Log in to Drupal in this browser, then come back.</p>
+      <p><button type="button" class="primary" @click=${() => location.reload()}>I have logged in</button></p></div>`
+  }
+}

@@ -1,0 +1,18 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { initials, nameOf, toneOf, type Somebody } from './words.ts'
+
+export type View = TemplateResult | typeof nothing
+
+export function icon (name: string): TemplateResult {
+  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href="/desk/files/desk/icons.svg#${name}"></use></svg>`
+}
+
+/** Somebody's initials in a colour of their own; the name is for those who hear the page. */
+export function avatar (somebody: Somebody): TemplateResult {
+  return html`<span class="avatar tone-${toneOf(somebody)}" role="img" aria-label=${nameOf(somebody)} title=${nameOf(somebody)}>${initials(somebody)}</span>`
+}
+
+/** A message that has to be seen; `bad` ones are told at once. */
+export function notice (tone: 'good' | 'bad' | 'warn', text: string, more: View = nothing): TemplateResult {
+  return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>${icon(tone === 'good' ? 'check' : 'triangle-alert')}<p>${text}</p>${more}</div>`
+}
