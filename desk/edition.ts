@@ -29,7 +29,7 @@ export type Session = ReturnType<typeof createSession>
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
 export function createSession ({ client, settings: { model }, user, changed, announce }: SessionDeps, id: string) {
   let edition: Edition | undefined
-  let etag = ''
+  let etag: string | undefined
   let age: number | undefined
   let failure: QuoinError | undefined
   let fields: Field[] = []

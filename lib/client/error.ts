@@ -42,6 +42,11 @@ export class QuoinError extends Error {
     this.lock = details?.error?.lock
     this.locks = details?.locks
   }
+
+  /** Whether the same may succeed in a moment: nothing answered, or what did was overloaded or broken. */
+  get passes (): boolean {
+    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
+  }
 }
 
 /** The failure that an answer tells of. What is not in one of the service's two forms comes from something before it. */
