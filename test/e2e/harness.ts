@@ -1,0 +1,107 @@
+import { existsSync } from 'node:fs'
+import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { createCms, type Cms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { createClient, type Client } from '../../lib/client/client.ts'
+import { DEV, runNode } from '../app/fixtures/processes.ts'
+
+/** How long a page may take to show what it should, in milliseconds; CI machines are slow. */
+const PATIENCE_MS = 15_000
+
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** What Chromium itself says of an answer that is no success, which the page has to say in its own words. */
+const EXPECTED = /^Failed to load resource: /
+
+export interface Newsroom {
+  url: string
+  cms: Cms
+  browser: Browser
+  /** A client of the same service, to prepare and to look. */
+  client: (name: string) => Client
+  /** The desk as an editor has it in a browser of his own, closed when the test ends. */
+  seat: (t: Test, name: string, options?: BrowserContextOptions) => Promise<Page>
+  /** A new edition with this title and articles; its id. */
+  edition: (title: string, articles?: number[]) => Promise<string>
+}
+
+/**
+ * The desk as `npm run dev` serves it, in front of a sample CMS of the test's own, and a Chromium; all ended when the
+ * test ends. A page that throws, breaks its Content-Security-Policy, or loads anything but from here, fails its test.
+ */
+export async function newsroom (t: Test, env: Record<string, string> = {}): Promise<Newsroom> {
+  if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: run test/e2e/install-chromium.sh, or set CHROMIUM`)
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const CMS_URL = await cms.listen()
+  const { says } = runNode(t, DEV, {
+    env: { PORT: '0', LOG_LEVEL: 'warn', CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', ...env }
+  })
+  const url = (await says(/Quoin listens on (\S+)/))[1]!
+  // Chromium's sandbox does not work for root, as which CI runs; it shows nothing but this service.
+  const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  t.teardown(() => browser.close())
+
+  const client = (name: string) => createClient({ url, user: { uid: name, name: name.charAt(0).toUpperCase() + name.slice(1) } })
+
+  async function seat (t: Test, name: string, options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options })
+    context.setDefaultTimeout(PATIENCE_MS)
+    const wrong: string[] = []
+    context.on('console', (message) => { if (message.type() === 'error' && !EXPECTED.test(message.text())) wrong.push(message.text()) })
+    context.on('weberror', (error) => { wrong.push(String(error.error().stack)) })
+    context.on('request', (request) => { if (!request.url().startsWith('data:') && ![url, CMS_URL].includes(new URL(request.url()).origin)) wrong.push(`it asked for ${request.url()}`) })
+    t.teardown(async () => {
+      await context.close()
+      if (wrong.length > 0) throw new Error(`${name}'s page:\n${wrong.join('\n')}`)
+    })
+    const page = await context.newPage()
+    await page.goto(`${url}/desk?as=${name}`)
+    await page.getByRole('heading', { level: 1, name: 'Editions' }).waitFor()
+    return page
+  }
+
+  async function edition (title: string, articles: number[] = []): Promise<string> {
+    const { edition } = await client('maker').editions.create('daily', {
+      title: [{ value: title }],
+      field_key: [{ value: title.toLowerCase().replaceAll(/\W+/g, '-') }],
+      field_publisher_edition_type: [{ value: 'daily' }],
+      field_articles: articles.map((id) => ({ target_id: id })),
+      field_internal_note: [{ value: 'Deadline 17:00' }]
+    })
+    return String(edition['id']![0]!['value'])
+  }
+
+  return { url, cms, browser, client, seat, edition }
+}
+
+/** Opens an edition in a page, and waits until its lock board is live. */
+export async function openEdition (page: Page, id: string, title: string): Promise<void> {
+  await page.goto(`${page.url().split('#')[0]}#/editions/${id}`)
+  await page.getByRole('heading', { level: 1, name: title }).waitFor()
+  await page.getByText('live', { exact: true }).waitFor()
+}
+
+/** A field of an edition, by what it is called. */
+export const fieldOf = (page: Page, label: string): Locator => page.getByRole('textbox', { name: new RegExp(`^${label}`) })
+
+export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name })
+
+/** Waits until it is there to be seen. */
+export async function shows (what: Locator): Promise<void> {
+  await what.first().waitFor({ state: 'visible' })
+}
+
+/** Waits until it is not to be seen any more. */
+export async function hides (what: Locator): Promise<void> {
+  await what.first().waitFor({ state: 'hidden' })
+}
+
+/** Waits until something holds. */
+export async function until (holds: () => Promise<unknown>): Promise<void> {
+  for (const deadline = Date.now() + PATIENCE_MS; !await holds();) {
+    if (Date.now() > deadline) throw new Error(`never came: ${holds}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}

@@ -1,0 +1,68 @@
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { button, newsroom, openEdition, shows, until } from './harness.ts'
+
+t.test('the running order', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const { editions, locks } = client('looker')
+  const saved = async (id: string) => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id'])
+  const shown = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem').locator('.title').allTextContents()
+  const order = { type: 'publisher_container', fieldName: 'field_articles' }
+
+  t.test('articles are moved with buttons and by dragging, and saved', async (t) => {
+    const id = await edition('Order one', [4, 2, 9])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order one')
+    t.strictSame(await shown(anna), ['Article 4', 'Article 2', 'Article 9'])
+    await button(anna, 'Move Article 9 up').click()
+    t.strictSame(await shown(anna), ['Article 4', 'Article 9', 'Article 2'])
+    await until(async () => (await locks.list({ ...order, id })).at(0)?.userData.uid === 'anna')
+    const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+    await rows.nth(0).dragTo(rows.nth(2))
+    t.strictSame(await shown(anna), ['Article 9', 'Article 2', 'Article 4'])
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText('Saved.'))
+    t.strictSame(await saved(id), [9, 2, 4])
+  })
+
+  t.test("a colleague's order, saved meanwhile, is never overwritten silently", async (t) => {
+    const id = await edition('Order two', [4, 2, 9])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order two')
+    await button(anna, 'Move Article 9 up').click()
+    await editions.update(id, { field_articles: [2, 4, 9].map((id) => ({ target_id: id })) })
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText(/^Not saved: a colleague has saved other changes/))
+    t.strictSame(await saved(id), [2, 4, 9])
+    const both = anna.getByRole('group', { name: 'Two running orders' })
+    t.strictSame(await both.getByRole('listitem').allTextContents(), ['Article 4', 'Article 9', 'Article 2', 'Article 2', 'Article 4', 'Article 9'])
+    await button(both, 'Keep my order').click()
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText('Saved.'))
+    t.strictSame(await saved(id), [4, 9, 2])
+  })
+
+  t.test('an article that a colleague has added meanwhile is taken in, wherever the others were moved', async (t) => {
+    const id = await edition('Order three', [4, 2, 9])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order three')
+    await button(anna, 'Move Article 9 up').click()
+    await editions.update(id, { field_articles: [4, 2, 9, 11].map((id) => ({ target_id: id })), field_internal_note: [{ value: 'one more' }] })
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText('Saved.'))
+    const now = await saved(id)
+    t.strictSame(now.filter((article) => article !== 11), [4, 9, 2])
+    t.ok(now.includes(11))
+  })
+
+  t.test('while one orders, the other cannot', async (t) => {
+    const id = await edition('Order four', [4, 2])
+    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+    for (const page of [anna, ben]) await openEdition(page, id, 'Order four')
+    await button(anna, 'Move Article 2 up').click()
+    await shows(ben.getByRole('region', { name: /^Running order/ }).getByText(/^Anna is editing this/))
+    t.equal(await button(ben, 'Move Article 2 up').getAttribute('aria-disabled'), 'true')
+    await button(ben, 'Move Article 2 up').click({ force: true })
+    t.strictSame(await shown(ben), ['Article 4', 'Article 2'])
+  })
+})
