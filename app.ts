@@ -75,6 +75,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
     await scope.register(editionStore, { config, locks: store })
     await scope.register(stale)
     await scope.register(editionRoutes)
+    if (config.desk) await scope.register(deskRoutes, { config })
     cms = scope.editions
   })
 
@@ -83,6 +84,4 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
     await scope.register(boardStore, { config, locks: store, editions: cms })
     await scope.register(boardRoutes)
   })
-
-  if (config.desk) await fastify.register(deskRoutes, { config })
 }, { name: 'app', fastify: '5.x' })

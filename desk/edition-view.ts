@@ -12,7 +12,6 @@ export interface EditionContext {
   model: Model
   uid: string
   types: Named[]
-  titles: Map<string, string>
   announce: (text: string) => void
 }
 
@@ -28,13 +27,13 @@ export function editionView (session: Session, context: EditionContext): Templat
 }
 
 function content (session: Session, context: EditionContext): TemplateResult {
-  const { model, types, titles, uid, announce } = context
+  const { model, types, uid, announce } = context
+  const { titleOf } = session
   const edition = session.edition!
   const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed')
   const orders = session.fields.filter(({ shape }) => shape.kind === 'order')
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
   const dirty = session.fields.filter(({ isDirty }) => isDirty)
-  const titleOf = (item: Item | undefined) => titles.get(String(item?.['target_uuid'])) ?? (item?.['target_id'] ? `Article ${item['target_id']}` : 'An article that is gone')
   const locksOf = (item: Item | undefined) => {
     const id = String(item?.[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
     const type = String(item?.['target_type'])
@@ -63,27 +62,27 @@ function content (session: Session, context: EditionContext): TemplateResult {
           ? nothing
           : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape, text }) => html`<div><dt>${shape.label}</dt><dd>${text}</dd></div>`)}</dl></section>`}
         <div class="savebar">
-          ${session.notice ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
+          ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
           <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${session.isSaving ? 'Saving' : 'Save changes'}</button>
         </div>
       </form>
       <aside aria-label="At work">
-        ${boardView(session, context, titleOf)}
+        ${boardView(session, context)}
         ${keptView(session)}
       </aside>
     </div>`
 
-  function boardView (session: Session, { model }: EditionContext, titleOf: (item: Item | undefined) => string): TemplateResult {
+  function boardView ({ isLive, board, labelOf }: Session, { model }: EditionContext): TemplateResult {
     const own = entityOf(edition, model)
     const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
     const where = ({ entityType, entityId, fieldName }: LockView) => {
-      if (entityType === own.type && entityId === own.id) return session.labelOf(fieldName)
+      if (entityType === own.type && entityId === own.id) return labelOf(fieldName)
       return `${titleOf(items.find((item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid']) === entityId))}: ${fieldName}`
     }
     return html`<section aria-labelledby="board">
-      <h2 id="board">${icon('users')}Lock board <span class="live ${session.isLive ? 'is-on' : ''}">${session.isLive ? 'live' : 'connecting'}</span></h2>
-      ${session.board.length === 0 ? html`<p class="quiet">Nobody is editing.</p>` : nothing}
-      <ul class="board">${session.board.map((lock) => html`
+      <h2 id="board">${icon('users')}Lock board <span class="live ${isLive ? 'is-on' : ''}">${isLive ? 'live' : 'connecting'}</span></h2>
+      ${board.length === 0 ? html`<p class="quiet">Nobody is editing.</p>` : nothing}
+      <ul class="board">${board.map((lock) => html`
         <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? 'You' : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
       </ul></section>`
   }

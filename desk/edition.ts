@@ -1,7 +1,7 @@
 import { QuoinError, type Client, type Draft, type Holder, type LockView } from '../lib/client/client.ts'
-import { shapesOf } from './fields.ts'
+import { learn, shapesOf, type Samples } from './fields.ts'
 import { createField, type Field, type Lost } from './field.ts'
-import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
+import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
 import { violationsIn } from './violations.ts'
 import { nameOf } from './words.ts'
 
@@ -11,15 +11,24 @@ const AGAIN_MS = 10_000
 /** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
 const SETTLE_MS = 300
 
+/** How many other editions are looked at to learn what a field is. */
+const SAMPLES = 20
+
 export interface SessionDeps {
   client: Client
   settings: Settings
   user: { uid: string, name?: string | undefined }
+  /** What fields look like in editions that were seen. */
+  samples: Samples
+  /** What the articles of an edition are called, by uuid. */
+  labelsOf: (id: string) => Promise<Record<string, string>>
   /** Told that there is something new to see. */
   changed: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
 }
+
+const UNDECIDED = 'a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
 
 /** A text that is kept: in a draft of the service, or (without `displacedAt`) in this window alone. */
 export type Kept = Pick<Draft, 'fieldName' | 'payload' | 'displacedBy'> & { displacedAt?: number }
@@ -27,7 +36,7 @@ export type Kept = Pick<Draft, 'fieldName' | 'payload' | 'displacedBy'> & { disp
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, changed, announce }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, labelsOf, changed, announce }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -37,6 +46,7 @@ export function createSession ({ client, settings: { model }, user, changed, ann
   let isLive = false
   let drafts: Draft[] = []
   let unkept: Kept[] = []
+  const labels = new Map<string, string>()
   let isSaving = false
   let notice: { tone: 'good' | 'bad', text: string } | undefined
   let stop = () => {}
@@ -64,16 +74,37 @@ export function createSession ({ client, settings: { model }, user, changed, ann
       failure = known(error)
     }
     if (isClosed) return
+    loadLabels().catch(() => {})
     if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
     changed()
   }
 
   async function begin (): Promise<void> {
-    fields = shapesOf(edition!, model).map((shape) => createField({
+    await learnFields()
+    fields = shapesOf(edition!, model, samples).map((shape) => createField({
       shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced
     }))
     watch()
     await Promise.all([offers(), loadDrafts()].map((loading) => loading.catch(known)))
+  }
+
+  /** Looks at other editions of the bundle where it is not known yet what an empty field is. */
+  async function learnFields (): Promise<void> {
+    learn(samples, edition!)
+    if (Object.keys(edition!).every((name) => samples.has(name))) return
+    const bundle = valueOf(edition!, model.keys.bundle)
+    const others = await client.editions.search({ bundle, limit: SAMPLES }).next().catch(known)
+    if (others instanceof QuoinError || !others.value) return
+    for (const other of others.value.editions) learn(samples, other as Edition)
+  }
+
+  /** Asks what the articles are called, where there are new ones. */
+  async function loadLabels (): Promise<void> {
+    const articles = model.fields.articles.flatMap((name) => edition?.[name] ?? [])
+    if (articles.every(({ target_uuid: uuid }) => labels.has(String(uuid)))) return
+    const found = await labelsOf(id)
+    for (const { target_uuid: uuid, target_id: article } of articles) labels.set(String(uuid), found[String(uuid)] ?? `Article ${article ?? 'that is gone'}`)
+    changed()
   }
 
   /** The texts that the same user had typed, here before or in another window. */
@@ -140,6 +171,10 @@ export function createSession ({ client, settings: { model }, user, changed, ann
   async function save (): Promise<void> {
     const dirty = fields.filter((field) => field.isDirty)
     if (isSaving || dirty.length === 0) return
+    if (dirty.some((field) => field.theirs !== undefined)) {
+      notice = { tone: 'bad', text: `Not saved: ${UNDECIDED}` }
+      return changed()
+    }
     isSaving = true
     notice = undefined
     changed()
@@ -182,7 +217,7 @@ export function createSession ({ client, settings: { model }, user, changed, ann
     notice = {
       tone: 'bad',
       text: (() => {
-        if (code === 'PRECONDITION_FAILED') return 'Not saved: a colleague has saved other changes of the same fields meanwhile. Choose below which are to stay, then save again.'
+        if (code === 'PRECONDITION_FAILED') return `Not saved: ${UNDECIDED}`
         if (wrong.size > 0) return ['Not saved: some fields are not right.', ...others].join(' ')
         if (locks) return `Not saved: ${locks.map(({ fieldName, userData }) => `${labelOf(fieldName)} is being edited by ${nameOf(userData)}`).join(', ')}.`
         if (status === 0 || status >= 500) return `Not saved: ${message}. Your text is kept; save again later.`
@@ -212,6 +247,8 @@ export function createSession ({ client, settings: { model }, user, changed, ann
   return {
     id,
     get edition () { return edition },
+    /** What an article is called; by its number until that is known. */
+    titleOf: (item: Item | undefined) => labels.get(String(item?.['target_uuid'])) ?? `Article ${item?.['target_id'] ?? 'that is gone'}`,
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },

@@ -234,7 +234,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     },
 
     /** The items to be saved. */
-    items: (now: Item[]) => itemsOf(shape.kind, text, now),
+    items: (now: Item[]) => itemsOf(shape, text, now),
 
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
     async leave (): Promise<void> {

@@ -7,6 +7,7 @@ export interface Shape {
   name: string
   label: string
   kind: Kind
+  template: Item
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -15,15 +16,39 @@ const MOMENT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/
 /** How long a text may be that has a single line. */
 const LINE = 90
 
+/** Items of fields as other editions have them, to tell by what an empty field is. */
+export type Samples = Map<string, Item[]>
+
+/** Remembers what the fields of an edition look like. */
+export function learn (samples: Samples, edition: Edition): void {
+  for (const [name, items = []] of Object.entries(edition)) {
+    if (items.length > (samples.get(name)?.length ?? 0)) samples.set(name, items)
+  }
+}
+
 /**
- * The fields that an editor sees, the label, the key and the edition type first. JSON:API does not tell an editor what
- * type a field has, so it is read off its value; an empty field is a line of text, which Drupal casts.
+ * The fields that an editor sees, the label, the key and the edition type first, those of many lines last. JSON:API does
+ * not tell an editor what type a field has, so it is read off its value or, where it is empty, off that of another
+ * edition; one that is empty everywhere is a line of text, which Drupal casts.
  */
-export function shapesOf (edition: Edition, model: Model): Shape[] {
+export function shapesOf (edition: Edition, model: Model, samples: Samples = new Map()): Shape[] {
   const { keys: { label, published }, fields: { key, editionType } } = model
   const first = [label, key, editionType, published].filter((name) => name !== null && name in edition) as string[]
   const others = Object.keys(edition).filter((name) => name.startsWith('field_') && !first.includes(name))
-  return [...first, ...others].map((name) => ({ name, label: labelOf(name, model), kind: kindOf(name, edition[name] ?? [], model) }))
+  const shapes = [...first, ...others].map((name): Shape => {
+    const items = edition[name] ?? []
+    const sample = items.length > 0 ? items : samples.get(name) ?? []
+    const kind = kindOf(name, sample, model)
+    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample) }
+  })
+  const isLong = ({ kind }: Shape) => kind === 'text' || kind === 'lines'
+  return [...shapes.filter((shape) => !isLong(shape)), ...shapes.filter(isLong)]
+}
+
+/** What a field's first value takes over from others: a text its format, a time its offset. */
+function templateOf (kind: Kind, [item = {}]: Item[]): Item {
+  if (kind === 'text') return 'format' in item ? { format: item['format'] } : {}
+  return kind === 'moment' ? { value: item['value'] } : {}
 }
 
 /** A field's name in words: `field_page_count` is "Page count". */
@@ -70,8 +95,8 @@ export function textOf (kind: Kind, items: Item[]): string {
  * The items that a text stands for.
  * @param items those of the edition as it is: what the text does not tell, such as a text's format, is taken from them
  */
-export function itemsOf (kind: Kind, text: string, items: Item[]): unknown[] {
-  const [item = {}] = items
+export function itemsOf ({ kind, template }: Shape, text: string, items: Item[]): unknown[] {
+  const [item = template] = items
   if (kind === 'order') return text.split(' ').flatMap((token) => tokensOf(items).get(token) ?? [])
   if (text === '') return []
   switch (kind) {

@@ -5,7 +5,8 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
-import { seat, type Seat } from './seat.ts'
+import type { Samples } from './fields.ts'
+import { ask, seat, type Seat } from './seat.ts'
 import { seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { avatar, icon } from './ui.ts'
@@ -26,7 +27,7 @@ let client: Client
 let list: List | undefined
 let session: Session | undefined
 let types: Named[] = []
-const titles = new Map<string, string>()
+const samples: Samples = new Map()
 let isPlanned = false
 let pause: ReturnType<typeof setTimeout> | undefined
 
@@ -54,13 +55,17 @@ function page (): TemplateResult {
     <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
-      ${user ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span></p>` : nothing}
+      ${user ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}</p>` : nothing}
     </header>
     <main id="main">${!user
       ? seatView(here)
       : session
-        ? editionView(session, { model: settings.model, uid: user.uid, types, titles, announce })
+        ? editionView(session, { model: settings.model, uid: user.uid, types, announce })
         : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
+}
+
+async function labelsOf (id: string): Promise<Record<string, string>> {
+  return (await ask<{ data: Record<string, string> }>(`/api/desk/labels/${id}`, here)).data
 }
 
 function focusHeading (): void {
@@ -95,7 +100,7 @@ async function open (isFirst = false): Promise<void> {
   } else {
     list?.close()
     list = undefined
-    session ??= createSession({ client, settings, user: here.user!, changed, announce }, place.id)
+    session ??= createSession({ client, settings, user: here.user!, samples, labelsOf, changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === session?.id) return

@@ -32,6 +32,13 @@ export async function seat ({ auth }: Settings): Promise<Seat> {
   return { auth, options, ...(!isUntried && { reason: body?.message ?? 'The service cannot be reached.' }) }
 }
 
+/** Asks for what only the desk needs. @throws {Error} where there is no good answer */
+export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
+  const answer = await fetch(path, { headers: await headers?.() ?? {} })
+  if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
+  return await answer.json()
+}
+
 function bearer (): Record<string, string> {
   const token = sessionStorage.getItem(TOKEN)
   return token ? { authorization: `Bearer ${token}` } : {}

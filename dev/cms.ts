@@ -26,6 +26,8 @@ export interface CmsContent {
   /** Passwords by user name. */
   passwords: Record<string, string>
   entities: Seed[]
+  /** Public files by their path below sites/default/files. */
+  files?: Record<string, { type: string, body: string }>
 }
 
 /** One answered request: `GET /jsonapi/… 200`, with the user's name or an empty string. */
@@ -58,6 +60,8 @@ export interface Cms {
 }
 
 const keptLines = 1000
+
+const PUBLIC_FILES = /^\/sites\/default\/files\//
 
 const common = { 'cache-control': 'must-revalidate, no-cache, private', 'content-language': 'en', expires: 'Sun, 19 Nov 1978 05:00:00 GMT' }
 
@@ -97,6 +101,8 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     if (route && route.kind !== 'page') return answerJsonApi(site, login, route, incoming)
     const known = route && (answerSession(login, path, incoming, address) ?? answerRest(site, login, path, incoming))
     if (known) return known
+    const file = PUBLIC_FILES.test(path) ? content.files?.[decodeURIComponent(path.replace(PUBLIC_FILES, ''))] : undefined
+    if (file) return { status: 200, headers: { 'content-type': file.type, 'cache-control': 'max-age=3600, public' }, body: file.body }
     if (route && incoming.query._format === 'json') throw new CmsError(404, `No route found for "${incoming.method} ${incoming.url}"`)
     return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
   }

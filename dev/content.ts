@@ -1,5 +1,6 @@
 import type { CmsContent, Seed } from './cms.ts'
 import { bundleSeeds, editionTypeSeeds, namedUuid, roles, type Bundle } from './content/configuration.ts'
+import { coverFile } from './content/covers.ts'
 import { headlines, specials } from './content/headlines.ts'
 
 const day = 86_400
@@ -145,6 +146,7 @@ function paper (bundles: Bundle[], bundleOf: (issue: Issue) => string): CmsConte
     timeZone: 'Europe/Berlin',
     roles,
     passwords: { admin: 'admin', editor: 'editor', editor2: 'editor2', reader: 'reader' },
+    files: Object.fromEntries(Array.from({ length: covers }, (_, index) => [`covers/cover ${index + 1}.jpg`, coverFile(index)])),
     entities: [
       ...users(), ...bundleSeeds(bundles), ...editionTypeSeeds(allowedValues, bundles), ...terms(), ...files(), ...articles(),
       ...issues().map((issue, index) => edition(issue, index, bundleOf(issue)))

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
+import { EditionParams } from '../lib/editions/schemas.ts'
 import { readSources, type Source } from '../lib/desk/sources.ts'
 
 /** No part of the API, so none of its documentation. */
@@ -25,6 +26,11 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
 
   // Below /api, where it is asked who calls.
   fastify.get('/api/desk/me', { schema }, async ({ user }) => ({ user: user ? { uid: user.uid, name: user.name } : null }))
+  fastify.get('/api/desk/labels/:id', { config: { copies: 'list' }, schema: { ...schema, params: EditionParams } }, labels)
+}
+
+async function labels (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
+  return { data: await this.editions.labels(request.params.id, request.caller()) }
 }
 
 /** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */

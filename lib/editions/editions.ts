@@ -7,6 +7,7 @@ import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, refusal } from './failures.ts'
 import { createFilters, remedy } from './filters.ts'
+import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, isUncertain } from './outcome.ts'
 import { read, type Entity } from './read.ts'
@@ -59,6 +60,8 @@ export interface Editions {
   read (id: string, caller: Caller): Promise<Edition>
   /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
   search (bundle: string, search: Search, caller: Caller): Promise<Found>
+  /** What the articles of an edition are called, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
+  labels (id: string, caller: Caller): Promise<Record<string, string>>
   bundles (caller: Caller): Promise<Named[]>
   types (caller: Caller): Promise<Named[]>
   /** How much older than the request the oldest thing may be that an answer to this caller is made from, in milliseconds. */
@@ -199,6 +202,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
       const { rows, hasMore, total } = await search(bundle, wanted, caller)
       return { editions: rows.map(entityOf), hasMore, total }
     },
+    labels: createLabels({ cms, catalog, resources, model }),
     bundles: catalog.bundles,
     types: catalog.editionTypes,
     age: catalog.age,
