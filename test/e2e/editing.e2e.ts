@@ -107,7 +107,7 @@ t.test('two editors at one edition', async (t) => {
     await openEdition(anna, id, 'The sixth')
     await shows(anna.getByText('You had typed “Rubbish”'))
     await button(anna, 'Discard what you had typed in Title').click()
-    await hides(anna.getByText('You had typed'))
+    await hides(anna.getByText('You had typed “'))
     await until(async () => await lockOf(id) === undefined)
   })
 

@@ -1,15 +1,20 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { createCms, type Cms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createClient, type Client } from '../../lib/client/client.ts'
-import { DEV, runNode } from '../app/fixtures/processes.ts'
+import { DEV, ROOT, runNode } from '../app/fixtures/processes.ts'
 
 /** How long a page may take to show what it should, in milliseconds; CI machines are slow. */
 const PATIENCE_MS = 15_000
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
+
+/** Where CI finds what the pages look like, those of failed tests too. */
+export const PICTURES = join(ROOT, 'test/e2e/pictures')
+mkdirSync(PICTURES, { recursive: true })
 
 /** What Chromium itself says of an answer that is no success, which the page has to say in its own words. */
 const EXPECTED = /^Failed to load resource: /
@@ -53,6 +58,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
     context.on('weberror', (error) => { wrong.push(String(error.error().stack)) })
     context.on('request', (request) => { if (!request.url().startsWith('data:') && ![url, CMS_URL].includes(new URL(request.url()).origin)) wrong.push(`it asked for ${request.url()}`) })
     t.teardown(async () => {
+      if (!t.passing()) await Promise.all(context.pages().map((page, index) => page.screenshot({ path: join(PICTURES, `failed: ${t.name.slice(0, 80)}, ${name} ${index}.png`) })))
       await context.close()
       if (wrong.length > 0) throw new Error(`${name}'s page:\n${wrong.join('\n')}`)
     })
@@ -67,8 +73,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
       title: [{ value: title }],
       field_key: [{ value: title.toLowerCase().replaceAll(/\W+/g, '-') }],
       field_publisher_edition_type: [{ value: 'daily' }],
-      field_articles: articles.map((id) => ({ target_id: id })),
-      field_internal_note: [{ value: 'Deadline 17:00' }]
+      field_articles: articles.map((id) => ({ target_id: id }))
     })
     return String(edition['id']![0]!['value'])
   }
@@ -82,6 +87,10 @@ export async function openEdition (page: Page, id: string, title: string): Promi
   await page.getByRole('heading', { level: 1, name: title }).waitFor()
   await page.getByText('live', { exact: true }).waitFor()
 }
+
+/** What the sample site's articles are called. */
+const titles = new Map(newspaper().entities.filter(({ type }) => type === 'node--article').map(({ id, fields }) => [id, String(fields!['title'])]))
+export const articleOf = (id: number): string => titles.get(id)!
 
 /** A field of an edition, by what it is called. */
 export const fieldOf = (page: Page, label: string): Locator => page.getByRole('textbox', { name: new RegExp(`^${label}`) })

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { articleOf, fieldOf, hides, newsroom, openEdition, PICTURES, shows, until } from './harness.ts'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Finding { id: string, help: string, nodes: Array<{ target: string[], failureSummary: string }> }
+
+/** Fails on what axe finds wrong with a page, in any of its rules for WCAG 2.2 AA and best practice. */
+async function accessible (t: Test, page: Page, what: string): Promise<void> {
+  // Evaluated by the debugger, so the page's Content-Security-Policy stays as it is.
+  if (!await page.evaluate('"axe" in globalThis')) await page.evaluate(`${AXE}; undefined`)
+  const { violations, passes } = await page.evaluate('axe.run()') as { violations: Finding[], passes: Finding[] }
+  t.ok(passes.length > 20, `${passes.length} of its rules apply`)
+  t.strictSame(violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `${id} (${help}): ${target.join(' ')}: ${failureSummary}`)), [], `axe finds nothing wrong with ${what}`)
+}
+
+/** No page is wider than its window. */
+async function fits (t: Test, page: Page, what: string): Promise<void> {
+  t.equal(await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'), true, `${what} fits into the window`)
+}
+
+const SIZES = { desk: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } }
+
+t.test('the desk for everybody', async (t) => {
+  const { seat, edition, client, url, browser } = await newsroom(t)
+  const id = await edition('Saturday, 21 November 2026', [4, 2, 9, 17])
+  const other = await client('carla').locks.acquire({ type: 'node', id: '2', fieldName: 'title' }, { payload: 'x' })
+  t.teardown(() => other.release())
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const [size, viewport] of Object.entries(SIZES)) {
+      t.test(`axe finds nothing in the ${colorScheme} pages on a ${size}`, async (t) => {
+        const anna = await seat(t, 'anna', { colorScheme, viewport, ...(size === 'phone' && { isMobile: true, hasTouch: true }) })
+        const ben = client('ben')
+        await shows(anna.getByText('of 61 editions'))
+        await shows(anna.getByRole('img', { name: 'Carla' }))
+        await accessible(t, anna, 'the list')
+        await fits(t, anna, 'the list')
+        await anna.screenshot({ path: join(PICTURES, `list-${size}-${colorScheme}.png`) })
+
+        await openEdition(anna, id, 'Saturday, 21 November 2026')
+        const title = await ben.locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
+        await shows(anna.getByText(/^Ben is editing this/))
+        await fieldOf(anna, 'Key').fill('daily-2026-11-21, late')
+        await shows(anna.getByText('You are editing this'))
+        const key = await ben.locks.overwrite({ type: 'publisher_container', id, fieldName: 'field_key' })
+        await shows(anna.getByText(/^Ben took over Key/))
+        await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText(/taken over by Ben/))
+        await accessible(t, anna, 'an edition with locks and a kept draft')
+        await fits(t, anna, 'the edition')
+        await anna.screenshot({ path: join(PICTURES, `edition-${size}-${colorScheme}.png`) })
+        await anna.screenshot({ path: join(PICTURES, `edition-${size}-${colorScheme}-whole.png`), fullPage: true })
+        for (const held of [title, key]) await held.release()
+        await client('anna').locks.discard({ type: 'publisher_container', id })
+      })
+    }
+  }
+
+  t.test('who has no seat yet is asked who he is', async (t) => {
+    const context = await browser.newContext()
+    t.teardown(() => context.close())
+    const page = await context.newPage()
+    await page.goto(`${url}/desk`)
+    await shows(page.getByRole('heading', { level: 1, name: 'Who are you?' }))
+    await accessible(t, page, 'the seats')
+    await page.getByRole('link', { name: 'Ben' }).click()
+    await shows(page.getByText('You are Ben'))
+    await page.goto(`${url}/desk`)
+    await page.getByLabel('Another name').fill('dora')
+    await page.getByRole('button', { name: 'Sit down' }).click()
+    await shows(page.getByText('You are Dora'))
+  })
+
+  t.test('everything is done with the keyboard alone', async (t) => {
+    const id = await edition('By keyboard', [4, 2])
+    const anna = await seat(t, 'anna')
+    const { keyboard } = anna
+    const focused = () => anna.evaluate('(({ tagName, textContent, ariaLabel, id }) => ({ tagName, id, name: ariaLabel ?? textContent.trim().replace(/\\s+/g, " ") }))(document.activeElement)') as Promise<{ tagName: string, id: string, name: string }>
+    /** Presses Tab until something has the focus, as it has to be seen to. */
+    async function tabTo (name: string | RegExp): Promise<void> {
+      for (let presses = 0; presses < 60; presses++) {
+        await keyboard.press('Tab')
+        const now = await focused()
+        if (typeof name === 'string' ? now.name === name || now.id === name : name.test(now.name)) {
+          t.equal(await anna.evaluate('(({ outlineStyle, outlineWidth, boxShadow }) => (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none")(getComputedStyle(document.activeElement))'), true, `${now.name || now.id} shows the focus`)
+          return
+        }
+      }
+      throw new Error(`Tab does not lead to ${name}`)
+    }
+
+    await tabTo('To the content')
+    await keyboard.press('Enter')
+    t.match(await focused(), { tagName: 'H1', name: 'Editions' })
+    await keyboard.press('Tab')
+    await keyboard.type('by keyboard')
+    await shows(anna.getByText('1–1 of 1 edition'))
+    await tabTo('By keyboard')
+    await keyboard.press('Enter')
+    await shows(anna.getByRole('heading', { level: 1, name: 'By keyboard' }))
+    await until(async () => (await focused()).name === 'By keyboard')
+    await anna.getByText('live', { exact: true }).waitFor()
+
+    await tabTo('field-title')
+    await keyboard.press('End')
+    await keyboard.type(' alone')
+    await shows(anna.getByText('You are editing this'))
+    await tabTo(`Move ${articleOf(2)} up`)
+    await keyboard.press('Enter')
+    t.equal((await focused()).name, `Move ${articleOf(2)} down`, 'the focus stays with what was moved')
+    await tabTo('Save changes')
+    await keyboard.press('Enter')
+    await shows(anna.getByText('Saved.'))
+    t.match((await client('x').editions.read(id)).edition, { title: [{ value: 'By keyboard alone' }], field_articles: [{ target_id: 2 }, { target_id: 4 }] })
+
+    const held = await client('ben').locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
+    await shows(anna.getByText(/^Ben is editing this/))
+    t.match(await anna.getByRole('status').textContent(), 'Ben is editing Title', 'who does not see it hears it')
+    await keyboard.press('Control+Home')
+    await anna.getByRole('heading', { level: 1 }).focus()
+    await tabTo('Take over Title')
+    await keyboard.press('Enter')
+    await hides(anna.getByText(/^Ben is editing this/))
+    await until(async () => (await focused()).id === 'field-title')
+    await held.release()
+    t.match(await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' }), [{ userData: { uid: 'anna' } }])
+  })
+})
