@@ -60,7 +60,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
         ${orders.map((field) => orderView(field, { items: edition[field.shape.name] ?? [], titleOf, locksOf, announce }))}
         ${fixed.length === 0
           ? nothing
-          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape, text }) => html`<div><dt>${shape.label}</dt><dd>${text}</dd></div>`)}</dl></section>`}
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
         <div class="savebar">
           ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
           <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${session.isSaving ? 'Saving' : 'Save changes'}</button>
@@ -90,7 +90,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
 
 function keptView (session: Session): TemplateResult {
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
-  return html`<section aria-labelledby="kept">
+  return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
     ${session.kept.length === 0 ? html`<p class="quiet">What you had typed in a field that somebody took over is kept here.</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`

@@ -1,8 +1,10 @@
-import { QuoinError, type Client, type Draft, type Holder, type LockView } from '../lib/client/client.ts'
-import { learn, shapesOf, type Samples } from './fields.ts'
+import { QuoinError, type Client, type LockView } from '../lib/client/client.ts'
+import { shapesOf } from './fields.ts'
 import { createField, type Field, type Lost } from './field.ts'
+import { createKept, type Kept } from './kept.ts'
+import { refusalOf, UNDECIDED } from './refusal.ts'
+import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
-import { violationsIn } from './violations.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -11,27 +13,19 @@ const AGAIN_MS = 10_000
 /** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
 const SETTLE_MS = 300
 
-/** How many other editions are looked at to learn what a field is. */
-const SAMPLES = 20
-
 export interface SessionDeps {
   client: Client
   settings: Settings
   user: { uid: string, name?: string | undefined }
   /** What fields look like in editions that were seen. */
   samples: Samples
-  /** What the articles of an edition are called, by uuid. */
+  /** What an edition refers to is called, by uuid. */
   labelsOf: (id: string) => Promise<Record<string, string>>
   /** Told that there is something new to see. */
   changed: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
 }
-
-const UNDECIDED = 'a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
-
-/** A text that is kept: in a draft of the service, or (without `displacedAt`) in this window alone. */
-export type Kept = Pick<Draft, 'fieldName' | 'payload' | 'displacedBy'> & { displacedAt?: number }
 
 export type Session = ReturnType<typeof createSession>
 
@@ -44,8 +38,6 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   let fields: Field[] = []
   let board: LockView[] = []
   let isLive = false
-  let drafts: Draft[] = []
-  let unkept: Kept[] = []
   const labels = new Map<string, string>()
   let isSaving = false
   let notice: { tone: 'good' | 'bad', text: string } | undefined
@@ -54,6 +46,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   let isClosed = false
 
   const entity = () => entityOf(edition!, model)
+  const kept = createKept({ locks: client.locks, entity, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -80,30 +73,22 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   }
 
   async function begin (): Promise<void> {
-    await learnFields()
-    fields = shapesOf(edition!, model, samples).map((shape) => createField({
+    await samples.learn(edition!)
+    if (isClosed) return
+    fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
       shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced
     }))
     watch()
-    await Promise.all([offers(), loadDrafts()].map((loading) => loading.catch(known)))
+    await Promise.all([offers(), kept.load()].map((loading) => loading.catch(known)))
   }
 
-  /** Looks at other editions of the bundle where it is not known yet what an empty field is. */
-  async function learnFields (): Promise<void> {
-    learn(samples, edition!)
-    if (Object.keys(edition!).every((name) => samples.has(name))) return
-    const bundle = valueOf(edition!, model.keys.bundle)
-    const others = await client.editions.search({ bundle, limit: SAMPLES }).next().catch(known)
-    if (others instanceof QuoinError || !others.value) return
-    for (const other of others.value.editions) learn(samples, other as Edition)
-  }
-
-  /** Asks what the articles are called, where there are new ones. */
+  /** Asks what the edition refers to is called, where there is something new. */
   async function loadLabels (): Promise<void> {
-    const articles = model.fields.articles.flatMap((name) => edition?.[name] ?? [])
-    if (articles.every(({ target_uuid: uuid }) => labels.has(String(uuid)))) return
+    const uuids = fields.filter(({ shape }) => shape.kind === 'order' || shape.kind === 'fixed')
+      .flatMap(({ shape }) => edition![shape.name] ?? []).map((item) => String(item['target_uuid']))
+    if (uuids.every((uuid) => labels.has(uuid))) return
     const found = await labelsOf(id)
-    for (const { target_uuid: uuid, target_id: article } of articles) labels.set(String(uuid), found[String(uuid)] ?? `Article ${article ?? 'that is gone'}`)
+    for (const uuid of uuids) labels.set(uuid, found[uuid] ?? '')
     changed()
   }
 
@@ -113,12 +98,6 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     for (const { fieldName, userData, payload } of records) {
       if (userData.uid === user.uid) fieldOf(fieldName)?.offered(payload)
     }
-  }
-
-  async function loadDrafts (): Promise<void> {
-    drafts = await client.locks.drafts(entity())
-    unkept = unkept.filter(({ fieldName, payload }) => !drafts.some((draft) => draft.fieldName === fieldName && draft.payload === payload))
-    changed()
   }
 
   /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
@@ -158,10 +137,10 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     const field = fieldOf(shape.name)
     const who = by ? nameOf(by.userData) : 'Somebody'
     if (field && text !== field.base) {
-      unkept = [...unkept, { fieldName: shape.name, payload: text, ...(by && { displacedBy: by.userData as Holder['userData'] }) }]
+      kept.add({ fieldName: shape.name, payload: text, ...(by && { displacedBy: by.userData }) })
       notice = { tone: 'bad', text: `${who} took over ${shape.label}. What you had typed is under Kept drafts.` }
     } else notice = { tone: 'bad', text: `${who} took over ${shape.label}.` }
-    loadDrafts().catch(known)
+    kept.load().catch(known)
   }
 
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
@@ -172,7 +151,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     const dirty = fields.filter((field) => field.isDirty)
     if (isSaving || dirty.length === 0) return
     if (dirty.some((field) => field.theirs !== undefined)) {
-      notice = { tone: 'bad', text: `Not saved: ${UNDECIDED}` }
+      notice = { tone: 'bad', text: UNDECIDED }
       return changed()
     }
     isSaving = true
@@ -211,19 +190,9 @@ export function createSession ({ client, settings: { model }, user, samples, lab
 
   /** Puts a failure to save where it belongs. */
   function explain (error: unknown): void {
-    const { code, status, message, locks, body } = known(error)
-    const { fields: wrong, others } = violationsIn(body, fields.map(({ shape }) => shape.name))
+    const { text, fields: wrong } = refusalOf(known(error), new Map(fields.map(({ shape }) => [shape.name, shape.label])))
     for (const field of fields) field.refuse(wrong.get(field.shape.name) ?? [])
-    notice = {
-      tone: 'bad',
-      text: (() => {
-        if (code === 'PRECONDITION_FAILED') return `Not saved: ${UNDECIDED}`
-        if (wrong.size > 0) return ['Not saved: some fields are not right.', ...others].join(' ')
-        if (locks) return `Not saved: ${locks.map(({ fieldName, userData }) => `${labelOf(fieldName)} is being edited by ${nameOf(userData)}`).join(', ')}.`
-        if (status === 0 || status >= 500) return `Not saved: ${message}. Your text is kept; save again later.`
-        return `Not saved: ${message}`
-      })()
-    }
+    notice = { tone: 'bad', text }
   }
 
   /** Goes on with a kept text. */
@@ -238,24 +207,23 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   }
 
   async function discard ({ fieldName }: Kept): Promise<void> {
-    unkept = unkept.filter((kept) => kept.fieldName !== fieldName)
-    await client.locks.discard({ ...entity(), fieldName }).catch(known)
-    await loadDrafts().catch(known)
+    await kept.discard(fieldName).catch((error) => { notice = { tone: 'bad', text: known(error).message } })
+    changed()
   }
 
   load()
   return {
     id,
     get edition () { return edition },
-    /** What an article is called; by its number until that is known. */
-    titleOf: (item: Item | undefined) => labels.get(String(item?.['target_uuid'])) ?? `Article ${item?.['target_id'] ?? 'that is gone'}`,
+    /** What something is called that the edition refers to; by its number where that is not known. */
+    titleOf: (item: Item | undefined) => String(labels.get(String(item?.['target_uuid'])) || item?.['alt'] || `Number ${item?.['target_id'] ?? 'unknown'}`),
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },
     get fields () { return fields },
     get board () { return board },
     get isLive () { return isLive },
-    get kept (): Kept[] { return [...unkept, ...drafts] },
+    get kept () { return kept.all },
     get isSaving () { return isSaving },
     get notice () { return notice },
     isOwn,

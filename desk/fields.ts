@@ -16,28 +16,18 @@ const MOMENT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/
 /** How long a text may be that has a single line. */
 const LINE = 90
 
-/** Items of fields as other editions have them, to tell by what an empty field is. */
-export type Samples = Map<string, Item[]>
-
-/** Remembers what the fields of an edition look like. */
-export function learn (samples: Samples, edition: Edition): void {
-  for (const [name, items = []] of Object.entries(edition)) {
-    if (items.length > (samples.get(name)?.length ?? 0)) samples.set(name, items)
-  }
-}
-
 /**
  * The fields that an editor sees, the label, the key and the edition type first, those of many lines last. JSON:API does
  * not tell an editor what type a field has, so it is read off its value or, where it is empty, off that of another
  * edition; one that is empty everywhere is a line of text, which Drupal casts.
  */
-export function shapesOf (edition: Edition, model: Model, samples: Samples = new Map()): Shape[] {
+export function shapesOf (edition: Edition, model: Model, sampleOf: (name: string) => Item[] = () => []): Shape[] {
   const { keys: { label, published }, fields: { key, editionType } } = model
   const first = [label, key, editionType, published].filter((name) => name !== null && name in edition) as string[]
   const others = Object.keys(edition).filter((name) => name.startsWith('field_') && !first.includes(name))
   const shapes = [...first, ...others].map((name): Shape => {
     const items = edition[name] ?? []
-    const sample = items.length > 0 ? items : samples.get(name) ?? []
+    const sample = items.length > 0 ? items : sampleOf(name)
     const kind = kindOf(name, sample, model)
     return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample) }
   })
@@ -86,7 +76,7 @@ export function textOf (kind: Kind, items: Item[]): string {
     case 'lines': return items.map(({ value }) => String(value)).join('\n')
     case 'link': return String(items[0]?.['uri'] ?? '')
     case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, '$1')
-    case 'fixed': return items.map(({ alt, url, target_id: id }) => String(alt || url || id)).join(', ')
+    case 'fixed': return items.map(({ target_id: id }) => String(id)).join(', ')
     default: return String(items[0]?.['value'] ?? '')
   }
 }

@@ -5,7 +5,7 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
-import type { Samples } from './fields.ts'
+import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
@@ -27,7 +27,7 @@ let client: Client
 let list: List | undefined
 let session: Session | undefined
 let types: Named[] = []
-const samples: Samples = new Map()
+let samples: Samples
 let isPlanned = false
 let pause: ReturnType<typeof setTimeout> | undefined
 
@@ -110,6 +110,7 @@ async function open (isFirst = false): Promise<void> {
 
 if (here.user) {
   client = createClient(here.options)
+  samples = createSamples(client, settings.model)
   client.locks.releaseOnPageHide()
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => open())

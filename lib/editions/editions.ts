@@ -60,7 +60,7 @@ export interface Editions {
   read (id: string, caller: Caller): Promise<Edition>
   /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
   search (bundle: string, search: Search, caller: Caller): Promise<Found>
-  /** What the articles of an edition are called, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
+  /** What the articles of an edition, and its other references, are called, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Record<string, string>>
   bundles (caller: Caller): Promise<Named[]>
   types (caller: Caller): Promise<Named[]>

@@ -6,8 +6,8 @@ import { refusal } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
 import type { Resources } from './resources.ts'
 
-/** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms. */
-const LABELS = ['title', 'name']
+/** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms, of users. */
+const LABELS = ['title', 'name', 'display_name']
 
 export interface LabelsOptions {
   cms: Jsonapi
@@ -16,7 +16,7 @@ export interface LabelsOptions {
   model: ContentModel
 }
 
-/** What the articles of an edition are called, which its own JSON does not say. */
+/** What an edition's articles, and the other things that it refers to, are called; its own JSON does not say. */
 export function createLabels ({ cms, catalog, resources, model }: LabelsOptions) {
   /**
    * Labels by uuid; those that the caller may not see are not among them.
@@ -25,15 +25,16 @@ export function createLabels ({ cms, catalog, resources, model }: LabelsOptions)
    */
   return async function labels (id: string, caller: Caller): Promise<Record<string, string>> {
     const { resource } = await resources.load(id, caller)
-    const names = model.fields.articles.map((field) => publicName(model, field))
-    const targets = names.flatMap((name) => identifiers(resource.relationships?.[name]))
+    const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
+    const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
+    const targets = names.flatMap((name) => identifiers(resource.relationships![name]))
     if (targets.length === 0) return {}
     const types = [...new Set(targets.map(({ type }) => type))]
     const { path } = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
     const answer = await cms.request({
       path: `${path}/${resource.id}`,
       query: [
-        ['include', names.filter((name) => resource.relationships?.[name] !== undefined).join(',')],
+        ['include', names.join(',')],
         ...types.map((type): [string, string] => [`fields[${type}]`, LABELS.join(',')]),
         [`fields[${resource.type}]`, names.join(',')]
       ],

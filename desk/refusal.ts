@@ -1,0 +1,33 @@
+import type { QuoinError } from '../lib/client/client.ts'
+import { nameOf } from './words.ts'
+
+export interface Refusal {
+  /** Why nothing was saved, in a sentence or two. */
+  text: string
+  /** What is wrong, by field. */
+  fields: Map<string, string[]>
+}
+
+export const UNDECIDED = 'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
+
+/** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */
+export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>): Refusal {
+  const { code, status, message, locks, body } = error
+  const { violations = [] } = (body ?? {}) as { violations?: Array<{ path: string, message: string }> }
+  const fields = new Map<string, string[]>()
+  const others: string[] = []
+  for (const { path, message } of violations) {
+    const [name = ''] = path.split('.')
+    if (labels.has(name)) fields.set(name, [...fields.get(name) ?? [], message])
+    else others.push(path === '' ? message : `${path}: ${message}`)
+  }
+  return { text: reason(), fields }
+
+  function reason (): string {
+    if (code === 'PRECONDITION_FAILED') return UNDECIDED
+    if (fields.size > 0) return ['Not saved: some fields are not right.', ...others].join(' ')
+    if (locks) return `Not saved: ${locks.map(({ fieldName, userData }) => `${labels.get(fieldName) ?? fieldName} is being edited by ${nameOf(userData)}`).join(', ')}.`
+    const waits = status === 0 || status >= 500
+    return `Not saved: ${message.trim().replace(/\.?$/, '.')}${waits ? ' Your text is kept; save again later.' : ''}`
+  }
+}
