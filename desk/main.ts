@@ -37,7 +37,10 @@ function changed (): void {
   isPlanned = true
   queueMicrotask(() => {
     isPlanned = false
+    const isAtHeading = document.activeElement?.matches('main h1') === true
     render(page(), root)
+    // What takes the place of the heading of before takes its focus too.
+    if (isAtHeading && document.activeElement === document.body) focusHeading()
     list?.rendered(root.querySelectorAll('[data-id]'))
     document.title = session ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
   })

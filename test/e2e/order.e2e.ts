@@ -35,7 +35,7 @@ t.test('the running order', async (t) => {
     await mover(anna, 9, 'up').click()
     await editions.update(id, { field_articles: [2, 4, 9].map((id) => ({ target_id: id })) })
     await button(anna, 'Save changes').click()
-    await shows(anna.getByText(/^Not saved: a colleague has saved other changes/))
+    await shows(anna.getByText(/^Not saved: a colleague has saved/))
     t.strictSame(await saved(id), [2, 4, 9])
     const both = anna.getByRole('group', { name: 'Two running orders' })
     t.strictSame(await both.getByRole('listitem').allTextContents(), named(4, 9, 2, 2, 4, 9))
