@@ -50,6 +50,9 @@ function violations (sources: Sources): string[] {
       for (const [from, to, why] of FORBIDDEN) if (from.test(path) && to.test(target)) found.push(`${path} imports ${target}: ${why}`)
       if (sources.has(target) && floor(path) > floor(target) && floor(target) >= 0) found.push(`${path} imports ${target}: imports point down`)
     }
+    if (path.startsWith('lib/client/')) {
+      for (const target of importsOf(path, valuesIn(text))) if (!target.startsWith('lib/client/')) found.push(`${path} imports ${target}: a browser loads it, so of others it takes types alone`)
+    }
     if (UNFINISHED.test(text)) found.push(`${path} is not finished`)
     if (path.startsWith('test/')) continue
     if (/['"]undici['"]|\bundici\./.test(text) && !UNDICI.includes(path)) found.push(`${path} names undici`)
@@ -60,6 +63,11 @@ function violations (sources: Sources): string[] {
   return [...found, ...cycles(sources)]
 }
 
+/** A file without what it imports for types alone. */
+function valuesIn (text: string): string {
+  return text.replaceAll(/^(?:import|export) type [^;]*? from '[^']+'$/gm, '')
+}
+
 /** Circles of imports of values; a circle of types alone does no harm. */
 function cycles (sources: Sources): string[] {
   const found: string[] = []
@@ -67,8 +75,7 @@ function cycles (sources: Sources): string[] {
   function visit (path: string, above: string[]): void {
     if (above.includes(path)) found.push(`imports go in a circle: ${[...above.slice(above.indexOf(path)), path].join(' > ')}`)
     if (above.includes(path) || done.has(path)) return
-    const values = sources.get(path)!.replaceAll(/^import type [^;]*? from '[^']+'$/gm, '')
-    for (const target of importsOf(path, values)) if (sources.has(target)) visit(target, [...above, path])
+    for (const target of importsOf(path, valuesIn(sources.get(path)!))) if (sources.has(target)) visit(target, [...above, path])
     done.add(path)
   }
   for (const path of sources.keys()) visit(path, [])
@@ -119,6 +126,9 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/x.ts', "import { createCms } from '../dev/cms.ts'", 'lib/x.ts imports dev/cms.ts: the stand-ins are no part'],
     ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
     ['plugins/x.ts', "import { checkStore } from '../lib/doctor/store.ts'", 'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'],
+    ['lib/client/x.ts', "import { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
+    ['lib/client/x.ts', "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'", 'lib/client/x.ts imports @sinclair/typebox: a browser loads it'],
+    ['lib/client/x.ts', "export { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
     ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
@@ -146,6 +156,7 @@ t.test('what the rules allow passes', async (t) => {
     ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
     ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
+    ['lib/client/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../locks/schemas.ts'\nexport type { Holder } from '../locks/schemas.ts'"],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],

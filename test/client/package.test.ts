@@ -1,0 +1,66 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import t from 'tap'
+import ts from 'typescript'
+import manifest from '../../package.json' with { type: 'json' }
+import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
+
+/** The most that the client may have as one ES module, gzipped, in bytes. */
+const MOST = 5000
+
+t.test('the client is one small ES module that exports what is documented', async (t) => {
+  const outfile = join(emptyDirectory(t), 'client.js')
+  const [entry, ...options] = manifest.scripts['build:client'].split(' ').slice(1)
+  t.strictSame(options, ['--bundle', '--minify', '--format=esm', '--target=es2022', '--outfile=dist/client.js'])
+  t.equal(manifest.exports['./client'].default, './dist/client.js')
+  const { metafile } = await build({ entryPoints: [join(ROOT, entry!)], bundle: true, minify: true, format: 'esm', target: 'es2022', outfile, metafile: true })
+  const { imports, exports } = Object.values(metafile.outputs)[0]!
+  t.strictSame(imports, [], 'it needs nothing else')
+  t.strictSame(exports.sort(), ['QuoinError', 'createClient'])
+  const { length } = gzipSync(readFileSync(outfile))
+  t.comment(`${length} bytes gzipped`)
+  t.ok(length < MOST, `${length} bytes`)
+  const { createClient } = await import(outfile)
+  t.match(createClient(), { locks: { acquire: Function }, editions: { search: Function } })
+})
+
+/** The blocks of code in a section of the README, and what they take as given. */
+const GIVEN = `import { locks, editions } from './recipe-0.ts'
+import { QuoinError, type Held } from 'quoin/client'
+declare const list: HTMLElement
+declare function store (text: string): Promise<void>
+`
+
+t.test('the recipes in the README fit the client', async (t) => {
+  const section = /^## Put it into your own UI\n(.*?)^## /ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))![1]!
+  const blocks = [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code!)
+  t.equal(blocks.length, 5)
+  const recipes = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
+  t.strictSame(problemsOf(recipes), [])
+  t.match(problemsOf([recipes[0]!, `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`]), [/recipe-1\.ts: Type 'number' is not assignable to type 'string'/], 'and would be found out if they did not')
+})
+
+/** What the compiler says of these modules, as a page of an application that uses the package would be compiled. */
+function problemsOf (recipes: string[]): string[] {
+  const files = new Map(recipes.map((code, index) => [join(ROOT, `recipe-${index}.ts`), code]))
+  const options: ts.CompilerOptions = {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.ESNext,
+    moduleResolution: ts.ModuleResolutionKind.Bundler,
+    lib: ['lib.es2022.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: true,
+    allowImportingTsExtensions: true
+  }
+  const host = ts.createCompilerHost(options)
+  const { readFile, fileExists, getSourceFile } = host
+  host.fileExists = (name) => files.has(name) || fileExists(name)
+  host.readFile = (name) => files.get(name) ?? readFile(name)
+  host.getSourceFile = (name, version, ...rest) => files.has(name) ? ts.createSourceFile(name, files.get(name)!, version) : getSourceFile(name, version, ...rest)
+  const program = ts.createProgram([...files.keys()], options, host)
+  return ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`)
+}
