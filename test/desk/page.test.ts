@@ -1,0 +1,234 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { editionAddress, listAddress, placeOf, seatOf } from '../../desk/address.ts'
+import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../desk/fields.ts'
+import { createKept } from '../../desk/kept.ts'
+import { moved, settle, settleOrder } from '../../desk/merge.ts'
+import { createOccupancy } from '../../desk/occupancy.ts'
+import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
+import { createSamples } from '../../desk/samples.ts'
+import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
+import { count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
+import { QuoinError, type Draft, type LockView } from '../../lib/client/client.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+
+const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model
+
+t.test('the kind of a field is read off its value, or off that of another edition where it is empty', async (t) => {
+  const kinds: Array<[kind: Kind, items: Item[]]> = [
+    ['line', [{ value: 'print' }]], ['line', []], ['line', [{ value: '2.9' }]], ['lines', [{ value: 'a' }, { value: 'b' }]],
+    ['text', [{ value: '<p>A</p>', format: 'basic_html', processed: '<p>A</p>' }]], ['text', [{ value: 'x'.repeat(91) }]], ['text', [{ value: 'a\nb' }]],
+    ['number', [{ value: 44 }]], ['flag', [{ value: false }]], ['date', [{ value: '2026-11-18' }]], ['moment', [{ value: '2026-11-18T05:00:00+01:00' }]],
+    ['link', [{ uri: 'https://a.example', title: 'A', options: {} }]], ['fixed', [{ target_id: 3, target_uuid: 'u' }]]
+  ]
+  for (const [kind, items] of kinds) {
+    t.equal(shapesOf({ field_x: items }, model)[0]!.kind, kind, JSON.stringify(items))
+    t.equal(shapesOf({ field_x: [] }, model, () => items)[0]!.kind, kind, `empty, elsewhere ${JSON.stringify(items)}`)
+  }
+  const edition: Edition = {
+    id: [{ value: 5 }],
+    uid: [{ target_id: 1 }],
+    field_labels: [{ value: 'a' }, { value: 'b' }],
+    field_articles: [],
+    field_section: [],
+    field_expires: [],
+    field_key: [{ value: 'k' }],
+    status: [{ value: true }],
+    field_publisher_edition_type: [{ value: 'daily' }],
+    title: [{ value: 'Monday' }],
+    field_page_count: undefined
+  }
+  t.strictSame(shapesOf(edition, model).map(({ name, kind, label }) => [name, kind, label]), [
+    ['title', 'line', 'Title'], ['field_key', 'line', 'Key'], ['field_publisher_edition_type', 'choice', 'Edition type'], ['status', 'flag', 'Published'],
+    ['field_articles', 'order', 'Running order'], ['field_section', 'fixed', 'Section'], ['field_expires', 'moment', 'Expires'], ['field_page_count', 'line', 'Page count'],
+    ['field_labels', 'lines', 'Labels']
+  ], 'what the model knows goes first; core’s own fields are left out')
+  t.strictSame(shapesOf({ title: [] }, { ...model, fields: { ...model.fields, editionType: null } }).length, 1)
+  t.equal(labelOf('field_more', { ...model, fields: { ...model.fields, articles: ['field_articles', 'field_more'] } }), 'More')
+})
+
+t.test('a text stands for items, and items for the text', async (t) => {
+  const both: Array<[kind: Kind, items: Item[], text: string, sent?: unknown[]]> = [
+    ['line', [{ value: 'a' }], 'a'], ['line', [], '', []], ['lines', [{ value: 'a' }, { value: 'b' }], 'a\nb'], ['number', [{ value: 44 }], '44'], ['number', [], '', []],
+    ['flag', [{ value: true }], 'true'], ['flag', [{ value: false }], 'false'], ['date', [{ value: '2026-11-18' }], '2026-11-18'],
+    ['choice', [{ value: 'daily' }], 'daily'], ['link', [{ uri: 'https://a.example', title: 'A', options: [] }], 'https://a.example'], ['link', [], '', []],
+    ['text', [{ value: '<p>A</p>', format: 'basic_html', processed: '<p>A</p>' }], '<p>A</p>', [{ value: '<p>A</p>', format: 'basic_html' }]],
+    ['text', [{ value: 'long' }], 'long'],
+    ['moment', [{ value: '2026-11-18T05:00:00+01:00', format: 'Y' }], '2026-11-18T05:00:00'], ['moment', [], '', []],
+    ['order', [{ target_id: 4 }, { target_id: 2 }, { target_id: 4, nth: 2 }, { target_id: null }], '4 2 4#2 gone'], ['order', [], '']
+  ]
+  for (const [kind, items, text, sent = items] of both) {
+    const shape = { name: 'f', label: 'F', kind, template: {} }
+    t.equal(textOf(kind, items), text, `${kind} ${text}`)
+    t.strictSame(itemsOf(shape, text, items), sent, `${kind} ${text} back`)
+  }
+  const shape = (kind: Kind, template: Item = {}) => ({ name: 'f', label: 'F', kind, template })
+  t.equal(textOf('fixed', [{ target_id: 3 }, { target_id: 5 }]), '3, 5')
+  t.strictSame(itemsOf(shape('number'), 'x', []), [{ value: 'x' }], 'what is no number is for Drupal to refuse')
+  t.strictSame(itemsOf(shape('lines'), 'a\n\n b\n', []), [{ value: 'a' }, { value: ' b' }])
+  t.strictSame(itemsOf(shape('moment'), '2026-11-18T05:30', [{ value: '2026-11-18T05:00:00+01:00' }]), [{ value: '2026-11-18T05:30:00+01:00' }], 'seconds come back, the offset stays')
+  t.strictSame(itemsOf(shape('moment', {}), '2026-11-18T05:30', []), [{ value: '2026-11-18T05:30:00Z' }])
+  t.strictSame(itemsOf(shape('order'), '2 9 4', [{ target_id: 4 }, { target_id: 2 }]), [{ target_id: 2 }, { target_id: 4 }], 'what is not there any more is left out')
+  t.equal(tokensOf([{ target_id: 4 }, { target_id: 4 }]).size, 2)
+
+  const [text] = shapesOf({ field_x: [] }, model, () => [{ value: 'A', format: 'basic_html', processed: 'A' }])
+  t.strictSame(itemsOf(text!, 'New', []), [{ value: 'New', format: 'basic_html' }], 'a first text takes its format from others')
+  const [moment] = shapesOf({ field_x: [] }, model, () => [{ value: '2026-11-18T05:00:00+01:00', format: 'Y' }])
+  t.strictSame(itemsOf(moment!, '2027-01-01T00:00', []), [{ value: '2027-01-01T00:00:00+01:00' }], 'and a first time its offset')
+  const [link] = shapesOf({ field_x: [] }, model, () => [{ uri: 'https://a.example', title: 'A' }])
+  t.strictSame(itemsOf(link!, 'https://b.example', []), [{ uri: 'https://b.example' }], 'but a link no title')
+  t.strictSame(shapesOf({ field_x: [{ value: 'a\nb' }] }, model)[0]!.template, {})
+})
+
+t.test('changes of both sides are put together only where they fit', async (t) => {
+  t.strictSame(settle('a', 'b', 'a'), { text: 'b' })
+  t.strictSame(settle('a', 'a', 'b'), { text: 'b' })
+  t.strictSame(settle('a', 'b', 'b'), { text: 'b' })
+  t.strictSame(settle('a', 'b', 'c'), { conflict: true })
+  const orders: Array<[base: string, mine: string, theirs: string, result: string | undefined]> = [
+    ['1 2 3', '2 1 3', '1 2 3', '2 1 3'], ['1 2 3', '1 2 3', '3 2 1', '3 2 1'], ['1 2 3', '2 1 3', '2 1 3', '2 1 3'],
+    ['1 2 3', '2 1 3', '1 2 9 3', '2 9 1 3'], ['1 2 3', '3 2 1', '9 1 2 3', '9 3 2 1'], ['1 2 3', '3 2 1', '1 3', '3 1'], ['1 2 3', '3 2 1', '', ''],
+    ['1 2 3', '1 2 3 9', '3 2 1', '3 9 2 1'], ['1 2 3', '1 3', '3 2 1', '3 1'], ['1 2', '1 2 8', '1 2 9', '1 2 9 8'], ['', '8', '9', '9 8'],
+    ['1 2 3', '2 1 3', '3 2 1', undefined], ['1 2 3', '2 1 3', '1 3 2', undefined]
+  ]
+  for (const [base, mine, theirs, result] of orders) t.strictSame(settleOrder(base, mine, theirs), result === undefined ? { conflict: true } : { text: result }, `${base}; ${mine}; ${theirs}`)
+})
+
+t.test('no article is lost, doubled or brought back by putting two orders together', async () => {
+  const order = fc.uniqueArray(fc.integer({ min: 1, max: 9 }).map(String), { maxLength: 8 })
+  fc.assert(fc.property(order, order, order, (base, mine, theirs) => {
+    const settled = settleOrder(base.join(' '), mine.join(' '), theirs.join(' '))
+    if (!('text' in settled)) return true
+    const found = settled.text.split(' ').filter(Boolean)
+    const expected = [...new Set([...base, ...mine, ...theirs])].filter((one) => base.includes(one) ? mine.includes(one) && theirs.includes(one) : true)
+    return found.length === new Set(found).size && found.length === expected.length && expected.every((one) => found.includes(one))
+  }))
+})
+
+t.test('an article is moved to a place, and not beyond the ends', async (t) => {
+  for (const [token, to, result] of [['1', 1, '2 1 3'], ['1', 2, '2 3 1'], ['3', 0, '3 1 2'], ['2', 99, '1 3 2'], ['2', -1, '2 1 3']] as const) t.equal(moved('1 2 3', token, to), result)
+})
+
+t.test('times, numbers and people in words', async (t) => {
+  const noon = new Date(2026, 10, 18, 12, 5).getTime()
+  t.equal(since(noon / 1000, noon + 3600_000), 'since 12:05')
+  t.equal(since(noon / 1000, noon + 86_400_000), 'since 18 Nov, 12:05')
+  t.strictSame([-5, 0, 59, 60, 3599, 3600, 86_400 * 1.9, 86_400 * 3].map(duration), ['0 s', '0 s', '59 s', '1 min', '60 min', '1 h', '46 h', '3 days'])
+  t.strictSame(['2026-11-18', '2026-11-18T23:30:00+00:00', 'soon', ''].map(day), ['18 Nov 2026', '18 Nov 2026', 'soon', ''])
+  t.strictSame([count(1, 'edition'), count(0, 'edition'), count(1200, 'edition'), count(2, 'party', 'parties')], ['1 edition', '0 editions', '1,200 editions', '2 parties'])
+  t.strictSame([{ uid: '7', name: 'Ada Lovelace' }, { uid: '7', name: 'ada' }, { uid: '7', name: ' Ada King Lovelace ' }, { uid: 7 }, { uid: '7', name: '' }, { uid: '7', name: '😀 x' }, { uid: '7', name: ' ' }].map(initials), ['AL', 'A', 'AL', 'U7', 'U7', '😀X', ''])
+  t.equal(nameOf({ uid: 7 }), 'User 7')
+  t.equal(toneOf({ uid: 7 }), toneOf({ uid: '7', name: 'Ada' }), 'the colour is that of the uid')
+  t.not(toneOf({ uid: 'anna' }), toneOf({ uid: 'ben' }))
+})
+
+t.test('addresses say what is shown, and what they say wrong is left out', async (t) => {
+  const all = { q: '', bundle: '', type: '', status: '', key: '', offset: 0 }
+  t.strictSame(placeOf(''), { view: 'list', query: all })
+  t.strictSame(placeOf('#/editions/12'), { view: 'edition', id: '12' })
+  t.strictSame(placeOf('#/editions/../x'), { view: 'list', query: all })
+  t.strictSame(placeOf('#/?offset=-1&status=1&other=2'), { view: 'list', query: { ...all, status: '1' } })
+  t.equal(editionAddress('12'), '#/editions/12')
+  t.equal(listAddress(all), '#/')
+  for (const query of [all, { ...all, q: 'ä & ö#', offset: 20 }, { ...all, bundle: 'daily', type: 'special', status: '0', key: 'k=1' }]) t.strictSame(placeOf(listAddress(query)), { view: 'list', query })
+})
+
+t.test('a seat is named in the address', async (t) => {
+  t.strictSame(seatOf('?as=anna'), { uid: 'anna', name: 'Anna' })
+  t.strictSame(seatOf('?x=1&as=%20Zo%C3%AB%20'), { uid: 'zo%C3%AB', name: 'Zoë' }, 'a uid is of visible ASCII, as X-User-Uid wants it')
+  for (const none of ['', '?as=', '?as=%20']) t.equal(seatOf(none), undefined)
+})
+
+t.test('a refusal is told where it belongs', async (t) => {
+  const labels = new Map([['title', 'Title'], ['field_page_count', 'Page count']])
+  const refused = (status: number, code: string, message: string, body?: unknown) => refusalOf(new QuoinError(status, code as 'CONFLICT', message, { body }), labels)
+  const violations = [{ path: 'field_page_count.0.value', message: 'Too few.' }, { path: 'field_page_count', message: 'Odd.' }, { path: 'title', message: 'Empty.' }, { path: '', message: 'All wrong.' }, { path: 'other.0', message: 'No.' }]
+  const { text, fields } = refused(422, 'UNPROCESSABLE', 'x', { violations })
+  t.equal(text, 'Not saved: some fields are not right. All wrong. other.0: No.')
+  t.strictSame([...fields], [['field_page_count', ['Too few.', 'Odd.']], ['title', ['Empty.']]])
+  t.equal(refused(422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nother.0: No.\n', { violations: violations.slice(4) }).text, 'Not saved: Unprocessable Entity: validation failed.\nother.0: No.')
+  t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, UNDECIDED)
+  t.equal(refused(409, 'CONFLICT', 'It has a draft').text, 'Not saved: It has a draft.')
+  t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.').text, 'Not saved: The CMS is away. Your text is kept; save again later.')
+  t.equal(refused(0, 'UNREACHABLE', 'No answer').text, 'Not saved: No answer. Your text is kept; save again later.')
+  const lock = (fieldName: string, name?: string) => ({ fieldName, userData: { uid: '8', ...(name && { name }) } })
+  t.equal(refused(423, 'FIELD_LOCKED', 'x', { locks: [lock('title', 'Ben'), lock('field_z')] }).text, 'Not saved: Title is being edited by Ben, field_z is being edited by User 8.')
+})
+
+t.test('an edition tells its values, and what its locks are on', async (t) => {
+  const edition: Edition = { id: [{ value: 5 }], uuid: [{ value: 'u' }], type: [{ target_id: 'daily' }], title: [] }
+  t.strictSame(['id', 'type', 'title', 'none', null].map((name) => valueOf(edition, name)), ['5', 'daily', '', '', ''])
+  t.strictSame(entityOf(edition, model), { type: 'publisher_container', id: '5' })
+  t.strictSame(entityOf(edition, { ...model, lockIds: 'uuid', lockTypes: { publisher_container: 'issue' } }), { type: 'issue', id: 'u' })
+})
+
+t.test('samples are learnt from the editions that are seen, and others are looked at only where that is needed', async (t) => {
+  const asked: unknown[] = []
+  let answer: () => Edition[] = () => [{ a: [{ value: 1 }] }]
+  const samples = createSamples({ editions: { search: async function * (search: unknown) { asked.push(search); yield { editions: answer() } as never } as never } }, model)
+  await samples.learn({ type: [{ target_id: 'daily' }], a: [], b: [{ value: 2 }] })
+  t.strictSame(samples.of('a'), [{ value: 1 }])
+  t.strictSame(samples.of('none'), [])
+  await samples.learn({ a: [], b: [{ value: 2 }, { value: 3 }] })
+  t.strictSame(samples.of('b'), [{ value: 2 }, { value: 3 }], 'the longer, which tells more')
+  t.strictSame(asked, [{ bundle: 'daily', limit: 20 }])
+  answer = () => { throw new QuoinError(502, 'CMS_UNREACHABLE', 'away') }
+  await samples.learn({ c: undefined })
+  answer = () => { throw new TypeError('a defect') }
+  await t.rejects(samples.learn({ d: [] }), /a defect/)
+  const none = createSamples({ editions: { search: async function * () {} as never } }, model)
+  await none.learn({ a: [] })
+  t.strictSame(none.of('a'), [])
+})
+
+t.test('a few boards are asked for at a time, those on the screen, each again after a while', async (t) => {
+  const asked: string[] = []
+  const waiting: Array<(locks: LockView[] | Error) => void> = []
+  let [time, isSeen, changes] = [0, true, 0]
+  const lock = (uid: string, fieldName = 'title') => ({ fieldName, userData: { uid } }) as LockView
+  const occupancy = createOccupancy({
+    read: (id) => { asked.push(id); return new Promise((resolve, reject) => waiting.push((found) => found instanceof Error ? reject(found) : resolve(found))) },
+    isSeen: () => isSeen,
+    changed: () => { changes++ },
+    now: () => time
+  })
+  const answer = async (locks: LockView[] | Error) => { waiting.shift()!(locks); await new Promise(setImmediate) }
+  occupancy.show(['1', '2', '3', '4'])
+  t.strictSame(asked.splice(0), ['1', '2', '3'])
+  await answer([lock('a'), lock('a', 'key'), lock('b')])
+  t.strictSame(asked.splice(0), ['4'], 'the next when one is there')
+  t.strictSame(occupancy.of('1').map(({ userData }) => userData.uid), ['a', 'b'], 'each once')
+  await answer([])
+  await answer(new Error('away'))
+  await answer([lock('c')])
+  t.strictSame([occupancy.of('2'), occupancy.of('3'), changes], [[], [], 4])
+  occupancy.next()
+  t.strictSame(asked, [], 'what is fresh is not asked for')
+  time = 20_000
+  isSeen = false
+  occupancy.next()
+  t.strictSame(asked, [], 'nor while nobody looks')
+  isSeen = true
+  occupancy.show(['4'])
+  t.strictSame(asked, ['4'])
+  await answer(new Error('away'))
+  t.equal(occupancy.of('4').length, 1, 'a board that cannot be had stays as it was')
+  t.strictSame(createOccupancy({ read: async () => [], isSeen: () => true, changed: () => {} }).of('1'), [])
+})
+
+t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
+  const calls: unknown[] = []
+  let drafts = [{ fieldName: 'title', payload: 'A', displacedAt: 5 }] as Draft[]
+  const kept = createKept({
+    locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = [] } }, entity: () => ({ type: 'node', id: '1' }), changed: () => calls.push('changed')
+  })
+  kept.add({ fieldName: 'title', payload: 'A' })
+  kept.add({ fieldName: 'title', payload: 'AB' })
+  t.strictSame(kept.all.map(({ payload }) => payload), ['AB', 'A'])
+  await kept.load()
+  t.strictSame(kept.all.map(({ payload, displacedAt }) => [payload, displacedAt]), [['AB', undefined], ['A', 5]], 'one that has arrived there is shown once')
+  kept.add({ fieldName: 'other', payload: 'B' })
+  await kept.discard('title')
+  t.strictSame(kept.all, [{ fieldName: 'other', payload: 'B' }])
+  t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title' }, 'changed'])
+})

@@ -1,0 +1,178 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { transformSync } from 'amaro'
+import t from 'tap'
+import { newspaper } from '../../dev/content.ts'
+import type { Catalog } from '../../lib/editions/catalog.ts'
+import { createLabels } from '../../lib/editions/labels.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+import type { Resources } from '../../lib/editions/resources.ts'
+import type { Jsonapi } from '../../lib/jsonapi/client.ts'
+import { ROOT } from '../app/fixtures/processes.ts'
+import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import { open } from '../editions/site.ts'
+import { build } from '../helper.ts'
+
+const ON = { DESK: 'on' }
+const fastify = await build(t, ON)
+const get = (url: string, headers: Record<string, string> = {}) => fastify.inject({ url, headers })
+
+const page = await get('/desk')
+/** What a browser asks for with the page, and what that imports, as far as it goes; by path. */
+const asked = new Map<string, string>([['/desk', page.body]])
+for (const [path, text] of asked) {
+  const pattern = path === '/desk' ? /(?:href|src)="([^"]+)"/g : /^(?:import|export)\s[^'"]*?from ?["']([^"']+)["']|^import["']([^"']+)["']|(?<=;)import[^'"]*?["']([^"']+)["']/gm
+  if (path !== '/desk' && !/\.[jt]s$/.test(path)) continue
+  for (const [, ...named] of text.matchAll(pattern)) {
+    const target = new URL(named.find((one) => one !== undefined)!, `http://quoin.example${path}`).pathname
+    if (!asked.has(target)) asked.set(target, (await get(target)).body)
+  }
+}
+
+t.test('the page may load nothing but its own files and the covers of the CMS, and has nothing inline', async (t) => {
+  t.equal(page.statusCode, 200)
+  t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  t.equal(page.headers['content-security-policy'], "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
+    "img-src 'self' data: http://cms.example; script-src 'self'; style-src 'self'; require-trusted-types-for 'script'; trusted-types lit-html")
+  t.match(page.headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' })
+  t.notMatch(page.body, /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:/, 'no inline scripts or styles, no other hosts')
+  const templates = [...asked].filter(([path]) => path.startsWith('/desk/files/desk/') && path.endsWith('.ts'))
+  for (const [path, text] of templates) t.notMatch(text, /\sstyle="|\bunsafeHTML\b|\.innerHTML\b|https?:\/\//, path)
+})
+
+t.test('everything that the page and its modules ask for is there, in its media type', async (t) => {
+  t.ok(asked.size > 20)
+  const types: Record<string, string> = { ts: 'text/javascript; charset=utf-8', js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8', svg: 'image/svg+xml' }
+  for (const path of asked.keys()) {
+    if (path === '/desk') continue
+    const { statusCode, headers } = await get(path)
+    t.equal(statusCode, 200, path)
+    t.equal(headers['content-type'], types[path.split('.').at(-1)!], path)
+  }
+  for (const needed of ['desk/main.ts', 'desk/desk.css', 'lib/client/client.ts', 'lit-html/lit-html.js', 'lit-html/directives/live.js']) t.ok(asked.has(`/desk/files/${needed}`), needed)
+  const symbols = new Set([...readFileSync(join(ROOT, 'desk/icons.svg'), 'utf8').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id))
+  const used = [...asked].flatMap(([path, text]) => path.endsWith('.ts') ? [...text.matchAll(/\bicon\('([^']+)'\)/g)].map(([, name]) => name) : [])
+  t.ok(used.length > 10)
+  for (const name of used) t.ok(symbols.has(name), `the icon ${name} is there`)
+})
+
+t.test('its TypeScript is served without its types, each line where it was', async (t) => {
+  const modules = [...asked].filter(([path]) => path.endsWith('.ts'))
+  t.ok(modules.length > 20)
+  for (const [path, text] of modules) {
+    t.equal(transformSync(text, { mode: 'strip-only' }).code, text, `${path} is JavaScript`)
+    t.equal(text.split('\n').length, readFileSync(join(ROOT, path.replace('/desk/files/', '')), 'utf8').split('\n').length, path)
+    t.notMatch(text, / from 'lit-html/, `${path} names addresses only`)
+  }
+  t.throws(() => transformSync('let x: = 5', { mode: 'strip-only' }), 'and what is neither is noticed')
+})
+
+t.test('a browser that has it asks again and is told that nothing has changed', async (t) => {
+  for (const path of ['/desk', '/desk/files/desk/main.ts', '/desk/files/desk/desk.css']) {
+    const { headers } = await get(path)
+    t.match(headers, { etag: /^"[\w-]{22}"$/, 'cache-control': 'no-cache' }, path)
+    const { statusCode, body, headers: again } = await get(path, { 'if-none-match': headers.etag as string })
+    t.strictSame({ statusCode, body, etag: again.etag }, { statusCode: 304, body: '', etag: headers.etag }, path)
+    t.equal((await get(path, { 'if-none-match': `W/"other", W/${headers.etag}` })).statusCode, 304, 'among others, and made weak on the way')
+    t.equal((await get(path, { 'if-none-match': '"other"' })).statusCode, 200)
+  }
+})
+
+t.test('what is not there, and another method, are answered as everywhere', async (t) => {
+  for (const path of ['/desk/', '/desk/files/desk/none.ts', '/desk/files/package.json', '/desk/files/desk/../../package.json', '/desk/files/desk/tsconfig.json', '/desk/files/lib/errors.ts']) {
+    const reply = await get(path)
+    t.equal(reply.statusCode, 404, path)
+    t.match(reply.json(), { statusCode: 404, code: 'NOT_FOUND' }, path)
+  }
+  const post = await fastify.inject({ method: 'POST', url: '/desk' })
+  t.match([post.statusCode, post.headers['allow'], post.json().code], [405, 'GET, HEAD', 'METHOD_NOT_ALLOWED'])
+  t.equal((await fastify.inject({ method: 'HEAD', url: '/desk' })).statusCode, 200)
+})
+
+t.test('with DESK=off, the default, there is none of it, and it is never in the documentation of the API', async (t) => {
+  const off = await build(t)
+  for (const path of ['/desk', '/desk/settings.json', '/desk/files/desk/main.ts', '/api/desk/me', '/api/desk/labels/1']) t.equal((await off.inject({ url: path })).statusCode, 404, path)
+  const { paths } = (await get('/docs/json')).json<{ paths: object }>()
+  t.strictSame(Object.keys(paths), Object.keys((await off.inject({ url: '/docs/json' })).json<{ paths: object }>().paths))
+})
+
+t.test('the settings tell the page how callers are known, and the names of the site, but no secret', async (t) => {
+  const { body, headers } = await get('/desk/settings.json')
+  t.equal(headers['content-type'], 'application/json; charset=utf-8')
+  t.match(JSON.parse(body), { auth: 'none', model: { entityType: 'publisher_container', keys: { label: 'title' }, fields: { articles: ['field_articles'] }, lockIds: 'id' } })
+  t.strictSame((await get('/api/desk/me')).json(), { user: null })
+
+  const jwt = await build(t, { ...ON, ...jwtEnv(t) })
+  const drupal = await build(t, { ...ON, AUTH: 'drupal', CMS_AUTH: 'basic', CMS_USER: 'quoin', CMS_PASSWORD: 'hunter2' })
+  for (const [app, auth] of [[jwt, 'jwt'], [drupal, 'drupal']] as const) {
+    const settings = await app.inject({ url: '/desk/settings.json' })
+    t.equal(settings.json().auth, auth)
+    t.strictSame(Object.keys(settings.json()), ['auth', 'model'])
+    t.notMatch(settings.body, /hunter2|PUBLIC KEY/)
+    t.equal((await app.inject({ url: '/desk' })).statusCode, 200, 'the page itself is open')
+    t.match((await app.inject({ url: '/api/desk/me' })).json(), { statusCode: 401, code: 'UNAUTHENTICATED' })
+  }
+  t.strictSame((await jwt.inject({ url: '/api/desk/me', headers: bearer() })).json(), { user: { uid: '7', name: 'Anna' } })
+  t.strictSame((await jwt.inject({ url: '/api/desk/me', headers: bearer({ name: undefined }) })).json(), { user: { uid: '7' } })
+})
+
+t.test('with AUTH=drupal the session tells who sits there', async (t) => {
+  const { app, url } = await open(t, { env: { ...ON, AUTH: 'drupal' } })
+  const login = await fetch(`${url}/user/login?_format=json`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'editor', pass: 'editor' }) })
+  const cookie = login.headers.get('set-cookie')!.split(';')[0]!
+  t.strictSame((await app.inject({ url: '/api/desk/me', headers: { cookie } })).json(), { user: { uid: '2', name: 'editor' } })
+})
+
+t.test('what an edition refers to is told by name, as far as the caller may see it', async (t) => {
+  const { call, cms } = await open(t, { env: ON })
+  const edition = (await call('GET', '/api/collection/59', { as: 'editor' })).body
+  const { status, body } = await call('GET', '/api/desk/labels/59', { as: 'editor' })
+  t.equal(status, 200)
+  const named = (field: string, labels = body.data) => edition[field].map(({ target_uuid: uuid }: { target_uuid: string }) => labels[uuid])
+  t.match(named('field_articles'), ['Second division: the surprising leader', 'Children design the new playground fountain', String, undefined, String], 'one is not published')
+  t.strictSame(named('field_section'), ['Science & Tech'])
+  t.match(named('uid'), ['editor'], 'a user by its display name')
+
+  const admin = (await call('GET', '/api/desk/labels/59', { as: 'admin' })).body
+  t.type(named('field_articles', admin.data)[3], 'string', 'who may see it is told')
+  t.equal((await call('GET', '/api/desk/labels/99999', { as: 'editor' })).status, 404)
+  t.equal((await call('GET', '/api/desk/labels/nonsense', { as: 'editor' })).status, 400)
+
+  cms.settings.maintenance = true
+  const stale = await call('GET', '/api/desk/labels/59', { as: 'editor' })
+  t.strictSame(stale.body, body, 'and while the CMS is away a copy is')
+  t.match(stale.headers, { 'cache-status': /^quoin; / })
+  t.equal((await call('GET', '/api/desk/labels/60', { as: 'editor' })).status, 503)
+})
+
+t.test('an edition that refers to nothing has no labels', async (t) => {
+  const content = newspaper()
+  const seed = content.entities.find(({ type, id }) => type === 'publisher_container--daily' && id === 60)!
+  for (const name of ['field_articles', 'field_section', 'field_cover', 'uid', 'revision_uid']) delete seed.fields![name]
+  const { call } = await open(t, { env: ON, content })
+  t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {} })
+})
+
+t.test('labels are what the CMS includes, and its refusal is passed on', async (t) => {
+  const resource = { type: 'issue--daily', id: 'a', relationships: { field_articles: { data: [{ type: 'node--article', id: 'b' }] } } }
+  const labels = (answer: object) => createLabels({
+    cms: { request: async () => answer } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    resources: { load: async () => ({ resource, urlOf: () => undefined }) } as unknown as Resources,
+    model: contentModel({ entityType: 'issue' })
+  })('a', {})
+  const included = [{ type: 'node--article', id: 'b' }, { type: 'node--article', id: 'c', attributes: { title: 'C' } }]
+  t.strictSame(await labels({ status: 200, document: { included } }), { c: 'C' })
+  t.strictSame(await labels({ status: 200, document: {} }), {}, 'nothing that the caller may see')
+  await t.rejects(labels({ status: 404, document: { errors: [{ status: '404', detail: 'gone' }] } }), { name: 'NotFoundError' })
+})
+
+t.test('the covers of the sample site are pictures', async (t) => {
+  const { url, call } = await open(t)
+  const { body } = await call('GET', '/api/collection/59', { as: 'editor' })
+  const cover = await fetch(body.field_cover[0].url)
+  t.equal(cover.status, 200)
+  t.equal(cover.headers.get('content-type'), 'image/svg+xml')
+  t.match(await cover.text(), /^<svg .*<\/svg>$/)
+  t.equal((await fetch(`${url}/sites/default/files/covers/cover%2099.jpg`)).status, 404)
+})
