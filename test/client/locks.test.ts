@@ -364,15 +364,16 @@ t.test('locks that expire', async (t) => {
 
   t.test('a lease that ran out while the network was down is taken up again, unless somebody came', async (t) => {
     const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '1' })
-    for (const somebodyCame of [false, true]) {
+    await Promise.all([false, true].map(async (somebodyCame) => {
+      const field = { ...title, fieldName: somebodyCame ? 'lead' : 'title' }
       const { heard, onLost } = losses()
       const { locks, wire, time } = seat(anna)
-      const held = await locks.acquire(title, { payload: 'typed', onLost })
+      const held = await locks.acquire(field, { payload: 'typed', onLost })
       wire.fates.push('down')
       time.pass(time.waits()[0]!)
       await until(() => time.waits().length && wire.fates.length === 0)
-      await until(async () => (await app.inject(`${path}?fieldName=title`)).json().data.Count === 0)
-      if (somebodyCame) await seat(ben).locks.acquire(title)
+      await until(async () => (await app.inject(`${path}?fieldName=${field.fieldName}`)).json().data.Count === 0)
+      if (somebodyCame) await seat(ben).locks.acquire(field)
       const { version } = held
       time.pass(1000)
       await until(() => somebodyCame ? heard.length : held.version !== version)
@@ -381,10 +382,10 @@ t.test('locks that expire', async (t) => {
         t.match(await locks.drafts(title), [{ payload: 'typed' }])
       } else {
         t.strictSame(heard, [])
-        t.match(await locks.list(title), [{ payload: 'typed', version: held.version }])
+        t.match(await locks.list(field), [{ payload: 'typed', version: held.version }])
         await held.release()
       }
-    }
+    }))
   })
 })
 

@@ -56,7 +56,6 @@ t.test('the desk for everybody', async (t) => {
         await accessible(t, anna, 'an edition with locks and a kept draft')
         await fits(t, anna, 'the edition')
         await anna.screenshot({ path: join(PICTURES, `edition-${size}-${colorScheme}.png`) })
-        await anna.screenshot({ path: join(PICTURES, `edition-${size}-${colorScheme}-whole.png`), fullPage: true })
         for (const held of [title, key]) await held.release()
         await client('anna').locks.discard({ type: 'publisher_container', id })
       })
