@@ -14,7 +14,7 @@ const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|rev
 const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|dev|test)\/|lib\/auth\/drupal\.ts$|lib\/client\/editions\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
-const FLOORS = [/^(?:dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
+const FLOORS = [/^(?:desk\/|dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
 /** Edges that must not be: where from, where to, and why. */
@@ -29,6 +29,8 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
+  [/^desk\//, /^(?!desk\/|lib\/client\/|lit-html(?:\/|$))/, 'the desk is a client like any other'],
+  [/^(?!desk\/|test\/)/, /^desk\//, 'the service serves the desk and knows nothing of it'],
   [/^(?!dev\/|test\/)/, /^dev\//, 'the stand-ins are no part of the service'],
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
@@ -83,14 +85,14 @@ function cycles (sources: Sources): string[] {
 }
 
 const house: Sources = new Map(
-  globSync(['*.ts', '{config,lib,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
+  globSync(['*.ts', '{config,lib,plugins,routes,desk,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
     .map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
 )
 
 t.test('the house is built as laid out', async (t) => {
   t.strictSame(violations(house), [])
   const edges = [...house].flatMap(([path, text]) => importsOf(path, text).map((target) => [path, target] as const))
-  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
+  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|desk|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
   t.strictSame(broken, [], 'every relative import was understood')
   t.ok(edges.some(([path, target]) => path === 'server.ts' && target === 'app.ts'))
   t.ok(edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'), 'an import of many lines too')
@@ -129,6 +131,11 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/client/x.ts', "import { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
     ['lib/client/x.ts', "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'", 'lib/client/x.ts imports @sinclair/typebox: a browser loads it'],
     ['lib/client/x.ts', "export { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
+    ['desk/x.ts', "import { etagOf } from '../lib/locks/etag.ts'", 'desk/x.ts imports lib/locks/etag.ts: the desk is a client'],
+    ['desk/x.ts', "import { randomUUID } from 'node:crypto'", 'desk/x.ts imports node:crypto: the desk is a client'],
+    ['routes/x.ts', "import { listAddress } from '../desk/address.ts'", 'routes/x.ts imports desk/address.ts: the service serves the desk'],
+    ['desk/x.ts', '\n'.repeat(251), 'desk/x.ts has 251 lines'],
+    ['desk/x.ts', "const field = 'field_publisher_x'", "desk/x.ts has Drupal's own name field_publisher"],
     ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
@@ -160,6 +167,7 @@ t.test('what the rules allow passes', async (t) => {
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
+    ['desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { createClient } from '../lib/client/client.ts'"],
     ['test/x.ts', '\n'.repeat(1000)],
     ['lib/x.ts', '\n'.repeat(250)]
   ]

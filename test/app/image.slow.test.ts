@@ -10,11 +10,12 @@ t.test('production dependencies alone run the service, its health check, the doc
   const [node, ...start] = execForm(/^CMD (\[.*\])$/m)
   t.equal(node, 'node')
   const store = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
-  const env = { ...store, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', HOST: '0.0.0.0', PORT: '0' }
+  const env = { ...store, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', HOST: '0.0.0.0', PORT: '0', DESK: 'on' }
   const service = runNode(t, start, { cwd, env })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   t.same(await (await fetch(`http://127.0.0.1:${port}/health/live`)).json(), { status: 'ok' })
   t.equal((await fetch(`http://127.0.0.1:${port}/docs/json`)).status, 200)
+  t.match(await (await fetch(`http://127.0.0.1:${port}/desk/files/desk/main.ts`)).text(), /^import /)
 
   const [, ...check] = execForm(/^HEALTHCHECK [^\n]*\\\n\s*CMD (\[.*\])$/m)
   const [healthy, ill, table, doctor] = [
