@@ -5,10 +5,10 @@ import type { Test } from 'tap'
 import { createCms, type Cms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createClient, type Client } from '../../lib/client/client.ts'
-import { DEV, ROOT, runNode } from '../app/fixtures/processes.ts'
+import { DEV, emptyDirectory, ROOT, runNode } from '../app/fixtures/processes.ts'
 
 /** How long a page may take to show what it should, in milliseconds; CI machines are slow. */
-const PATIENCE_MS = 15_000
+const PATIENCE_MS = 30_000
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
@@ -23,6 +23,8 @@ export interface Newsroom {
   url: string
   cms: Cms
   browser: Browser
+  /** Ends the service, as a deployment does; what it gives starts another at the same address, with the same locks. */
+  stop: () => Promise<() => Promise<void>>
   /** A client of the same service, to prepare and to look. */
   client: (name: string) => Client
   /** The desk as an editor has it in a browser of his own, closed when the test ends. */
@@ -40,10 +42,19 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())
   const CMS_URL = await cms.listen()
-  const { says } = runNode(t, DEV, {
-    env: { PORT: '0', LOG_LEVEL: 'warn', CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', ...env }
-  })
-  const url = (await says(/Quoin listens on (\S+)/))[1]!
+  const cwd = emptyDirectory(t)
+  async function start (PORT: string) {
+    const quoin = runNode(t, DEV, {
+      cwd, env: { PORT, LOG_LEVEL: 'warn', SHUTDOWN_GRACE_MS: '1000', CMS_URL, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', EVENTS_POLL_MS: '100', ...env }
+    })
+    return { ...quoin, url: (await quoin.says(/Quoin listens on (\S+)/))[1]! }
+  }
+  const { url, child, ended } = await start('0')
+  async function stop () {
+    child.kill('SIGTERM')
+    await ended
+    return async () => { await start(new URL(url).port) }
+  }
   // Chromium's sandbox does not work for root, as which CI runs; it shows nothing but this service.
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
   t.teardown(() => browser.close())
@@ -78,7 +89,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
     return String(edition['id']![0]!['value'])
   }
 
-  return { url, cms, browser, client, seat, edition }
+  return { url, cms, browser, stop, client, seat, edition }
 }
 
 /** Opens an edition in a page, and waits until its lock board is live. */
@@ -94,6 +105,9 @@ export const articleOf = (id: number): string => titles.get(id)!
 
 /** A field of an edition, by what it is called. */
 export const fieldOf = (page: Page, label: string): Locator => page.getByRole('textbox', { name: new RegExp(`^${label}`) })
+
+/** The rows of the list of editions. */
+export const rows = (page: Page): Locator => page.getByRole('list', { name: 'Editions found' }).getByRole('listitem')
 
 export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name })
 

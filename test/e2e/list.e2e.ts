@@ -1,8 +1,5 @@
 import t from 'tap'
-import type { Page } from 'playwright-core'
-import { newsroom, shows, hides, until } from './harness.ts'
-
-const rows = (page: Page) => page.getByRole('list', { name: 'Editions found' }).getByRole('listitem')
+import { hides, newsroom, rows, shows, until } from './harness.ts'
 
 t.test('the list of editions', async (t) => {
   const { seat, client } = await newsroom(t)
@@ -51,47 +48,5 @@ t.test('the list of editions', async (t) => {
     await hides(anna.getByText(/^Ben is editing this/))
     await anna.getByRole('link', { name: 'All editions' }).click()
     await shows(anna.getByRole('heading', { level: 1, name: 'Editions' }))
-  })
-})
-
-t.test('while the CMS is down', async (t) => {
-  const { cms, seat, edition, client } = await newsroom(t)
-  const id = await edition('Before the storm')
-  const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
-  await shows(anna.getByText('of 61 editions'))
-  await anna.goto(`${anna.url().split('#')[0]}#/editions/${id}`)
-  await shows(anna.getByRole('heading', { level: 1, name: 'Before the storm' }))
-  cms.settings.maintenance = true
-  t.teardown(() => { cms.settings.maintenance = false })
-
-  t.test('lists and editions are shown as they were, and said to be', async () => {
-    await anna.reload()
-    await shows(anna.getByText(/The CMS does not answer\. This is the edition as it was .* ago\./))
-    await shows(anna.getByRole('heading', { level: 1, name: 'Before the storm' }))
-    await anna.getByRole('link', { name: 'All editions' }).click()
-    await shows(anna.getByText(/The CMS does not answer\. This is the list as it was .* ago\./))
-    await shows(rows(anna))
-    await anna.goBack()
-  })
-
-  t.test('locks work on, live, and keep what is typed', async (t) => {
-    await ben.goto(`${ben.url().split('#')[0]}#/editions/${id}`)
-    await ben.getByText(/This is the edition as it was/).waitFor()
-    for (const page of [anna, ben]) await page.getByText('live', { exact: true }).waitFor()
-    await anna.getByRole('textbox', { name: /^Title/ }).fill('After the storm')
-    await shows(ben.getByText(/^Anna is editing this/))
-    await until(async () => (await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.payload === 'After the storm')
-    await anna.getByRole('button', { name: 'Save changes' }).click()
-    await shows(anna.getByText(/^Not saved: .*Your text is kept; save again later\.$/))
-    t.equal(await anna.getByRole('textbox', { name: /^Title/ }).inputValue(), 'After the storm')
-  })
-
-  t.test('when it is back, what was typed is saved', async (t) => {
-    cms.settings.maintenance = false
-    await hides(anna.getByText(/This is the edition as it was/))
-    await anna.getByRole('button', { name: 'Save changes' }).click()
-    await shows(anna.getByText('Saved.'))
-    await shows(ben.getByRole('heading', { level: 1, name: 'After the storm' }))
-    t.match((await client('x').editions.read(id)).edition, { title: [{ value: 'After the storm' }] })
   })
 })
