@@ -1,11 +1,13 @@
-import { QuoinError, type Held, type Holder, type LockView } from '../lib/client/client.ts'
-import type { Client } from '../lib/client/client.ts'
+import { QuoinError, type Client, type Held, type Holder, type LockView } from '../lib/client/client.ts'
 import { itemsOf, textOf, type Shape } from './fields.ts'
-import { settle, settleOrder } from './merge.ts'
+import { rebased, settle, settleOrder } from './merge.ts'
 import type { Item } from './settings.ts'
 
 /** How long the text rests after a keystroke before it is kept in the lock, in milliseconds. */
 const REST_MS = 400
+
+/** How long to wait after the lock service did not answer, in milliseconds. */
+const AGAIN_MS = 5000
 
 /** A text that its writer lost the field with. */
 export interface Lost { shape: Shape, text: string, by: Holder | undefined }
@@ -52,13 +54,16 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     holder = undefined
     trouble = undefined
     sent = lock.found
-    if (lock.found !== undefined && lock.found !== text && !isDirty()) offer = lock.found
+    if (lock.found !== undefined && lock.found !== text && lock.found !== base) offer = lock.found
   }
 
   function refused (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
-    if (error.lock && error.lock.userData.uid !== uid) lose(error.lock)
-    else trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
+    if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
+    trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
+    if (!error.passes || !isDirty()) return
+    clearTimeout(rest)
+    rest = setTimeout(() => { if (held) keep(); else take() }, AGAIN_MS)
   }
 
   /** Takes the lock, unless it is held or another's. */
@@ -74,8 +79,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   }
 
   function onLost ({ lock }: QuoinError): void {
-    held = undefined
     if (lock && lock.userData.uid !== uid) return lose(lock)
+    held = undefined
     trouble = lock ? 'You went on with this field in another window.' : undefined
     if (!lock && isDirty()) take()
     changed()
@@ -154,10 +159,15 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
     async takeOver (): Promise<void> {
+      await taking
       const version = seen?.version
       holder = undefined
       isFocused = true
-      await take(() => locks.overwrite(what, { version, onLost }))
+      await take(() => locks.overwrite(what, { version, onLost }).catch((error) => {
+        // It was let go of in the meantime.
+        if (error instanceof QuoinError && error.code === 'LOCK_CHANGED' && !error.lock) return locks.acquire(what, { onLost })
+        throw error
+      }))
     },
 
     /** Goes on with a text of before. */
@@ -179,9 +189,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       changed()
     },
 
-    offered (earlier: string | undefined): void {
-      offer = earlier === base ? undefined : earlier
-    },
+    offered: (earlier: string | undefined): void => { offer = earlier === base ? undefined : earlier },
 
     /** What the lock board says of the field now. */
     board (lock: LockView | undefined): void {
@@ -213,12 +221,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** The edition was read again: what somebody else has saved comes in where it does not meet a change of here. */
     rebase (items: Item[]): void {
-      const now = textOf(shape.kind, items)
-      const settled = (shape.kind === 'order' ? settleOrder : settle)(base, text, now)
-      if ('text' in settled) text = settled.text
-      else theirs = now
-      base = now
-      if (text === base) theirs = undefined
+      ;({ base, text, theirs } = rebased({ base, text, theirs }, textOf(shape.kind, items), shape.kind === 'order' ? settleOrder : settle))
     },
 
     /** Decides between one's own text and what somebody else has saved. */

@@ -44,3 +44,13 @@ export function moved (order: string, token: string, to: number): string {
   others.splice(Math.max(0, Math.min(to, others.length)), 0, token)
   return others.join(' ')
 }
+
+/** A text that is edited, what it was, and what somebody else has made of that where both differ. */
+export interface Edited { base: string, text: string, theirs: string | undefined }
+
+/** What becomes of a text when something else is saved underneath it. */
+export function rebased ({ base, text, theirs }: Edited, now: string, put: typeof settle): Edited {
+  const settled = put(base, text, now)
+  const mine = 'text' in settled ? settled.text : text
+  return { base: now, text: mine, theirs: mine === now ? undefined : 'text' in settled ? theirs : now }
+}

@@ -1,0 +1,348 @@
+import { mock } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createField, type Lost } from '../../desk/field.ts'
+import type { Kind } from '../../desk/fields.ts'
+import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../lib/client/client.ts'
+
+const BEN: Holder = { fieldName: 'title', timestamp: 5, userData: { uid: 'ben', name: 'Ben' } }
+const ANNA: Holder = { ...BEN, userData: { uid: 'anna', name: 'Anna' } }
+
+const view = (holder: Holder, version: string) => ({ ...holder, entityType: 'node', entityId: '1', version }) as LockView
+const locked = (lock: Holder) => new QuoinError(423, 'FIELD_LOCKED', 'locked', { body: { error: { lock } } })
+const changedLock = (lock?: Holder) => new QuoinError(412, 'LOCK_CHANGED', 'changed', { body: { error: { lock } } })
+const away = () => new QuoinError(503, 'STORE_UNAVAILABLE', 'away')
+
+mock.timers.enable({ apis: ['setTimeout'] })
+t.teardown(() => mock.timers.reset())
+
+interface Call { name: string, payload?: string | undefined, version?: string | undefined, answer: (how: QuoinError | string | Error) => Promise<void>, onLost?: AcquireOptions['onLost'] }
+
+/**
+ * A field of Anna's, and a lock service that answers when the test says so: an error, or the text that her lock had
+ * already ('' for none).
+ */
+function open (t: Test, kind: Kind = 'line') {
+  const calls: Call[] = []
+  const lost: Lost[] = []
+  let changes = 0
+  function call<Result> (name: string, result: (found: string) => Result, { payload, version, onLost }: AcquireOptions & { version?: string | undefined } = {}): Promise<Result> {
+    return new Promise((resolve, reject) => calls.push({
+      name,
+      payload,
+      version,
+      onLost,
+      async answer (how) {
+        if (how instanceof Error) reject(how)
+        else resolve(result(how))
+        await setImmediate()
+      }
+    }))
+  }
+  const held = (found: string) => ({
+    version: 'v', found: found || undefined, save: (payload: string) => call('save', () => {}, { payload }), release: () => call('release', () => {})
+  }) as unknown as Held
+  const locks = {
+    acquire: (_: unknown, options: AcquireOptions) => call('acquire', held, options),
+    overwrite: (_: unknown, options: AcquireOptions) => call('overwrite', held, options),
+    release: () => call('release', () => {})
+  }
+  const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
+  const field = createField({
+    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }
+  })
+  /** The calls since it was last asked, which are to be these. */
+  function called (...names: string[]): Call[] {
+    const found = calls.splice(0)
+    t.strictSame(found.map(({ name, payload }) => payload === undefined ? name : `${name} ${payload}`), names)
+    return found
+  }
+  /** Lets time pass, in milliseconds. */
+  async function pass (ms: number): Promise<void> {
+    mock.timers.tick(ms)
+    await setImmediate()
+  }
+  return { field, called, lost, pass, changes: () => changes }
+}
+
+t.test('the focus takes the lock, and without a change the blur gives it back', async (t) => {
+  const { field, called, changes } = open(t)
+  field.focus()
+  const [acquire] = called('acquire')
+  await acquire!.answer('')
+  t.ok(field.isHeld)
+  field.focus()
+  field.blur()
+  called('release')[0]!.answer('')
+  t.notOk(field.isHeld)
+  t.ok(changes() > 0)
+
+  field.focus()
+  field.blur()
+  await called('acquire')[0]!.answer('')
+  await called('release')[0]!.answer(away())
+  t.match(field.trouble, 'The lock service does not answer', 'left before it was there: given back all the same')
+})
+
+t.test('what is typed is kept in the lock once the writer pauses, and the last of it when he leaves', async (t) => {
+  const { field, called, pass } = open(t)
+  field.type('S')
+  const [acquire] = called('acquire S')
+  field.type('Sa')
+  await acquire!.answer('')
+  const [first] = called('save Sa')
+  await first!.answer('')
+  field.type('Sav')
+  await pass(399)
+  field.type('Sav!')
+  await pass(399)
+  called()
+  await pass(1)
+  await called('save Sav!')[0]!.answer('')
+  field.type('Sav!?')
+  field.blur()
+  await called('save Sav!?')[0]!.answer('')
+  t.ok(field.isHeld, 'and the lock stays with the text')
+  field.blur()
+  called()
+  field.type('Saved')
+  field.blur()
+  called('release')
+  t.notOk(field.isDirty)
+})
+
+t.test('a field of somebody else is refused; what was typed before that was known is not lost', async (t) => {
+  const { field, called, lost } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer(locked(BEN))
+  t.strictSame([field.holder, lost], [BEN, []], 'nothing was typed: nobody is displaced')
+  field.focus()
+  field.type('x')
+  called()
+  t.equal(field.text, 'Saved')
+
+  field.board(undefined)
+  field.type('Mine')
+  const [acquire] = called('acquire Mine')
+  await acquire!.answer(locked(BEN))
+  t.match(lost, [{ text: 'Mine', by: BEN }])
+  t.strictSame([field.text, field.isDirty, field.holder], ['Saved', false, BEN])
+  await field.restore('Mine')
+  called()
+})
+
+t.test('who is displaced is told at once, by the board or by the lock itself', async (t) => {
+  const { field, called, lost, pass } = open(t)
+  field.type('Mine')
+  const [acquire] = called('acquire Mine')
+  await acquire!.answer('')
+  await called('save Mine')[0]!.answer('')
+  field.type('Mine too')
+  field.board(view(BEN, 'b1'))
+  t.match(lost.splice(0), [{ text: 'Mine too', by: { userData: { uid: 'ben' } } }])
+  t.strictSame([field.text, field.isHeld], ['Saved', false])
+  await pass(400)
+  called()
+
+  field.board(undefined)
+  field.focus()
+  const [again] = called('acquire')
+  await again!.answer('')
+  again!.onLost!(changedLock(BEN))
+  t.match(lost, [{ text: 'Saved', by: BEN }])
+  t.equal(field.holder, BEN)
+})
+
+t.test('a takeover replaces the lock that was seen, and late news of that one are not believed', async (t) => {
+  const { field, called, lost } = open(t)
+  field.board(view(BEN, 'b1'))
+  t.equal(field.holder!.userData.name, 'Ben')
+  const taken = field.takeOver()
+  await setImmediate()
+  const [overwrite] = called('overwrite')
+  t.equal(overwrite!.version, 'b1')
+  await overwrite!.answer('')
+  await taken
+  t.ok(field.isHeld)
+  field.board(view(BEN, 'b1'))
+  t.strictSame([field.isHeld, field.holder, lost], [true, undefined, []])
+  field.board(view(BEN, 'b2'))
+  t.strictSame([field.isHeld, field.holder?.userData.uid, lost.length], [false, 'ben', 1], 'a newer one is')
+})
+
+t.test('a takeover is refused by a third one, and has it easy where nobody is left', async (t) => {
+  const { field, called } = open(t)
+  const carla = { ...BEN, userData: { uid: 'carla' } }
+  const over = async () => {
+    field.board(view(BEN, 'b1'))
+    const taken = field.takeOver()
+    await setImmediate()
+    return { taken, overwrite: called('overwrite')[0]! }
+  }
+  const first = await over()
+  await first.overwrite.answer(changedLock(carla))
+  await first.taken
+  t.strictSame([field.holder, field.isHeld], [carla, false])
+
+  const second = await over()
+  await second.overwrite.answer(changedLock())
+  await called('acquire')[0]!.answer('')
+  await second.taken
+  t.ok(field.isHeld)
+
+  const { field: other, called: calledThere } = open(t)
+  other.focus()
+  const taken = other.takeOver()
+  await calledThere('acquire')[0]!.answer(locked(BEN))
+  const [overwrite] = calledThere('overwrite')
+  t.ok(overwrite, 'a takeover waits for what was under way')
+  const failing = t.rejects(taken, /a defect/)
+  await overwrite!.answer(new TypeError('a defect'))
+  await failing
+})
+
+t.test('while the lock service is away the text stays here and is sent again', async (t) => {
+  const { field, called, pass } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer(away())
+  t.match(field.trouble, 'in this window alone')
+  await pass(5000)
+  await called('acquire Mine')[0]!.answer('')
+  t.equal(field.trouble, undefined)
+  await called('save Mine')[0]!.answer(away())
+  t.match(field.trouble, 'in this window alone')
+  await pass(5000)
+  await called('save Mine')[0]!.answer('')
+  t.equal(field.trouble, undefined)
+  field.type('Too long')
+  await pass(400)
+  await called('save Too long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'It is too large'))
+  t.equal(field.trouble, 'It is too large')
+  await pass(60_000)
+  called()
+})
+
+t.test('another window of the same user goes on, and a lock that was released by force is taken again', async (t) => {
+  const { field, called, lost } = open(t)
+  field.type('Mine')
+  const [acquire] = called('acquire Mine')
+  await acquire!.answer('')
+  const [save] = called('save Mine')
+  acquire!.onLost!(changedLock(ANNA))
+  await save!.answer(changedLock(ANNA))
+  t.strictSame([field.isHeld, field.trouble, field.text, lost], [false, 'You went on with this field in another window.', 'Mine', []])
+
+  field.type('Mine 2')
+  const [again] = called('acquire Mine 2')
+  await again!.answer('')
+  await called('save Mine 2')[0]!.answer('')
+  field.board(view(ANNA, 'a1'))
+  field.board(undefined)
+  const [kept] = called('save Mine 2')
+  again!.onLost!(changedLock())
+  await kept!.answer(changedLock())
+  t.equal(called('acquire Mine 2').length, 1, 'nobody has it, and the text needs it')
+})
+
+t.test('what was typed before is offered, restored or discarded', async (t) => {
+  const { field, called } = open(t)
+  field.offered('Saved')
+  t.equal(field.offer, undefined, 'what is saved is no offer')
+  field.offered('Earlier')
+  t.equal(field.offer, 'Earlier')
+  const discarded = field.discardOffer()
+  await called('release')[0]!.answer('')
+  await discarded
+  t.equal(field.offer, undefined)
+
+  field.focus()
+  await called('acquire')[0]!.answer('From another window')
+  t.equal(field.offer, 'From another window')
+  await field.restore('From another window')
+  t.strictSame([field.offer, field.text], [undefined, 'From another window'])
+  called()
+  field.type('x')
+  field.offered('Earlier')
+  await field.discardOffer()
+  called('save x')
+
+  const { field: other, called: calledThere } = open(t)
+  const restored = other.restore('Earlier')
+  await calledThere('acquire Earlier')[0]!.answer('Earlier')
+  await restored
+  t.strictSame([other.text, other.offer, other.isHeld], ['Earlier', undefined, true])
+  calledThere()
+  const [third] = [open(t)]
+  third!.field.type('a')
+  await third!.called('acquire a')[0]!.answer('Earlier')
+  t.equal(third!.field.offer, 'Earlier', 'typed over, and offered all the same')
+})
+
+t.test('a save ends the lock, unless there is a newer text', async (t) => {
+  const { field, called } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer('')
+  await called('save Mine')[0]!.answer('')
+  t.strictSame(field.items([]), [{ value: 'Mine' }])
+  field.refuse(['Too short.'])
+  t.strictSame(field.problems, ['Too short.'])
+  field.type('Mine, newer')
+  t.strictSame(field.problems, [])
+  await field.saved([{ value: 'Mine' }], 'Mine')
+  t.strictSame([field.base, field.text, field.isDirty, field.isHeld], ['Mine', 'Mine, newer', true, true])
+  const saved = field.saved([{ value: 'MINE, NEWER' }], 'Mine, newer')
+  await called('release')[0]!.answer('')
+  await saved
+  t.strictSame([field.text, field.isDirty, field.isHeld], ['MINE, NEWER', false, false])
+})
+
+t.test('what others have saved comes in; where both have changed it, the editor decides', async (t) => {
+  const { field, called } = open(t)
+  field.rebase([{ value: 'Theirs' }])
+  t.strictSame([field.text, field.isDirty], ['Theirs', false])
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer('')
+  await called('save Mine')[0]!.answer('')
+  field.rebase([{ value: 'Theirs' }])
+  t.strictSame([field.text, field.theirs], ['Mine', undefined])
+  field.rebase([{ value: 'Theirs 2' }])
+  t.strictSame([field.text, field.theirs, field.isDirty], ['Mine', 'Theirs 2', true])
+  field.decide('mine')
+  t.strictSame([field.text, field.theirs], ['Mine', undefined])
+  field.rebase([{ value: 'Theirs 3' }])
+  field.decide('theirs')
+  t.strictSame([field.text, field.theirs, field.isDirty], ['Theirs 3', undefined, false])
+  called('release')
+  field.rebase([{ value: 'Theirs 4' }])
+  t.equal(field.theirs, undefined)
+
+  const { field: order } = open(t, 'order')
+  order.type('2 1')
+  order.rebase([{ target_id: 1 }, { target_id: 9 }, { target_id: 2 }])
+  t.strictSame([order.text, order.theirs], ['2 1 9', undefined], 'a running order takes in what was added')
+})
+
+t.test('a page that goes elsewhere leaves typed texts in their locks, and releases the others', async (t) => {
+  const { field, called } = open(t)
+  field.focus()
+  const leaving = field.leave()
+  await called('acquire')[0]!.answer('')
+  const [release] = called('release')
+  t.ok(release)
+  await release!.answer('')
+  await leaving
+  t.notOk(field.isHeld)
+
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer('')
+  const [save] = called('save Mine')
+  await save!.answer('')
+  field.type('Mine 2')
+  await field.leave()
+  called('save Mine 2')
+  t.ok(field.isHeld)
+
+  const { field: fixed, called: calledThere } = open(t, 'fixed')
+  fixed.focus()
+  calledThere()
+})
