@@ -6,7 +6,7 @@ import { fieldView } from './field-view.ts'
 import { orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Model } from './settings.ts'
 import { avatar, icon, notice } from './ui.ts'
-import { count, day, duration, moment, nameOf, since } from './words.ts'
+import { at, count, day, duration, nameOf, since } from './words.ts'
 
 export interface EditionContext {
   model: Model
@@ -95,7 +95,7 @@ function keptView (session: Session): TemplateResult {
     ${session.kept.length === 0 ? html`<p class="quiet">What you had typed in a field that somebody took over is kept here.</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`
       <li>
-        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'released'}${kept.displacedAt === undefined ? '' : `, ${moment(kept.displacedAt, Date.now())}`}</small></p>
+        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'released'} ${kept.displacedAt === undefined ? '' : `at ${at(kept.displacedAt, Date.now())}`}</small></p>
         <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
         <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
         <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}Discard<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button></span>

@@ -215,8 +215,8 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   return {
     id,
     get edition () { return edition },
-    /** What something is called that the edition refers to; by its number where that is not known. */
-    titleOf: (item: Item | undefined) => String(labels.get(String(item?.['target_uuid'])) || item?.['alt'] || `Number ${item?.['target_id'] ?? 'unknown'}`),
+    /** What something is called that the edition refers to; its number where that is not told. */
+    titleOf: (item: Item | undefined) => String(labels.get(String(item?.['target_uuid'])) || item?.['alt'] || `No. ${item?.['target_id'] ?? 'unknown'}`),
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },

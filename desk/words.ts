@@ -1,17 +1,16 @@
 /** How many colours there are for people. */
 const TONES = 6
 
-/** "14:02", or "18 Nov, 14:02" when the day is another. Times are those of the reader's clock. */
-export function moment (seconds: number, now: number): string {
+/** "14:02", or with the day when that is another. Times are those of the reader's clock. */
+export function at (seconds: number, now: number): string {
   const then = new Date(seconds * 1000)
   const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
   if (then.toDateString() === new Date(now).toDateString()) return time
   return `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`
 }
 
-/** "since 14:02". */
 export function since (seconds: number, now: number): string {
-  return `since ${moment(seconds, now)}`
+  return `since ${at(seconds, now)}`
 }
 
 /** How long ago, or how old: "40 s", "3 min", "2 h", "5 days". */

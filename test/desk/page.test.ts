@@ -8,7 +8,7 @@ import { createOccupancy } from '../../desk/occupancy.ts'
 import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
 import { createSamples } from '../../desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
-import { count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
+import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
 import { QuoinError, type Draft, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
@@ -111,6 +111,7 @@ t.test('an article is moved to a place, and not beyond the ends', async (t) => {
 
 t.test('times, numbers and people in words', async (t) => {
   const noon = new Date(2026, 10, 18, 12, 5).getTime()
+  t.equal(at(noon / 1000, noon + 3600_000), '12:05')
   t.equal(since(noon / 1000, noon + 3600_000), 'since 12:05')
   t.equal(since(noon / 1000, noon + 86_400_000), 'since 18 Nov, 12:05')
   t.strictSame([-5, 0, 59, 60, 3599, 3600, 86_400 * 1.9, 86_400 * 3].map(duration), ['0 s', '0 s', '59 s', '1 min', '60 min', '1 h', '46 h', '3 days'])
