@@ -9,6 +9,9 @@ export const PAGE = 20
 /** How often the boards of what is shown are looked at again, in milliseconds; each is asked for less often. */
 const LOOK_MS = 5000
 
+/** How often a list that is shown from a copy, or could not be had, is asked for again, in milliseconds. */
+const AGAIN_MS = 10_000
+
 export interface ListDeps {
   client: Client
   model: Model
@@ -27,6 +30,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   let bundles: Named[] = []
   let isLoading = false
   let running = new AbortController()
+  let again: ReturnType<typeof setTimeout> | undefined
   const occupancy = createOccupancy({
     read: async (id) => (await client.editions.locks(id)).locks, isSeen: () => !document.hidden, changed
   })
@@ -50,6 +54,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
 
   /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
   async function show (wanted: Query): Promise<void> {
+    clearTimeout(again)
     running.abort()
     const { signal } = running = new AbortController()
     const { q, bundle, type, status, key, offset } = query = wanted
@@ -64,6 +69,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       total = page.total
       failure = undefined
       isLoading = false
+      if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
       announce(total === 0 ? 'No editions found' : total === null ? `${count(page.editions.length, 'edition')} shown` : `${count(total, 'edition')} found`)
       changed()
       if (total !== null) return
@@ -75,6 +81,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       if (signal.aborted) return
       failure = known(error)
       isLoading = false
+      if (failure.passes) again = setTimeout(show, AGAIN_MS, wanted)
     }
     changed()
   }
@@ -96,6 +103,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     },
     close (): void {
       running.abort()
+      clearTimeout(again)
       clearInterval(looking)
       observer.disconnect()
     }
