@@ -1,0 +1,31 @@
+import { Pool } from 'undici'
+import { drive, type Drive } from './drive.ts'
+import { serveTasks } from './tasks.ts'
+
+/** A request as it is sent; `{worker}` in its path stands for the number of the worker. */
+export interface LoadRequest {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  headers?: Record<string, string>
+  body?: string
+  /** The status that the answer has to have. */
+  status: number
+}
+
+/** Requests to a service, sent in turn by every worker. */
+export interface Load extends Drive {
+  url: string
+  requests: LoadRequest[]
+}
+
+serveTasks(async ({ url, requests, ...how }: Load) => {
+  const pool = new Pool(url, { connections: how.concurrency, pipelining: 1 })
+  const figures = await drive(how, async (worker, turn) => {
+    const { status, path, ...request } = requests[turn % requests.length]!
+    const { statusCode, body } = await pool.request({ ...request, path: path.replace('{worker}', String(worker)) })
+    const text = await body.text()
+    if (statusCode !== status) throw new Error(`${request.method} ${path} was answered ${statusCode}, not ${status}: ${text.slice(0, 500)}`)
+  })
+  await pool.close()
+  return figures
+})

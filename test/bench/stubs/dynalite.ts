@@ -1,0 +1,4 @@
+import { startDynamodb } from '../../../dev/dynamodb.ts'
+
+const { endpoint } = await startDynamodb()
+process.send!({ url: endpoint })

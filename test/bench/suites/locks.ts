@@ -1,0 +1,158 @@
+import { createStore } from '../../../lib/dynamodb/client.ts'
+import { createTable } from '../../../lib/dynamodb/table.ts'
+import { startDynoxide } from '../../locks/fixtures/dynoxide.ts'
+import { compare } from '../compare.ts'
+import type { FloorRequest, FloorTask } from '../contestants/floor.ts'
+import type { Load, LoadRequest } from '../load.ts'
+import { observed, startProgram, startQuoin, startWorker, type Contestant, type Worker } from '../processes.ts'
+import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
+
+interface Work {
+  name: string
+  /** Sent in turn to a service. */
+  requests: LoadRequest[]
+  /** The same asked of the store itself. */
+  floor: FloorRequest[]
+}
+
+/** How long each work is done before it is measured, so that code is compiled by then. */
+const WARM_UP_MS = 1500
+
+const PATH = '/api/cloud/data-state/node/{worker}'
+const KEY = { S: 'bench-node-{worker}' }
+const TableName = 'DataState'
+const TEXT = 'Harbour bridge to open in spring'
+const ANNA = { uid: '7', name: 'Anna' }
+const headers = { 'content-type': 'application/json' }
+
+const acquire = (fieldName: string, userData: object, status = 200): LoadRequest =>
+  ({ method: 'POST', path: PATH, headers, body: JSON.stringify({ fieldName, userData, payload: TEXT }), status })
+
+const put = (fieldName: string, uid: string, status = 200): FloorRequest => ({
+  operation: 'PutItem',
+  status,
+  input: {
+    TableName,
+    Item: {
+      env_entityType_entityId: KEY,
+      fieldName: { S: fieldName },
+      timestamp: { N: '1767225600' },
+      userData: { M: { uid: { S: uid }, name: { S: 'Anna' } } },
+      payload: { S: TEXT }
+    },
+    ConditionExpression: 'attribute_not_exists(fieldName) OR userData.uid = :uid',
+    ExpressionAttributeValues: { ':uid': { S: uid } },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD'
+  }
+})
+
+const write: Work = { name: 'write', requests: [acquire('title', ANNA)], floor: [put('title', '7')] }
+
+/** Of a field that somebody else holds: refused, with the holder. */
+const contended: Work = { name: 'contended write', requests: [acquire('held', { uid: '8', name: 'Ben' }, 423)], floor: [put('held', '8', 400)] }
+
+const list: Work = {
+  name: 'list of 10',
+  requests: [{ method: 'GET', path: PATH, status: 200 }],
+  floor: [{
+    operation: 'Query',
+    status: 200,
+    input: { TableName, ConsistentRead: true, KeyConditionExpression: 'env_entityType_entityId = :key', ExpressionAttributeValues: { ':key': KEY } }
+  }]
+}
+
+const release: Work = {
+  name: 'release',
+  requests: [{ method: 'DELETE', path: `${PATH}?fieldName=title&uid=7`, status: 200 }],
+  floor: [{
+    operation: 'DeleteItem',
+    status: 200,
+    input: {
+      TableName,
+      Key: { env_entityType_entityId: KEY, fieldName: { S: 'title' } },
+      ConditionExpression: 'userData.uid = :uid',
+      ExpressionAttributeValues: { ':uid': { S: '7' } }
+    }
+  }]
+}
+
+/** What is released has to be there first, where the store is a real one. */
+const turns: Work = { name: 'write and release', requests: [...write.requests, ...release.requests], floor: [...write.floor, ...release.floor] }
+
+/** Where the locks are kept: what is done there, and how much of it at once. */
+interface Store {
+  name: string
+  start: () => Promise<{ endpoint: string, close: () => Promise<void> }>
+  /** Whether it keeps what it is given. */
+  real: boolean
+  works: Work[]
+  concurrencies: number[]
+}
+
+const canned: Store = {
+  name: 'canned store',
+  real: false,
+  works: [write, contended, list, release],
+  concurrencies: [32, 1, 128],
+  start: () => startStore('stubs/dynamodb.ts')
+}
+const engine = { real: true, works: [write, contended, list, turns], concurrencies: [32] }
+const stores: Store[] = [canned, { ...engine, name: 'dynoxide', start: startDynoxide }, { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }]
+
+async function startStore (file: string): Promise<{ endpoint: string, close: () => Promise<void> }> {
+  const { url: endpoint, close } = await startProgram(file)
+  return { endpoint, close }
+}
+
+/** Quoin and what its users would run instead, over the same store. */
+async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
+  const { endpoint, close } = await store.start()
+  const settings = { DYNAMODB_ENDPOINT: endpoint, ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9' }
+  const services: Record<string, Contestant> = {
+    Quoin: await startQuoin(settings),
+    'node:http with the stock client': await startProgram('contestants/node-http.ts', settings)
+  }
+  const load = await startWorker<Load>('load.ts')
+  const floor = await startWorker<FloorTask>('contestants/floor.ts')
+  const comparisons: Comparison[] = []
+  try {
+    if (store.real) await fill(endpoint, load, services['Quoin']!)
+    for (const { url } of Object.values(services)) {
+      for (const { requests } of store.works) await load.run({ url, requests, concurrency: 32, ms: WARM_UP_MS })
+    }
+    for (const { name, requests, floor: operations } of store.works) {
+      for (const concurrency of short ? [32] : store.concurrencies) {
+        const work = `${name}, ${concurrency} at once, ${store.name}`
+        say(work)
+        const contestants = Object.entries(services).map(([name, { url, pid }]) => [name, () => observed(pid, () => load.run({ url, requests, concurrency, ms }))] as const)
+        comparisons.push(await compare(work, rounds, {
+          ...Object.fromEntries(contestants),
+          'no service: requests signed by hand': () => observed(floor.pid, () => floor.run({ endpoint, requests: operations, concurrency, ms }))
+        }))
+      }
+    }
+    return comparisons
+  } finally {
+    for (const each of [...Object.values(services), load, floor]) await each.close()
+    await close()
+  }
+}
+
+/** An entity for every worker, with ten locks. */
+async function fill (endpoint: string, load: Worker<Load>, { url }: Contestant): Promise<void> {
+  const { client, destroy } = createStore({ region: 'local', endpoint })
+  await createTable(client, TableName)
+  destroy()
+  const fields = ['title', 'held', ...Array.from({ length: 8 }, (_, index) => `field_${index}`)]
+  await load.run({ url, requests: fields.map((field) => acquire(field, ANNA)), concurrency: 32, ms: 1000 })
+}
+
+export const locks: Suite = {
+  name: 'locks',
+  title: 'Field locks',
+  async run (options) {
+    const comparisons: Comparison[] = []
+    for (const store of options.short ? [canned] : stores) comparisons.push(...await inStore(store, options))
+    return comparisons
+  }
+}
