@@ -23,13 +23,14 @@ function rows ({ work, contestants, ratios }: Comparison): string[] {
   return Object.entries(ratios).map(([baseline, ratio], index) => `| ${index === 0 ? work : ''} | ${index === 0 ? absolute(own!) : ''} | ${baseline} | ${relative(ratio)} |`)
 }
 
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, readyMs, readyMiB }: Figures): string {
+function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRequests, readyMs, readyMiB }: Figures): string {
   return [
     requestsPerSecond && `${requestsPerSecond} requests/s`,
     p50Ms && `p50 ${p50Ms} ms`,
     p99Ms && `p99 ${p99Ms} ms`,
     cpuUs && `${cpuUs} µs CPU`,
     peakMiB && `${peakMiB} MiB`,
+    upstreamRequests && `asks the CMS ${upstreamRequests === 1 ? 'once' : `${upstreamRequests} times`}`,
     readyMs && `${readyMs} ms`,
     readyMiB && `${readyMiB} MiB`
   ].filter(Boolean).join(', ')

@@ -1,6 +1,7 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -51,26 +52,50 @@ async function forked (file: string, env: Record<string, string>): Promise<{ chi
   return { child, contestant: { url, pid: child.pid!, close: () => end(child, ended) } }
 }
 
-/** Starts Quoin as `npm start` does, with the log that it has by default, in a file. */
+/** Starts Quoin as `npm start` does, with the log that it has by default. */
 export async function startQuoin (env: Record<string, string>): Promise<Contestant> {
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
-  const path = join(directory, 'log')
-  const file = openSync(path, 'a')
-  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, 'server.ts')], {
-    cwd: directory, env: { ...ENV, PORT: '0', ...env }, stdio: ['ignore', file, 'inherit']
-  })
-  const ended = once(child, 'exit')
-  closeSync(file)
-  const close = async () => {
-    await end(child, ended)
-    rmSync(directory, { recursive: true })
+  const { close, ...running } = await startService('server.ts', { ...env, PORT: String(await freePort()) }, directory)
+  return {
+    ...running,
+    async close () {
+      await close()
+      rmSync(directory, { recursive: true })
+    }
   }
-  for (const deadline = Date.now() + START_MS; Date.now() < deadline && child.exitCode === null; await sleep(20)) {
-    const url = /Server listening at (http:[^"]+)/.exec(readFileSync(path, 'utf8'))?.[1]
-    if (url) return { url, pid: child.pid!, close }
+}
+
+/** Runs a script of the repository with its log in a file of the directory, until /health/live is answered 200. */
+export async function startService (script: string, env: Record<string, string>, directory: string): Promise<Contestant> {
+  const log = openSync(join(directory, 'log'), 'a')
+  const child = spawn(process.execPath, ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)], { cwd: directory, env: { ...ENV, ...env }, stdio: ['ignore', log, 'inherit'] })
+  const ended = once(child, 'exit')
+  closeSync(log)
+  const url = `http://127.0.0.1:${env['PORT']}`
+  const close = () => end(child, ended)
+  for (const deadline = Date.now() + START_MS; Date.now() < deadline && child.exitCode === null; await sleep(5)) {
+    if (await isLive(url)) return { url, pid: child.pid!, close }
   }
   await close()
-  throw new Error('Quoin did not start')
+  throw new Error(`${script} did not start`)
+}
+
+async function isLive (url: string): Promise<boolean> {
+  try {
+    return (await fetch(`${url}/health/live`, { headers: { connection: 'close' } })).ok
+  } catch {
+    return false
+  }
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort (): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address() as AddressInfo
+  probe.close()
+  await once(probe, 'close')
+  return port
 }
 
 async function end (child: ChildProcess, ended: Promise<unknown>): Promise<void> {

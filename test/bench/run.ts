@@ -3,11 +3,13 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { tableOf } from './markdown.ts'
 import { circumstances, losses, type Results } from './results.ts'
+import { editions } from './suites/editions.ts'
 import { locks } from './suites/locks.ts'
+import { start } from './suites/start.ts'
 
 // `npm run bench [-- suite ...]`: measures Quoin against what one would run instead; see README.
 
-const suites = [locks]
+const suites = [locks, editions, start]
 
 const RESULTS = join(import.meta.dirname, 'results.json')
 

@@ -7,6 +7,8 @@ export interface Figures {
   cpuUs?: number
   /** Largest resident memory of that process while it was measured, in MiB. */
   peakMiB?: number
+  /** Requests to the CMS for one request. */
+  upstreamRequests?: number
   /** Milliseconds from the start of a process until it is ready. */
   readyMs?: number
   /** Resident memory of a process that has just become ready, in MiB. */

@@ -1,0 +1,40 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createCms } from '../../../dev/cms.ts'
+import { newspaper } from '../../../dev/content.ts'
+
+// A CMS that answers at once: what it was asked once it answers as the sample CMS did then. GET /asked tells, and
+// forgets, what was asked of it.
+
+export interface Asked { method: string, path: string, headers: Record<string, string>, body: string, status: number }
+interface Answer { status: number, headers: Record<string, string>, body: Buffer }
+
+const origin = await createCms({ content: newspaper() }).listen()
+const answers = new Map<string, Promise<Answer>>()
+const asked: Asked[] = []
+
+async function first ({ method, url, headers }: IncomingMessage, body: string): Promise<Answer> {
+  const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...rest } = headers
+  const response = await fetch(origin + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
+  const { date, connection: _, 'transfer-encoding': __, ...kept } = Object.fromEntries(response.headers)
+  return { status: response.status, headers: kept, body: Buffer.from(await response.arrayBuffer()) }
+}
+
+const server = createServer(async (request, response) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  const { method, url } = request as { method: string, url: string }
+  if (url === '/asked') {
+    response.end(JSON.stringify(asked.splice(0)))
+    return
+  }
+  const body = Buffer.concat(chunks).toString()
+  const key = `${method} ${url}`
+  const answer = answers.get(key) ?? first(request, body)
+  answers.set(key, answer)
+  const { status, headers, body: given } = await answer
+  if (asked.length < 100) asked.push({ method, path: url, headers: { accept: request.headers.accept!, ...(body && { 'content-type': request.headers['content-type']! }) }, body, status })
+  response.writeHead(status, { ...headers, 'content-length': given.length }).end(given)
+})
+
+server.listen(0, '127.0.0.1', () => process.send!({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }))

@@ -1,0 +1,70 @@
+import { compare } from '../compare.ts'
+import type { Load, LoadRequest } from '../load.ts'
+import { observed, startProgram, startQuoin, startWorker } from '../processes.ts'
+import type { Asked } from '../stubs/cms.ts'
+import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
+
+const CREDENTIALS = { authorization: `Basic ${Buffer.from('editor:editor').toString('base64')}` }
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** How long each work is done before it is measured, so that code is compiled by then. */
+const WARM_UP_MS = 1500
+
+const works: Array<{ name: string, request: LoadRequest }> = [
+  { name: 'read', request: { method: 'GET', path: '/api/collection/60', headers: CREDENTIALS, status: 200 } },
+  { name: 'list of 20', request: { method: 'GET', path: '/api/collections/daily?limit=20', headers: CREDENTIALS, status: 200 } },
+  { name: 'list of 50', request: { method: 'GET', path: '/api/collections/daily?limit=50', headers: CREDENTIALS, status: 200 } },
+  {
+    name: 'create',
+    request: { method: 'POST', path: '/api/collection', headers: { ...CREDENTIALS, ...JSON_TYPE }, body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}', status: 201 }
+  },
+  {
+    name: 'update',
+    request: { method: 'POST', path: '/api/collection/60', headers: { ...CREDENTIALS, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
+  }
+]
+
+/**
+ * Quoin, the CMS without it, and a proxy that translates nothing, before a CMS that answers at once: what a request
+ * costs besides the CMS. The latter two send what Quoin asks of the CMS; for a write, the write alone.
+ */
+async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
+  const cms = await startProgram('stubs/cms.ts')
+  const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'bench' }
+  const quoin = await startQuoin(settings)
+  const proxy = await startProgram('contestants/http-proxy.ts', settings)
+  const load = await startWorker<Load>('load.ts')
+  const comparisons: Comparison[] = []
+  try {
+    for (const { name, request } of works) {
+      await load.run({ url: quoin.url, requests: [request], concurrency: 32, ms: WARM_UP_MS })
+      await asked(cms.url)
+      await load.run({ url: quoin.url, requests: [request], concurrency: 1, ms: 1 })
+      const upstream = await asked(cms.url)
+      const requests = upstream.filter(({ method }) => request.method === 'GET' || method !== 'GET').map(asSent)
+      await load.run({ url: proxy.url, requests, concurrency: 32, ms: WARM_UP_MS })
+      for (const concurrency of short ? [32] : [32, 1]) {
+        const work = `${name}, ${concurrency} at once, instant CMS`
+        say(work)
+        comparisons.push(await compare(work, rounds, {
+          Quoin: async () => ({ ...await observed(quoin.pid, () => load.run({ url: quoin.url, requests: [request], concurrency, ms })), upstreamRequests: upstream.length }),
+          '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, requests, concurrency, ms })),
+          'the CMS itself': () => load.run({ url: cms.url, requests, concurrency, ms })
+        }))
+      }
+    }
+    return comparisons
+  } finally {
+    for (const each of [quoin, proxy, load, cms]) await each.close()
+  }
+}
+
+async function asked (url: string): Promise<Asked[]> {
+  return await (await fetch(`${url}/asked`)).json() as Asked[]
+}
+
+function asSent ({ method, path, headers, body, status }: Asked): LoadRequest {
+  return { method: method as LoadRequest['method'], path, headers: { ...CREDENTIALS, ...headers }, ...(body && { body }), status }
+}
+
+export const editions: Suite = { name: 'editions', title: 'Editions', run: beforeStub }

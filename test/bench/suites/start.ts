@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { compare } from '../compare.ts'
+import { freePort, memoryMiB, startProgram, startService } from '../processes.ts'
+import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
+
+const SETTINGS = { ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
+
+/** From the start of a process until /health/live is answered 200, and the memory that it has then. */
+async function started (script: string, env: Record<string, string>): Promise<Figures> {
+  const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
+  const begun = performance.now()
+  const { pid, close } = await startService(script, { ...env, PORT: String(await freePort()) }, directory)
+  const figures = { readyMs: performance.now() - begun, readyMiB: memoryMiB(pid, 'VmRSS') }
+  await close()
+  rmSync(directory, { recursive: true })
+  return figures
+}
+
+/** The same of a process that imports the framework and the store's client and says so. */
+async function imported (): Promise<Figures> {
+  const begun = performance.now()
+  const { pid, close } = await startProgram('contestants/imports.ts')
+  const figures = { readyMs: performance.now() - begun, readyMiB: memoryMiB(pid, 'VmRSS') }
+  await close()
+  return figures
+}
+
+async function run ({ rounds, say }: SuiteOptions): Promise<Comparison[]> {
+  say('npm start and npm run dev')
+  const baseline = 'a process that only imports fastify and lib-dynamodb'
+  return [
+    await compare('npm start, until it answers /health/live', rounds, { Quoin: () => started('server.ts', SETTINGS), [baseline]: imported }),
+    await compare('npm run dev, until it answers /health/live', rounds, { Quoin: () => started('dev/start.ts', {}), [baseline]: imported })
+  ]
+}
+
+export const start: Suite = { name: 'start', title: 'Start', run }
