@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
-import { observeStore } from '../lib/dynamodb/observed.ts'
 import { counted } from '../lib/locks/counted.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
 
@@ -17,8 +16,7 @@ declare module 'fastify' {
 
 /** The field locks over the configured table, and the probe `store`. */
 async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
-  const { client, destroy } = createStore(config.dynamodb)
-  observeStore(client, fastify.observe)
+  const { client, destroy } = createStore({ ...config.dynamodb, observe: fastify.observe })
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const { locks, counts } = counted((onKept) => createLocks({
     client,

@@ -1,6 +1,10 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Agent, type Dispatcher } from 'undici'
+import type { Observe } from '../observe.ts'
+import { observed } from './observed.ts'
+import { createShortcut, type Send } from './shortcut.ts'
 import { createSigner } from './signer.ts'
 
 export interface StoreSettings {
@@ -13,6 +17,10 @@ export interface StoreSettings {
   attemptMs?: number
   /** Attempts the SDK makes at a request that was throttled or not answered. */
   attempts?: number
+  /** Whether the operations of locks go past the SDK's middleware (lib/dynamodb/shortcut.ts). */
+  shortcut?: boolean
+  /** Hears of every operation, with all its attempts as one. */
+  observe?: Observe
 }
 
 export interface Store {
@@ -33,52 +41,86 @@ export const unmarshallOptions = { wrapNumbers: Number }
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
-export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3 }: StoreSettings): Store {
+export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe }: StoreSettings): Store {
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
+  const signer = createSigner({ region, credentials: () => client.config.credentials() })
+  const transport = createTransport(connectMs, attemptMs)
   const client: DynamoDBClient = new DynamoDBClient({
     region,
     ...(endpoint && { endpoint }),
     ...(endpoint && !key && !profile && { credentials: { accessKeyId: 'local', secretAccessKey: 'local' } }),
     maxAttempts: attempts,
     retryMode: 'standard',
-    signer: createSigner({ region, credentials: () => client.config.credentials() }),
-    requestHandler: undiciHandler(connectMs, attemptMs)
+    signer,
+    requestHandler: transport
   })
   for (const name of UNUSED) client.middlewareStack.remove(name)
+  // A copy, since the document client sets an option of its own in it.
+  const document = DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } })
+  const own = document.send.bind(document) as Send
+  const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own
   return {
-    // A copy, since the document client sets an option of its own in it.
-    client: DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } }),
+    client: Object.assign(document, { send: observe ? observed(send, observe) : send }),
     destroy: () => client.destroy()
   }
 }
 
-/** What is used here of the SDK's signed request. */
-interface SignedRequest {
-  protocol: string
-  hostname: string
-  port?: number
+/** A signed request, as far as it is used here. */
+export interface SignedRequest {
+  origin: string
   path: string
   method: Dispatcher.HttpMethod
   headers: Record<string, string>
   body: string
 }
 
+export interface Answer {
+  statusCode: number
+  headers: IncomingHttpHeaders
+  body: Uint8Array
+}
+
+/** The SDK's form of a request. */
+interface SdkRequest extends Omit<SignedRequest, 'origin'> {
+  protocol: string
+  hostname: string
+  port?: number
+}
+
+interface SdkOptions {
+  abortSignal?: AbortSignal
+  /** What has come of the first attempt already; emptied by it. */
+  outcome?: Array<Promise<Answer>>
+}
+
+export type Transport = ReturnType<typeof createTransport>
+
 /** The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as a whole. */
-function undiciHandler (connectMs: number, attemptMs: number) {
+function createTransport (connectMs: number, attemptMs: number) {
   const agent = new Agent({ connections: 128, pipelining: 1, connect: { timeout: connectMs }, keepAliveTimeout: 60_000 })
+  let endpoint: { origin: string, host: string } | undefined
+
+  async function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
+    const deadline = AbortSignal.timeout(attemptMs)
+    const signal = abortSignal ? AbortSignal.any([abortSignal, deadline]) : deadline
+    try {
+      const { statusCode, headers, body } = await agent.request({ ...request, signal })
+      return { statusCode, headers, body: await body.bytes() }
+    } catch (cause) {
+      // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
+      throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
+    }
+  }
+
   return {
+    exchange,
+    /** Where the SDK has found DynamoDB, once it has sent a request there. */
+    endpoint: () => endpoint,
     metadata: { handlerProtocol: 'http/1.1' },
-    async handle ({ protocol, hostname, port, path, method, headers, body }: SignedRequest, { abortSignal }: { abortSignal?: AbortSignal } = {}) {
-      const deadline = AbortSignal.timeout(attemptMs)
-      const signal = abortSignal ? AbortSignal.any([abortSignal, deadline]) : deadline
-      try {
-        const origin = `${protocol}//${hostname}${port ? `:${port}` : ''}`
-        const response = await agent.request({ origin, path, method, headers, body, signal })
-        return { response: { statusCode: response.statusCode, headers: response.headers, body: await response.body.bytes() } }
-      } catch (cause) {
-        // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
-        throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
-      }
+    async handle ({ protocol, hostname, port, path, method, headers, body }: SdkRequest, { abortSignal, outcome }: SdkOptions = {}) {
+      const host = hostname + (port ? `:${port}` : '')
+      endpoint = { origin: `${protocol}//${host}`, host }
+      return { response: await (outcome?.shift() ?? exchange({ origin: endpoint.origin, path, method, headers, body }, abortSignal)) }
     },
     destroy: () => agent.destroy()
   }

@@ -1,19 +1,19 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Observe } from '../observe.ts'
 import { storeFailure } from './failures.ts'
+import { operationOf, type Send } from './shortcut.ts'
 
-/** Lets somebody hear of a client's every operation, with all its attempts as one. */
-export function observeStore (client: DynamoDBDocumentClient, observe: Observe): void {
-  client.middlewareStack.add((next, { commandName }) => async (args) => {
-    const { end } = observe({ to: 'store', operation: String(commandName).replace(/Command$/, '') })
+/** Lets somebody hear of every operation, with all its attempts as one. */
+export function observed (send: Send, observe: Observe): Send {
+  return async (command, options) => {
+    const { end } = observe({ to: 'store', operation: operationOf(command) })
     try {
-      const output = await next(args)
+      const output = await send(command, options)
       end('ok')
       return output
     } catch (error) {
       end(error instanceof ConditionalCheckFailedException ? 'condition' : storeFailure(error as Error).code)
       throw error
     }
-  }, { step: 'initialize', name: 'observe' })
+  }
 }

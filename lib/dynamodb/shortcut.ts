@@ -1,0 +1,89 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
+import type { RequestSigner } from '@smithy/types'
+import type { Answer, Transport } from './client.ts'
+
+/** A command of the document client. */
+export interface Command { constructor: unknown, input: Record<string, unknown> }
+
+export type Send = (command: Command, options?: object) => Promise<unknown>
+
+export interface ShortcutDeps {
+  /** The document client's own way. */
+  send: Send
+  transport: Transport
+  signer: RequestSigner
+  unmarshallOptions: unmarshallOptions
+}
+
+/** The operations that are worth a shortcut. */
+const OPERATIONS = new Map<unknown, string>([[PutCommand, 'PutItem'], [DeleteCommand, 'DeleteItem'], [GetCommand, 'GetItem'], [QueryCommand, 'Query']])
+
+/** The members of their inputs and outputs that hold attributes. */
+const MARSHALLED = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
+const UNMARSHALLED = ['Item', 'Attributes', 'LastEvaluatedKey']
+
+/** Bytes, which JSON has no values for: the SDK sees to them. */
+const BINARY = /"BS?":/
+
+const UNMET = /#ConditionalCheckFailedException$/
+
+/** DynamoDB's name of the operation that a command asks for. */
+export function operationOf ({ constructor }: Command): string {
+  return OPERATIONS.get(constructor) ?? (constructor as { name: string }).name.replace(/Command$/, '')
+}
+
+/**
+ * Sends the operations that locks are made of without the SDK's middleware, which takes several times the CPU of the
+ * request itself. Only what goes well goes this way to the end, and a condition that is not met: any other outcome is
+ * handed to the SDK as that of its own first attempt, so retries, errors and what they are called stay the SDK's.
+ */
+export function createShortcut ({ send, transport, signer, unmarshallOptions }: ShortcutDeps): Send {
+  return async (command, options) => {
+    const operation = OPERATIONS.get(command.constructor)
+    const endpoint = transport.endpoint()
+    if (!operation || !endpoint || options) return send(command, options)
+    const body = JSON.stringify(translated(command.input, MARSHALLED, marshalled))
+    if (BINARY.test(body)) return send(command)
+
+    const headers = { host: endpoint.host, 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `DynamoDB_20120810.${operation}` }
+    const request = { origin: endpoint.origin, path: '/', method: 'POST' as const, headers, body }
+    await signer.sign(request as never)
+    const answer = transport.exchange(request)
+    return outputOf(await answer.catch(() => undefined), unmarshallOptions) ?? send(command, { outcome: [answer] })
+  }
+}
+
+/** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
+function outputOf (answer: Answer | undefined, options: unmarshallOptions): object | undefined {
+  const text = String(answer && Buffer.from(answer.body).toString())
+  const said = BINARY.test(text) ? undefined : parsed(text)
+  if (!answer || !said) return undefined
+  const $metadata = { httpStatusCode: answer.statusCode, requestId: String(answer.headers['x-amzn-requestid']), attempts: 1, totalRetryDelay: 0 }
+  if (answer.statusCode === 200) {
+    const items = said['Items'] as Array<Record<string, never>> | undefined
+    return { $metadata, ...translated(said, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
+  }
+  if (UNMET.test(String(said['__type']))) throw new ConditionalCheckFailedException({ ...said, message: String(said['message']), $metadata })
+  return undefined
+}
+
+function translated (object: Record<string, unknown>, members: string[], translate: (member: Record<string, never>) => unknown): Record<string, unknown> {
+  const translation = { ...object }
+  for (const member of members) if (object[member] !== undefined) translation[member] = translate(object[member] as Record<string, never>)
+  return translation
+}
+
+/** A map, since an object with a member called `constructor` would be taken for that of a class. */
+function marshalled (item: Record<string, never>): unknown {
+  return marshall(new Map(Object.entries(item)) as never)
+}
+
+function parsed (text: string): Record<string, unknown> | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
