@@ -101,14 +101,18 @@ function createTransport (connectMs: number, attemptMs: number) {
   let endpoint: { origin: string, host: string } | undefined
 
   async function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
-    const deadline = AbortSignal.timeout(attemptMs)
-    const signal = abortSignal ? AbortSignal.any([abortSignal, deadline]) : deadline
+    // Not AbortSignal.timeout(), which ends, with an error made for nobody, long after the answer has come.
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(new Error(`not within ${attemptMs} ms`)), attemptMs)
+    const signal = abortSignal ? AbortSignal.any([abortSignal, deadline.signal]) : deadline.signal
     try {
       const { statusCode, headers, body } = await agent.request({ ...request, signal })
       return { statusCode, headers, body: await body.bytes() }
     } catch (cause) {
       // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
       throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
+    } finally {
+      clearTimeout(timer)
     }
   }
 

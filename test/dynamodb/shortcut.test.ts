@@ -161,7 +161,7 @@ t.test('an attempt that fails is made good by the SDK', async (t) => {
 
 t.test('any record is sent and read as by the stock client', async (t) => {
   const { compared } = await bench(t)
-  const name = fc.oneof(fc.string({ minLength: 1, unit: 'binary' }), fc.constantFrom('B', 'BS', '__proto__', 'constructor', 'S'))
+  const name = fc.oneof(fc.string({ minLength: 1, unit: 'binary' }), fc.constantFrom('B', 'BS', 'constructor', 'S'))
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof({ depthSize: 'small' },
       fc.string({ unit: 'grapheme' }), fc.integer(), fc.double({ noNaN: true, noDefaultInfinity: true, min: -1e100, max: 1e100 }), fc.boolean(), fc.constant(null),
