@@ -11,3 +11,7 @@ if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
   )
   process.exit(1)
 }
+
+// What Node has compiled is kept for the next start, which then takes two thirds of the time; where nothing can be
+// written there, it is not. Not in Node's default place, which is open to every user of the machine.
+require('node:module').enableCompileCache(require('node:path').join(__dirname, '../node_modules/.cache/node'))

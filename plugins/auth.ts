@@ -5,7 +5,6 @@ import { queryToken } from '../lib/auth/bearer.ts'
 import { isCrossSite } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, User } from '../lib/auth/identity.ts'
-import { jwtCheck } from '../lib/auth/jwt.ts'
 import { Failure } from '../lib/errors.ts'
 import { createHttp } from '../lib/jsonapi/client.ts'
 
@@ -38,7 +37,7 @@ declare module 'fastify' {
 
 /** Who calls: settings in, `request.user` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
 async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
-  const check = checkOf(fastify, config)
+  const check = await checkOf(fastify, config)
   const admins = new Set(config.auth?.admins)
   fastify.decorate('authenticates', check !== undefined)
   fastify.decorateRequest('user', undefined)
@@ -64,10 +63,13 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   })
 }
 
-function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath } }: Config): Check | undefined {
+async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath } }: Config): Promise<Check | undefined> {
   switch (auth?.kind) {
     case undefined: return undefined
-    case 'jwt': return jwtCheck(auth.jwt)
+    case 'jwt': {
+      const { jwtCheck } = await import('../lib/auth/jwt.ts')
+      return jwtCheck(auth.jwt)
+    }
     case 'drupal': {
       const http = createHttp({ url, timeoutMs, observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
-import { Failure, failures, type FailureCode } from '../lib/errors.ts'
+import { Failure, failures, STATUS_CODES, type FailureCode } from '../lib/errors.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

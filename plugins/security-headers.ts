@@ -15,6 +15,8 @@ async function securityHeaders (fastify: FastifyInstance) {
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: false,
+    // Fastify sends none to be taken away.
+    xPoweredBy: false,
     // These are for documents, or for browsers long gone.
     crossOriginOpenerPolicy: false,
     originAgentCluster: false,

@@ -1,6 +1,5 @@
-import { STATUS_CODES } from 'node:http'
 import type { TSchema } from '@sinclair/typebox'
-import { failures, type FailureCode } from '../errors.ts'
+import { failures, STATUS_CODES, type FailureCode } from '../errors.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is wrong; nothing was done',
