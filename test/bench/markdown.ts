@@ -1,48 +1,59 @@
 import type { Results, SuiteResult } from './results.ts'
 import type { Comparison, Figures } from './suite.ts'
 
-/** The results as Markdown: for each suite where and when it was measured, and the ratios. */
-export function tableOf (results: Results): string {
-  return Object.values(results).map(suiteTable).join('\n')
+/**
+ * The results as Markdown: for each suite on what it was measured, and a table of what Quoin does, and how that compares.
+ * @param shown which works are in it
+ */
+export function tableOf (results: Results, shown: (work: string) => boolean = () => true): string {
+  return Object.values(results).map((result) => suiteTable(result, result.comparisons.filter(({ work }) => shown(work)))).join('\n')
 }
 
-function suiteTable ({ title, date, command, machine, rounds, comparisons }: SuiteResult): string {
-  const { cores, cpu, node, system } = machine
+/** What README shows: one concurrency of each work. */
+export function inReadme (work: string): boolean {
+  return !/, (?:1|128) at once/.test(work)
+}
+
+function suiteTable ({ title, date, command, machine: { cores, cpu, node, system }, rounds }: SuiteResult, comparisons: Comparison[]): string {
+  const baselines = Object.keys(comparisons[0]!.ratios)
+  const names = baselines.map((name) => ` compared with ${name} |`).join('')
+  const rows = comparisons.map(({ work, contestants, ratios }) =>
+    `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => ` ${relative(ratios[name]!)} |`).join('')}`)
   return [
-    `**${title}**, ${date}, \`${command}\`: ${cores} cores of ${cpu}, Node ${node.slice(1)}, ${system}; medians of ${rounds} rounds.`,
+    `**${title}**, ${date}, \`${command}\`, medians of ${rounds} rounds, on ${cores} cores of ${cpu}, Node ${node.slice(1)}, ${system}:`,
     '',
-    '| | Quoin | against | |',
-    '|---|---|---|---|',
-    ...comparisons.flatMap(rows),
+    `| | Quoin |${names}`,
+    `|---|---|${baselines.map(() => '---|').join('')}`,
+    ...rows,
     ''
   ].join('\n')
 }
 
-function rows ({ work, contestants, ratios }: Comparison): string[] {
-  const [own] = Object.values(contestants)
-  return Object.entries(ratios).map(([baseline, ratio], index) => `| ${index === 0 ? work : ''} | ${index === 0 ? absolute(own!) : ''} | ${baseline} | ${relative(ratio)} |`)
-}
-
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRequests, readyMs, readyMiB }: Figures): string {
-  return [
+function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRequests, readyMs, readyCpuMs, readyMiB }: Figures): string {
+  return said([
     requestsPerSecond && `${requestsPerSecond} requests/s`,
-    p50Ms && `p50 ${p50Ms} ms`,
-    p99Ms && `p99 ${p99Ms} ms`,
+    p50Ms && p99Ms && `p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
     cpuUs && `${cpuUs} µs CPU`,
     peakMiB && `${peakMiB} MiB`,
-    upstreamRequests && `asks the CMS ${upstreamRequests === 1 ? 'once' : `${upstreamRequests} times`}`,
+    upstreamRequests && upstreamRequests > 1 && `${upstreamRequests} requests to the CMS`,
     readyMs && `${readyMs} ms`,
+    readyCpuMs && `${readyCpuMs} ms CPU`,
     readyMiB && `${readyMiB} MiB`
-  ].filter(Boolean).join(', ')
+  ])
 }
 
-function relative ({ requestsPerSecond, p99Ms, cpuUs, peakMiB, readyMs, readyMiB }: Figures): string {
-  return [
-    requestsPerSecond && `**${requestsPerSecond}x** the requests/s`,
-    p99Ms && `${p99Ms}x the p99`,
-    cpuUs && `${cpuUs}x the CPU`,
-    peakMiB && `${peakMiB}x the memory`,
+function relative ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, readyMs, readyCpuMs, readyMiB }: Figures): string {
+  return said([
+    requestsPerSecond && `**${requestsPerSecond}x** requests/s`,
+    p50Ms && p99Ms && `p50 ${p50Ms}x, p99 ${p99Ms}x`,
+    cpuUs && `CPU ${cpuUs}x`,
+    peakMiB && `memory ${peakMiB}x`,
     readyMs && `**${readyMs}x** the time`,
-    readyMiB && `${readyMiB}x the memory`
-  ].filter(Boolean).join(', ')
+    readyCpuMs && `CPU ${readyCpuMs}x`,
+    readyMiB && `memory ${readyMiB}x`
+  ])
+}
+
+function said (parts: Array<string | number | false | undefined>): string {
+  return parts.filter(Boolean).join('; ')
 }

@@ -113,7 +113,7 @@ export async function observed (pid: number, work: () => Promise<Figures>): Prom
 }
 
 /** CPU time of a process so far. Source: proc_pid_stat(5), utime and stime. */
-function cpuUs (pid: number): number {
+export function cpuUs (pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ')
   return (Number(fields[11]) + Number(fields[12])) * TICK_US
 }

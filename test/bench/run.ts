@@ -1,15 +1,22 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { tableOf } from './markdown.ts'
+import { chartOf } from './chart.ts'
+import { inReadme, tableOf } from './markdown.ts'
 import { circumstances, losses, type Results } from './results.ts'
 import { editions } from './suites/editions.ts'
 import { locks } from './suites/locks.ts'
 import { start } from './suites/start.ts'
 
-// `npm run bench [-- suite ...]`: measures Quoin against what one would run instead; see README.
-
 const suites = [locks, editions, start]
+
+const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
+  suite        ${suites.map(({ name }) => name).join(', ')}; all of them unless some are named
+  --rounds N   how often each contestant is measured (7; with --short 3)
+  --short      only what CI compares, in two minutes
+  --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json
+  --json FILE  where the results go, and a chart beside them (test/bench/results.json; with --short or --check nowhere)
+npm run bench -- --table   measures nothing: README's table, of test/bench/results.json`
 
 const RESULTS = join(import.meta.dirname, 'results.json')
 
@@ -19,28 +26,38 @@ const { values, positionals } = parseArgs({
     rounds: { type: 'string' },
     short: { type: 'boolean', default: false },
     check: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
     json: { type: 'string' }
   }
 })
-const unknown = positionals.filter((name) => !suites.some((suite) => suite.name === name))
-if (unknown.length > 0) throw new Error(`There is no suite ${unknown.join(', ')}; there are ${suites.map(({ name }) => name).join(', ')}`)
-
 const rounds = Number(values.rounds ?? (values.short ? 3 : 7))
-const command = ['npm run bench', ...process.argv.slice(2)].join(' ')
-const committed: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-const results: Results = {}
-const worse: string[] = []
-
-for (const { name, title, run } of suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
-  const comparisons = await run({ rounds, ms: values.short ? 500 : 1000, short: values.short, say: (text) => console.error(`${name}: ${text}`) })
-  results[name] = { title, ...circumstances(command, rounds), comparisons }
-  worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))
+if (!Number.isInteger(rounds) || rounds < 1 || positionals.some((name) => !suites.some((suite) => suite.name === name))) {
+  console.error(USAGE)
+  process.exit(2)
 }
 
-console.log(tableOf(results))
-const file = values.json ?? (values.short || values.check ? undefined : RESULTS)
-if (file) writeFileSync(file, `${JSON.stringify({ ...committed, ...results }, null, 2)}\n`)
-if (values.check && worse.length > 0) {
-  console.error(['', 'Slower than the committed results, beyond what noise does:', ...worse.map((line) => `  ${line}`)].join('\n'))
-  process.exitCode = 1
+const committed: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
+if (values.table) console.log(tableOf(committed, inReadme))
+else await measure()
+
+async function measure (): Promise<void> {
+  const { short, check, json = short || check ? undefined : RESULTS } = values
+  const command = ['npm run bench', ...process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : []].join(' ')
+  const results: Results = {}
+  const worse: string[] = []
+  for (const { name, title, run } of suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
+    const comparisons = await run({ rounds, short, ms: short ? 500 : 1000, say: (text) => console.error(`${name}: ${text}`) })
+    results[name] = { title, ...circumstances(command, rounds), comparisons }
+    worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))
+  }
+  console.log(tableOf(results))
+  if (json) {
+    const newest = { ...committed, ...results }
+    writeFileSync(json, `${JSON.stringify(newest, null, 2)}\n`)
+    writeFileSync(json.replace(/(?:\.json)?$/, '.svg'), chartOf(newest))
+  }
+  if (check && worse.length > 0) {
+    console.error(['', 'Slower than in test/bench/results.json, by more than noise:', ...worse.map((line) => `  ${line}`)].join('\n'))
+    process.exitCode = 1
+  }
 }

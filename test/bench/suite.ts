@@ -11,6 +11,8 @@ export interface Figures {
   upstreamRequests?: number
   /** Milliseconds from the start of a process until it is ready. */
   readyMs?: number
+  /** CPU time that it took until then, in milliseconds. */
+  readyCpuMs?: number
   /** Resident memory of a process that has just become ready, in MiB. */
   readyMiB?: number
 }

@@ -8,7 +8,7 @@ const CREDENTIALS = { authorization: `Basic ${Buffer.from('editor:editor').toStr
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** How long each work is done before it is measured, so that code is compiled by then. */
-const WARM_UP_MS = 1500
+const WARM_UP_MS = 3000
 
 const works: Array<{ name: string, request: LoadRequest }> = [
   { name: 'read', request: { method: 'GET', path: '/api/collection/60', headers: CREDENTIALS, status: 200 } },

@@ -16,7 +16,7 @@ interface Work {
 }
 
 /** How long each work is done before it is measured, so that code is compiled by then. */
-const WARM_UP_MS = 1500
+const WARM_UP_MS = 3000
 
 const PATH = '/api/cloud/data-state/node/{worker}'
 const KEY = { S: 'bench-node-{worker}' }

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compare } from '../compare.ts'
-import { freePort, memoryMiB, startProgram, startService } from '../processes.ts'
+import { cpuUs, freePort, memoryMiB, startProgram, startService } from '../processes.ts'
 import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
 
 const SETTINGS = { ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
@@ -12,7 +12,7 @@ async function started (script: string, env: Record<string, string>): Promise<Fi
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
   const begun = performance.now()
   const { pid, close } = await startService(script, { ...env, PORT: String(await freePort()) }, directory)
-  const figures = { readyMs: performance.now() - begun, readyMiB: memoryMiB(pid, 'VmRSS') }
+  const figures = ready(pid, begun)
   await close()
   rmSync(directory, { recursive: true })
   return figures
@@ -22,9 +22,13 @@ async function started (script: string, env: Record<string, string>): Promise<Fi
 async function imported (): Promise<Figures> {
   const begun = performance.now()
   const { pid, close } = await startProgram('contestants/imports.ts')
-  const figures = { readyMs: performance.now() - begun, readyMiB: memoryMiB(pid, 'VmRSS') }
+  const figures = ready(pid, begun)
   await close()
   return figures
+}
+
+function ready (pid: number, begun: number): Figures {
+  return { readyMs: performance.now() - begun, readyCpuMs: cpuUs(pid) / 1000, readyMiB: memoryMiB(pid, 'VmRSS') }
 }
 
 async function run ({ rounds, say }: SuiteOptions): Promise<Comparison[]> {
