@@ -51,17 +51,17 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
     const request = { origin: endpoint.origin, path: '/', method: 'POST' as const, headers, body }
     await signer.sign(request as never)
     const answer = transport.exchange(request)
-    return outputOf(await answer.catch(() => undefined), unmarshallOptions) ?? send(command, { outcome: [answer] })
+    return await answer.then((given) => outputOf(given, unmarshallOptions), () => undefined) ?? send(command, { outcome: [answer] })
   }
 }
 
 /** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
-function outputOf (answer: Answer | undefined, options: unmarshallOptions): object | undefined {
-  const text = String(answer && Buffer.from(answer.body).toString())
+function outputOf ({ statusCode, headers, body }: Answer, options: unmarshallOptions): object | undefined {
+  const text = Buffer.from(body).toString()
   const said = BINARY.test(text) ? undefined : parsed(text)
-  if (!answer || !said) return undefined
-  const $metadata = { httpStatusCode: answer.statusCode, requestId: String(answer.headers['x-amzn-requestid']), attempts: 1, totalRetryDelay: 0 }
-  if (answer.statusCode === 200) {
+  if (!said) return undefined
+  const $metadata = { httpStatusCode: statusCode, requestId: String(headers['x-amzn-requestid']), attempts: 1, totalRetryDelay: 0 }
+  if (statusCode === 200) {
     const items = said['Items'] as Array<Record<string, never>> | undefined
     return { $metadata, ...translated(said, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
   }
