@@ -1,6 +1,7 @@
-import helmet from '@fastify/helmet'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import helmet from 'helmet'
 
 /**
  * What every answer tells a browser: to load nothing for it, show it in no frame, take its media type as it is and name
@@ -11,12 +12,10 @@ import fp from 'fastify-plugin'
  * the whole host is to be HTTPS is for whoever ends TLS in front of it to say.
  */
 async function securityHeaders (fastify: FastifyInstance) {
-  await fastify.register(helmet, {
+  const headers = headersOf(helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: false,
-    // Fastify sends none to be taken away.
-    xPoweredBy: false,
     // These are for documents, or for browsers long gone.
     crossOriginOpenerPolicy: false,
     originAgentCluster: false,
@@ -24,10 +23,22 @@ async function securityHeaders (fastify: FastifyInstance) {
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false
+  }))
+  fastify.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(headers).header('cache-control', 'private, no-store')
+    done()
   })
-  fastify.addHook('onRequest', async (_request, reply) => {
-    reply.header('cache-control', 'private, no-store')
-  })
+}
+
+/** What helmet sets: the same for every answer, so it is asked once. */
+function headersOf (middleware: ReturnType<typeof helmet>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  const response = {
+    setHeader (name: string, value: string) { headers[name.toLowerCase()] = value },
+    removeHeader () {}
+  }
+  middleware({} as IncomingMessage, response as unknown as ServerResponse, () => {})
+  return headers
 }
 
 export default fp(securityHeaders, { name: 'security-headers', fastify: '5.x' })
