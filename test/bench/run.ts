@@ -46,7 +46,7 @@ async function measure (): Promise<void> {
   const results: Results = {}
   const worse: string[] = []
   for (const { name, title, run } of suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
-    const comparisons = await run({ rounds, short, ms: short ? 500 : 1000, say: (text) => console.error(`${name}: ${text}`) })
+    const comparisons = await run({ rounds, short, ms: short ? 500 : 600, say: (text) => console.error(`${name}: ${text}`) })
     results[name] = { title, ...circumstances(command, rounds), comparisons }
     worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))
   }

@@ -1,10 +1,11 @@
 import { createStore } from '../../../lib/dynamodb/client.ts'
 import { createTable } from '../../../lib/dynamodb/table.ts'
+import { createLocks } from '../../../lib/locks/locks.ts'
 import { startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import { compare } from '../compare.ts'
 import type { FloorRequest, FloorTask } from '../contestants/floor.ts'
 import type { Load, LoadRequest } from '../load.ts'
-import { observed, startProgram, startQuoin, startWorker, type Contestant, type Worker } from '../processes.ts'
+import { observed, startProgram, startQuoin, startWorker, type Contestant } from '../processes.ts'
 import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
 
 interface Work {
@@ -17,6 +18,9 @@ interface Work {
 
 /** How long each work is done before it is measured, so that code is compiled by then. */
 const WARM_UP_MS = 3000
+
+/** The concurrency that everything is measured at; some works at others too. */
+const CONCURRENCY = 32
 
 const PATH = '/api/cloud/data-state/node/{worker}'
 const KEY = { S: 'bench-node-{worker}' }
@@ -93,10 +97,10 @@ const canned: Store = {
   name: 'canned store',
   real: false,
   works: [write, contended, list, release],
-  concurrencies: [32, 1, 128],
+  concurrencies: [CONCURRENCY, 1, 128],
   start: () => startStore('stubs/dynamodb.ts')
 }
-const engine = { real: true, works: [write, contended, list, turns], concurrencies: [32] }
+const engine = { real: true, works: [write, contended, list, turns], concurrencies: [CONCURRENCY] }
 const stores: Store[] = [canned, { ...engine, name: 'dynoxide', start: startDynoxide }, { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }]
 
 async function startStore (file: string): Promise<{ endpoint: string, close: () => Promise<void> }> {
@@ -116,12 +120,12 @@ async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions):
   const floor = await startWorker<FloorTask>('contestants/floor.ts')
   const comparisons: Comparison[] = []
   try {
-    if (store.real) await fill(endpoint, load, services['Quoin']!)
+    if (store.real) await fill(endpoint)
     for (const { url } of Object.values(services)) {
-      for (const { requests } of store.works) await load.run({ url, requests, concurrency: 32, ms: WARM_UP_MS })
+      for (const { requests } of store.works) await load.run({ url, requests, concurrency: CONCURRENCY, ms: WARM_UP_MS })
     }
     for (const { name, requests, floor: operations } of store.works) {
-      for (const concurrency of short ? [32] : store.concurrencies) {
+      for (const concurrency of short ? [CONCURRENCY] : store.concurrencies) {
         const work = `${name}, ${concurrency} at once, ${store.name}`
         say(work)
         const contestants = Object.entries(services).map(([name, { url, pid }]) => [name, () => observed(pid, () => load.run({ url, requests, concurrency, ms }))] as const)
@@ -139,12 +143,15 @@ async function inStore (store: Store, { rounds, ms, short, say }: SuiteOptions):
 }
 
 /** An entity for every worker, with ten locks. */
-async function fill (endpoint: string, load: Worker<Load>, { url }: Contestant): Promise<void> {
+async function fill (endpoint: string): Promise<void> {
   const { client, destroy } = createStore({ region: 'local', endpoint })
   await createTable(client, TableName)
-  destroy()
+  const { acquire } = createLocks({ client, table: TableName, environment: 'bench' })
   const fields = ['title', 'held', ...Array.from({ length: 8 }, (_, index) => `field_${index}`)]
-  await load.run({ url, requests: fields.map((field) => acquire(field, ANNA)), concurrency: 32, ms: 1000 })
+  for (let worker = 0; worker < CONCURRENCY; worker++) {
+    for (const fieldName of fields) await acquire({ type: 'node', id: String(worker) }, { fieldName, userData: ANNA, payload: TEXT })
+  }
+  destroy()
 }
 
 export const locks: Suite = {
