@@ -5,7 +5,7 @@ const WIDTH = 860
 const LABELS = 330
 const ROW = 22
 /** The longest bar, as a ratio; what is longer is cut off there, its number is not. */
-const MOST = 4
+const MOST = 3
 const SCALE = (WIDTH - LABELS - 60) / MOST
 
 /** Readable on a light and on a dark page, whichever the reader has. */
@@ -16,7 +16,7 @@ const STYLE = 'text{font:13px system-ui,sans-serif;fill:#24292f}.title{font-weig
 export function chartOf (results: Results): string {
   const parts: string[] = []
   let y = 24
-  const text = (x: number, words: string, kind = '') => parts.push(`<text x="${x}" y="${y}"${kind && ` class="${kind}"`}>${escaped(words)}</text>`)
+  const text = (x: number, words: string, kind = '') => parts.push(`<text x="${Number(x.toFixed(1))}" y="${y}"${kind && ` class="${kind}"`}>${escaped(words)}</text>`)
   for (const { title, date, comparisons } of Object.values(results)) {
     const works = comparisons.filter(({ work, ratios }) => inReadme(work) && Object.values(ratios).some(({ requestsPerSecond }) => requestsPerSecond))
     if (works.length === 0) continue

@@ -29,8 +29,11 @@ export function circumstances (command: string, rounds: number): Circumstances {
   }
 }
 
-/** By how much a ratio may be worse than the committed one before --check calls it a loss. */
-export const TOLERANCE = 0.5
+/**
+ * By how much a ratio may be worse than the committed one before --check calls it a loss. On two cores with six times the
+ * work that they can do, ratios of CPU time were up to 0.6 apart.
+ */
+export const TOLERANCE = 1
 
 /**
  * What --check looks at: CPU time, which the other processes of a machine lengthen much less than they do times, and
