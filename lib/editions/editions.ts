@@ -89,7 +89,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const filters = createFilters({ cms, warn })
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })
   const references = createReferences({ cms, catalog, filters, model })
-  const search = createSearch({ catalog, resources, filters, model })
+  const search = createSearch({ cms, catalog, resources, filters, model })
   const turns = createTurns()
   const changedAttribute = publicName(model, model.keys.changed)
 

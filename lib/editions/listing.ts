@@ -1,3 +1,5 @@
+import { findStarts, type Start } from './deep.ts'
+
 /** One page of a collection as it came. */
 export interface Page<Row> {
   /** The rows that the caller may see and wants. */
@@ -21,6 +23,8 @@ export interface ListOptions<Row> {
   idOf: (row: Row) => number
   /** Rows per request. */
   pageMax: number
+  /** Whether no row of a source is hidden up to the one with this id, at this position; undefined where that is never known. */
+  nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
 }
 
 export interface Listing<Row> {
@@ -34,6 +38,9 @@ class Moved extends Error {}
 
 const RESTARTS = 2
 
+/** From which offset on, for each source, rows are skipped rather than read. */
+const DEEP = 250
+
 /** How many hidden rows a page may have for its last visible row to be asked for again. */
 const HIDDEN_MAX = 24
 
@@ -44,18 +51,30 @@ const HIDDEN_MAX = 24
  * ceil((offset + limit) / pageMax) + k requests are made for k sources (hidden rows counted in). Exact whatever rows are
  * hidden. Where rows come and go meanwhile, nothing comes twice; a skip inside the window is detected, by asking for the last
  * row seen once more, and the list is started again, twice at most.
+ *
+ * Rows before a deep offset are skipped where it is certain that none of them is hidden. Which rows those are is certain
+ * too: in each source the list goes on from a row that is seen where it was expected, so as many as that come before it,
+ * and the oldest of these is newer than what follows in any source.
  */
 export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
   return restarted(options, 0)
 }
 
 async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
+  const guarded = times < RESTARTS
   try {
-    return await attempt(options, times < RESTARTS)
+    return await attempt(options, guarded, guarded ? await certainStarts(options) : undefined)
   } catch (error) {
     if (!(error instanceof Moved)) throw error
     return restarted(options, times + 1)
   }
+}
+
+async function certainStarts<Row> (options: ListOptions<Row>): Promise<Start[] | undefined> {
+  const { nothingHidden, sources, offset } = options
+  const starts = nothingHidden && offset > DEEP * sources.length ? await findStarts(options) : undefined
+  const certain = await Promise.all(starts?.map(({ position, last }, index) => position === 0 || nothingHidden!(index, position - 1, last)) ?? [])
+  return certain.every(Boolean) ? starts : undefined
 }
 
 interface Stream<Row> {
@@ -75,14 +94,16 @@ interface Stream<Row> {
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: ListOptions<Row>, guarded: boolean): Promise<Listing<Row>> {
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
   const firstSize = Math.min(pageMax, offset + limit + 1)
-  const streams = sources.map((source): Stream<Row> =>
-    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, hidden: 0, hides: false, count: undefined }))
-  await Promise.all(streams.map((stream) => fill(stream, false)))
+  const streams = sources.map((source, index): Stream<Row> =>
+    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
+  const oldest = Math.min(...streams.map(({ last }) => last))
+  await Promise.all(streams.map((stream) => fill(stream, starts && 'first')))
+  if (streams.some((stream) => buffered(stream) && idOf(stream.rows[0]!) > oldest)) throw new Moved()
 
   const rows: Row[] = []
-  let taken = 0
+  let taken = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
   for (; taken < offset + limit; taken++) {
     const next = await newest(taken > offset)
     if (!next) break
@@ -94,17 +115,20 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
 
   /** The stream with the newest row, after each has one to show or is at its end. */
   async function newest (inWindow: boolean): Promise<Stream<Row> | undefined> {
-    for (const stream of streams) if (!buffered(stream)) await fill(stream, guarded && inWindow)
+    for (const stream of streams) if (!buffered(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined)
     return streams.filter(buffered).reduce<Stream<Row> | undefined>((best, stream) =>
       best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!) ? best : stream, undefined)
   }
 
-  async function fill (stream: Stream<Row>, watched: boolean): Promise<void> {
+  /** @param sought where in the next page the last row seen has to be, if anywhere */
+  async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere'): Promise<void> {
     while (stream.more && !buffered(stream)) {
-      const again = watched && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
+      const again = sought && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
       const size = stream.position === 0 ? firstSize : pageMax
       const page = await stream.source(stream.position - again, size, 'rows')
-      if (again > 0 && !page.rows.some((row) => idOf(row) === stream.last)) throw new Moved()
+      const found = page.rows.findIndex((row) => idOf(row) === stream.last)
+      if (again > 0 && (found === -1 || (sought === 'first' && found > 0))) throw new Moved()
+      sought &&= 'somewhere'
       stream.position += size - again
       stream.hidden = size - page.rows.length
       stream.hides ||= page.more && stream.hidden > 0

@@ -35,6 +35,16 @@ export function idQuery (idAttribute: string, ids: string[]): Parameters {
   return condition('ids', idAttribute, 'IN', ids)
 }
 
+/** A filter that every edition passes: Drupal leaves out of what is filtered all that the caller might not be let see. */
+export function everyQuery (model: ContentModel): Parameters {
+  return condition('all', publicName(model, model.keys.id), '>', ['0'])
+}
+
+/** A filter for editions that have translations. */
+export function translatedQuery (): Parameters {
+  return condition('translated', 'default_langcode', '=', ['0'])
+}
+
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
 export function pageQuery (offset: number, limit: number, model: ContentModel): Parameters {
   return [

@@ -1,4 +1,5 @@
 import { Failure } from '../errors.ts'
+import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
@@ -7,6 +8,7 @@ import { publicName, type ContentModel } from './model.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
 import { createBudget, selects } from './scan.ts'
+import { createSight } from './sight.ts'
 
 /** What a list is asked for. */
 export interface Search {
@@ -25,6 +27,7 @@ export interface Search {
 }
 
 export interface SearchOptions {
+  cms: Jsonapi
   catalog: Catalog
   resources: Resources
   filters: Filters
@@ -35,22 +38,26 @@ export interface SearchOptions {
  * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
  */
-export function createSearch ({ catalog, resources, filters, model }: SearchOptions) {
+export function createSearch ({ cms, catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
+  const nothingHidden = createSight({ cms, model })
   const compared = [idAttribute, ...[model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
     const { collections, types } = await scope(bundle, type, caller)
     const wanted = { ...selection, types }
+    const isFiltered = filterQuery(wanted, model).length > 0
     const listed = (page: typeof filtered) => list({
       sources: collections.map((collection) => page(collection, wanted, caller)),
       offset,
       limit,
       total,
       pageMax: PAGE_MAX,
+      nothingHidden: isFiltered || filters.known(model.entityType, caller) === false
+        ? undefined
+        : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
       idOf: ({ resource }) => Number(resource.attributes?.[idAttribute])
     })
-    const isFiltered = filterQuery(wanted, model).length > 0
     if (isFiltered && filters.known(model.entityType, caller) === false) return listed(scanned())
     const found = await listed(filtered)
     const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
