@@ -205,7 +205,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     labels: createLabels({ cms, catalog, resources, model }),
     bundles: catalog.bundles,
     types: catalog.editionTypes,
-    age: catalog.age,
+    age: (caller) => Math.max(catalog.age(caller), resources.age(caller)),
     async probe (caller) {
       await cms.request({ path: '', caller })
       return await filters.usable(await catalog.editions(caller), caller) ? undefined : remedy(model.entityType)

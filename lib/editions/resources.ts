@@ -3,6 +3,7 @@ import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
+import { createUserAliases, usersIn, type Aliases } from './aliases.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { refusal, unknownProperties } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
@@ -34,6 +35,8 @@ export interface Resources {
   shape (collection: Collection, caller: Caller): Promise<Shape | undefined>
   /** Writes a new (POST) or changed (PATCH) edition: as it is afterwards, or the CMS's refusal. */
   send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
+  /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
+  age (caller: Caller): number
 }
 
 export interface ResourcesOptions {
@@ -43,6 +46,9 @@ export interface ResourcesOptions {
   model: ContentModel
   cmsUrl: string
 }
+
+/** An answer, with what is remembered of users that it does not include. */
+type Answer = JsonapiAnswer & { users?: Aliases | undefined }
 
 type Parameters = Array<[string, string]>
 
@@ -57,35 +63,50 @@ const PROPERTIES_DROPPED = 50
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const shapes = createShapes(model)
+  const aliases = createUserAliases(model)
   const remembered = new LRUCache<string, { type: string, uuid: string }>({ max: REMEMBERED })
   const idAttribute = publicName(model, model.keys.id)
 
   /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */
-  async function get (resourceType: string, path: string, query: Parameters, caller: Caller): Promise<JsonapiAnswer> {
+  async function get (resourceType: string, path: string, query: Parameters, caller: Caller): Promise<Answer> {
     for (let attempt = 0; ; attempt++) {
-      const include = includeOf(shapes.of(resourceType), model)
+      const known = aliases.of(caller)
+      const include = includeOf(shapes.of(resourceType), model, known ? 'others' : 'all')
+      const asked = aliases.now()
       const answer = await cms.request({ path, query: [...query, ...include.query], caller })
       if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
         shapes.forget(resourceType)
         continue
       }
       const found = learned(answer.document)
-      if (attempt > 1 || found.every((resource) => resource.type === resourceType && covers(include, resource, model))) return answer
+      const covered = found.every((resource) => resource.type === resourceType && covers(include, resource, model))
+      if (covered && !known) aliases.learn(caller, found, answer.document, asked)
+      if (covered || attempt > 1) return { ...answer, users: known && await withUsers(known, found, path, query, caller) }
       resourceType = found[0]!.type
     }
   }
 
+  /** The aliases of all users of what was found; asks for the users alone where one is not known. */
+  async function withUsers (known: Aliases, found: Resource[], path: string, query: Parameters, caller: Caller): Promise<Aliases> {
+    const [resource] = found
+    if (!resource || usersIn(found, model).every((id) => known.has(id))) return known
+    const include = includeOf(shapes.of(resource.type), model, 'users')
+    const asked = aliases.now()
+    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resource.type}]`, include.included.join(',')]], caller })
+    return new Map([...known, ...aliases.learn(caller, resourcesOf(document), document, asked)])
+  }
+
   function learned (document: Document): Resource[] {
-    const found = [oneResource(document) ?? resources(document)].flat()
+    const found = resourcesOf(document)
     found.forEach(shapes.learn)
     return found
   }
 
-  function loaded ({ document }: JsonapiAnswer): Loaded | undefined {
+  function loaded ({ document, users }: Answer): Loaded | undefined {
     const resource = oneResource(document) ?? resources(document)[0]
     if (!resource) return undefined
     remember(resource)
-    return { resource, urlOf: urlsOf(document.included, model, cmsUrl) }
+    return { resource, urlOf: urlsOf(document.included, model, cmsUrl, users) }
   }
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
@@ -144,10 +165,10 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }))
   }
 
-  function pageOf (answer: JsonapiAnswer): Page<Loaded> {
+  function pageOf (answer: Answer): Page<Loaded> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta, included } = answer.document
-    const urlOf = urlsOf(included, model, cmsUrl)
+    const urlOf = urlsOf(included, model, cmsUrl, answer.users)
     return {
       rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,
@@ -193,7 +214,11 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found.length > 0
   }
 
-  return { load, page, sparsePage, shape, send }
+  return { load, page, sparsePage, shape, send, age: aliases.age }
+}
+
+function resourcesOf (document: Document): Resource[] {
+  return [oneResource(document) ?? resources(document)].flat()
 }
 
 function notFound (id: string): never {

@@ -1,6 +1,7 @@
 import { identifiers, isObject, type Resource } from '../jsonapi/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
+import { USER, type Aliases } from './aliases.ts'
 import { isContentEntity, type Shape } from './shapes.ts'
 
 /**
@@ -8,25 +9,32 @@ import { isContentEntity, type Shape } from './shapes.ts'
  * along by `include` with sparse fields.
  */
 export interface Include {
-  /** Public names of the relationships included. */
+  /** Public names of the relationships whose targets have urls. */
   relationships: ReadonlySet<string>
+  /** Of these, the ones included. */
+  included: string[]
   query: Array<[string, string]>
 }
 
-/** What to ask for so that the urls of an edition's references can be told; nothing while its fields are not known. */
-export function includeOf (shape: Shape | undefined, model: ContentModel): Include {
+/**
+ * What to ask for so that the urls of an edition's references can be told; nothing while its fields are not known.
+ * @param which `users` alone, or all `others`, or `all`
+ */
+export function includeOf (shape: Shape | undefined, model: ContentModel, which: 'all' | 'users' | 'others' = 'all'): Include {
   const relationships = new Set<string>()
+  const included: string[] = []
   const types = new Set<string>()
   for (const [field, { kind, sample }] of shape ?? []) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
-    relationships.add(publicName(model, field))
-    if (sample && splitType(model, sample.type).entityType !== model.entityType) types.add(sample.type)
+    const name = publicName(model, field)
+    const entityType = sample && splitType(model, sample.type).entityType
+    relationships.add(name)
+    if (which !== 'all' && (which === 'users') !== (entityType === USER)) continue
+    included.push(name)
+    if (sample && entityType !== model.entityType) types.add(sample.type)
   }
-  if (relationships.size === 0) return { relationships, query: [] }
-  return {
-    relationships,
-    query: [['include', [...relationships].join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])]
-  }
+  if (included.length === 0) return { relationships, included, query: [] }
+  return { relationships, included, query: [['include', included.join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
 }
 
 /** Whether everything that an edition refers to, and that has a url, was included. */
@@ -39,8 +47,9 @@ export function covers ({ relationships }: Include, resource: Resource, model: C
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
  * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
  * @param cmsUrl origin of the CMS, with a path if Drupal lives under one
+ * @param users what is remembered of users' aliases
  */
-export function urlsOf (included: Resource[] | undefined, model: ContentModel, cmsUrl: string): UrlOf {
+export function urlsOf (included: Resource[] | undefined, model: ContentModel, cmsUrl: string, users?: Aliases): UrlOf {
   const { origin, pathname } = new URL(cmsUrl)
   const base = pathname.replace(/\/$/, '')
   const targets = new Map((included ?? []).map((resource) => [`${resource.type}:${resource.id}`, resource.attributes]))
@@ -48,7 +57,8 @@ export function urlsOf (included: Resource[] | undefined, model: ContentModel, c
   return (identifier, entityType) => {
     const { path, uri } = targets.get(`${identifier.type}:${identifier.id}`) ?? {}
     if (isObject(uri) && typeof uri.url === 'string') return new URL(uri.url, origin).href
-    if (isObject(path) && typeof path.alias === 'string') return base + path.alias
+    const alias = isObject(path) ? path.alias : entityType === USER && users?.get(identifier.id)
+    if (typeof alias === 'string') return base + alias
     const canonical = model.canonicalPaths[entityType]
     const id = identifier.meta?.drupal_internal__target_id
     return canonical && id !== undefined ? base + canonical.replace('{id}', String(id)) : undefined
