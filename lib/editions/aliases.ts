@@ -66,6 +66,11 @@ export function createUserAliases (model: ContentModel, now: () => number = Date
 
 /** The uuids of the users that resources refer to, each as often as it is referred to. */
 export function usersIn (found: Resource[], model: ContentModel): string[] {
-  const referred = found.flatMap(({ relationships }) => Object.values(relationships ?? {}).flatMap(identifiers))
-  return referred.filter(({ type }) => splitType(model, type).entityType === USER).map(({ id }) => id)
+  const users: string[] = []
+  for (const { relationships = {} } of found) {
+    for (const name of Object.keys(relationships)) {
+      for (const { type, id } of identifiers(relationships[name])) if (splitType(model, type).entityType === USER) users.push(id)
+    }
+  }
+  return users
 }

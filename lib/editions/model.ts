@@ -74,12 +74,15 @@ export function contentModel (json: unknown): ContentModel {
   return model as ContentModel
 }
 
+/** What JSON:API puts before the names of the keys. */
+const INTERNAL = 'drupal_internal__'
+
 /** Splits a JSON:API resource type name into entity type and bundle. */
 export function splitType (model: ContentModel, resourceType: string): { entityType: string, bundle: string } {
   const renamed = model.resourceTypes[resourceType]
   if (renamed) return renamed
-  const [entityType = '', bundle = ''] = resourceType.split('--')
-  return { entityType, bundle }
+  const end = resourceType.indexOf('--')
+  return end === -1 ? { entityType: resourceType, bundle: '' } : { entityType: resourceType.slice(0, end), bundle: resourceType.slice(end + 2) }
 }
 
 /**
@@ -87,15 +90,16 @@ export function splitType (model: ContentModel, resourceType: string): { entityT
  * Source: Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
  */
 export function publicName (model: ContentModel, field: string): string {
-  if (field === model.keys.id || field === model.keys.revision) return `drupal_internal__${field}`
+  if (field === model.keys.id || field === model.keys.revision) return INTERNAL + field
   return field === 'id' || field === 'type' ? `${model.entityType}_${field}` : field
 }
 
 /** The internal (Drupal, core REST) name of an edition's JSON:API field: the inverse of `publicName`. */
 export function internalName (model: ContentModel, name: string): string {
   const { id, revision, bundle } = model.keys
-  if (name === `drupal_internal__${id}`) return id
-  if (name === `drupal_internal__${revision}`) return revision
-  if (name === `${model.entityType}_type` && bundle === 'type') return 'type'
-  return name
+  if (name.startsWith(INTERNAL)) {
+    const key = name.slice(INTERNAL.length)
+    return key === id || key === revision ? key : name
+  }
+  return bundle === 'type' && name.endsWith('_type') && name === `${model.entityType}_type` ? 'type' : name
 }

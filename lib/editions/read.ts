@@ -1,4 +1,4 @@
-import { identifiers, isObject, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { internalName, splitType, type ContentModel } from './model.ts'
 
 /** One item of a field, in core REST's JSON: its properties by name. */
@@ -14,38 +14,46 @@ export type UrlOf = (identifier: ResourceIdentifier, entityType: string) => stri
 const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
 
 /**
- * The members of a resource identifier's `meta` that are no properties of the field item.
+ * Whether a member of a resource identifier's `meta` is a property of the field item.
  * Source: Drupal\jsonapi\JsonApiResource\ResourceIdentifier (arity), EntityReferenceFieldNormalizer (links).
  */
-export const NOT_A_PROPERTY = /^(?:arity|links|drupal_internal__.*)$/
+export function isProperty (name: string): boolean {
+  return name !== 'arity' && name !== 'links' && !name.startsWith('drupal_internal__')
+}
 
 /**
  * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws, whatever the values are;
- * fields it does not know pass through.
+ * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
  */
 export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): Entity {
-  const entity: Entity = Object.create(null)
-  entity[model.keys.uuid] = [{ value: resource.id }]
-  for (const [name, value] of entries(resource.attributes)) {
+  const entity: Entity = { [model.keys.uuid]: [{ value: resource.id }] }
+  const { attributes, relationships } = resource
+  for (const name of namesIn(attributes)) {
     const field = internalName(model, name)
-    entity[field] = attributeItems(field, value, model)
+    put(entity, field, attributeItems(field, attributes![name], model))
   }
-  for (const [name, relationship] of entries(resource.relationships)) {
-    entity[internalName(model, name)] = identifiers(relationship as Relationship).map((identifier) => referenceItem(identifier, model, urlOf))
+  for (const name of namesIn(relationships)) {
+    put(entity, internalName(model, name), identifiers(relationships![name]).map((identifier) => referenceItem(identifier, model, urlOf)))
   }
-  const { bundle } = splitType(model, resource.type)
-  entity[model.keys.bundle] ??= [{ target_id: bundle, target_type: model.bundleEntityType }]
-  return { ...entity }
+  const { bundle } = model.keys
+  if (!Object.hasOwn(entity, bundle)) put<Item[]>(entity, bundle, [{ target_id: splitType(model, resource.type).bundle, target_type: model.bundleEntityType }])
+  return entity
 }
 
-function entries (members: unknown): Array<[string, unknown]> {
-  return isObject(members) ? Object.entries(members) : []
+function namesIn (members: unknown): string[] {
+  return isObject(members) ? Object.keys(members) : []
+}
+
+/** Sets a member, be its name what it may: JSON has `__proto__` too. */
+function put<T> (object: Record<string, T>, name: string, value: T): void {
+  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
+  else object[name] = value
 }
 
 function attributeItems (field: string, value: unknown, model: ContentModel): Item[] {
   if (value === null || value === undefined) return []
   if (model.rawFields.includes(field)) return [value as Item]
-  return [value].flat().map((item) => attributeItem(field, item, model))
+  return Array.isArray(value) ? value.map((item) => attributeItem(field, item, model)) : [attributeItem(field, value, model)]
 }
 
 function attributeItem (field: string, value: unknown, model: ContentModel): Item {
@@ -59,21 +67,15 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
   const { type, id, meta } = identifier
   const { entityType } = splitType(model, String(type))
   const url = urlOf(identifier, entityType)
-  return {
-    target_id: isObject(meta) ? meta.drupal_internal__target_id ?? null : null,
-    ...properties(meta),
-    target_type: isObject(meta) ? meta.target_type ?? entityType : entityType,
-    target_uuid: id,
-    ...(url !== undefined && { url })
-  }
+  const item: Item = { target_id: meta?.drupal_internal__target_id ?? null }
+  for (const name of namesIn(meta)) if (isProperty(name)) put(item, name, meta![name])
+  item.target_type = meta?.target_type ?? entityType
+  item.target_uuid = id
+  if (url !== undefined) item.url = url
+  return item
 }
 
 /** Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the root of a vocabulary). */
 export function isLost (identifier: ResourceIdentifier): boolean {
   return identifier.id === 'missing' || identifier.id === 'virtual'
-}
-
-/** The field item's own properties in an identifier's `meta`, such as an image's alt and title. */
-export function properties (meta: unknown): Item {
-  return Object.fromEntries(entries(meta).filter(([name]) => !NOT_A_PROPERTY.test(name)))
 }

@@ -1,4 +1,4 @@
-import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { identifiers, isObject, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { internalName, splitType, type ContentModel } from './model.ts'
 
 /** What documents have shown of one field. */
@@ -30,10 +30,20 @@ export function createShapes (model: ContentModel): Shapes {
 
   function learn (resource: Resource): void {
     const shape = shapes.get(resource.type) ?? shapes.set(resource.type, new Map()).get(resource.type)!
+    if (isKnown(resource, shape)) return
     for (const [field, seen] of shapeOf(resource, model)) {
       const known = shape.get(field)
       if (!known || (seen.sample && !known.sample)) shape.set(field, seen)
     }
+  }
+
+  /** Whether there is nothing to learn from a resource, as of nearly all that come by. */
+  function isKnown ({ attributes = {}, relationships = {} }: Resource, shape: Shape): boolean {
+    return Object.keys(attributes).every((name) => shape.has(internalName(model, name))) &&
+      Object.keys(relationships).every((name) => {
+        const known = shape.get(internalName(model, name))
+        return known && (known.sample ?? isEmpty(relationships[name]!.data))
+      })
   }
 
   return { learn, of: (resourceType) => shapes.get(resourceType), forget: (resourceType) => { shapes.delete(resourceType) } }
@@ -52,6 +62,10 @@ export function shapeOf (resource: Resource, model: ContentModel): Map<string, F
     })
   }
   return shape
+}
+
+function isEmpty (data: Relationship['data']): boolean {
+  return data === null || (Array.isArray(data) && data.length === 0)
 }
 
 /** Whether an identifier names a content entity: those have integer ids, config entities have machine names. */

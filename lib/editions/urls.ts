@@ -49,18 +49,22 @@ export function covers ({ relationships }: Include, resource: Resource, model: C
  * @param cmsUrl origin of the CMS, with a path if Drupal lives under one
  * @param users what is remembered of users' aliases
  */
-export function urlsOf (included: Resource[] | undefined, model: ContentModel, cmsUrl: string, users?: Aliases): UrlOf {
+export function urlsOf (included: Resource[] | undefined = [], model: ContentModel, cmsUrl: string, users?: Aliases): UrlOf {
   const { origin, pathname } = new URL(cmsUrl)
   const base = pathname.replace(/\/$/, '')
-  const targets = new Map((included ?? []).map((resource) => [`${resource.type}:${resource.id}`, resource.attributes]))
+  const targets = new Map<string, Map<string, Resource['attributes']>>()
+  for (const { type, id, attributes } of included) {
+    const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
+    ofType.set(id, attributes)
+  }
 
-  return (identifier, entityType) => {
-    const { path, uri } = targets.get(`${identifier.type}:${identifier.id}`) ?? {}
+  return ({ type, id, meta }, entityType) => {
+    const { path, uri } = targets.get(type)?.get(id) ?? {}
     if (isObject(uri) && typeof uri.url === 'string') return new URL(uri.url, origin).href
-    const alias = isObject(path) ? path.alias : entityType === USER && users?.get(identifier.id)
+    const alias = isObject(path) ? path.alias : entityType === USER && users?.get(id)
     if (typeof alias === 'string') return base + alias
     const canonical = model.canonicalPaths[entityType]
-    const id = identifier.meta?.drupal_internal__target_id
-    return canonical && id !== undefined ? base + canonical.replace('{id}', String(id)) : undefined
+    const target = meta?.drupal_internal__target_id
+    return canonical && target !== undefined ? base + canonical.replace('{id}', String(target)) : undefined
   }
 }

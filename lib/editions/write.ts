@@ -3,7 +3,7 @@ import { isObject, type NewResource, type Relationship, type Resource, type Reso
 import { COMPUTED, instant, sameItems } from './canonical.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
-import { NOT_A_PROPERTY, read, type Entity, type Item } from './read.ts'
+import { isProperty, read, type Entity, type Item } from './read.ts'
 import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
@@ -187,7 +187,7 @@ function revision (field: string, item: Item, target: ResourceIdentifier, known:
 
 function ownProperties (item: Item): Item {
   const dropped = new Set([...COMPUTED, 'target_id', 'target_uuid', 'target_type', 'value'])
-  return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && !NOT_A_PROPERTY.test(name)))
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 
 /** The target's integer id (or config id) as text: from `target_id`, or a bare value, as core takes both. */

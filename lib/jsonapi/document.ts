@@ -77,7 +77,7 @@ export function resources (document: Document): Resource[] {
 /** The identifiers of a relationship, whatever its cardinality. */
 export function identifiers (relationship: Relationship | undefined): ResourceIdentifier[] {
   const data = relationship?.data
-  return data === undefined || data === null ? [] : [data].flat()
+  return Array.isArray(data) ? data : data === undefined || data === null ? [] : [data]
 }
 
 /** Whether a value is a document all of whose resources and errors are what their names say; nothing else is looked at. */
