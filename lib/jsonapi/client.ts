@@ -104,10 +104,16 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   })
 
   async function send (request: HttpRequest): Promise<HttpAnswer> {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const once = () => told(request, deadline)
-    // What tries out a CMS that has failed is one request.
-    return breaker.run(() => request.repeatable && breaker.state() === 'closed' ? twice(once, deadline) : once())
+    // Not AbortSignal.timeout(), which lives on, and ends with an error made for nobody, long after the answer has come.
+    const deadline = new AbortController()
+    const timer = setTimeout(() => deadline.abort(new DOMException(`not within ${timeoutMs} ms`, 'TimeoutError')), timeoutMs)
+    const once = () => told(request, deadline.signal)
+    try {
+      // What tries out a CMS that has failed is one request.
+      return await breaker.run(() => request.repeatable && breaker.state() === 'closed' ? twice(once, deadline.signal) : once())
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async function exchange ({ method, path, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {

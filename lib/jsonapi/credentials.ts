@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** Header fields of one caller's requests to the CMS. */
@@ -53,5 +53,5 @@ export function readKey (target: string, caller: Caller): string {
 
 /** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */
 export function fingerprint ({ authorization = '', cookie = '' }: Caller): string {
-  return createHash('sha256').update(`${authorization}\n${cookie}`).digest('base64')
+  return hash('sha256', `${authorization}\n${cookie}`, 'base64')
 }
