@@ -105,27 +105,27 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
   const rows: Row[] = []
   let taken = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
   for (; taken < offset + limit; taken++) {
-    const next = await newest(taken > offset)
+    const next = await newest('rows', taken > offset)
     if (!next) break
     if (taken >= offset) rows.push(next.rows[next.head]!)
     next.head++
   }
-  const hasMore = streams.some(buffered) || await newest(false) !== undefined
+  const hasMore = streams.some(buffered) || await newest('count') !== undefined
   return { rows, hasMore, total: await count() }
 
   /** The stream with the newest row, after each has one to show or is at its end. */
-  async function newest (inWindow: boolean): Promise<Stream<Row> | undefined> {
-    for (const stream of streams) if (!buffered(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined)
+  async function newest (purpose: 'rows' | 'count', inWindow = false): Promise<Stream<Row> | undefined> {
+    for (const stream of streams) if (!buffered(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
     return streams.filter(buffered).reduce<Stream<Row> | undefined>((best, stream) =>
       best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!) ? best : stream, undefined)
   }
 
   /** @param sought where in the next page the last row seen has to be, if anywhere */
-  async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere'): Promise<void> {
+  async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
     while (stream.more && !buffered(stream)) {
       const again = sought && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
       const size = stream.position === 0 ? firstSize : pageMax
-      const page = await stream.source(stream.position - again, size, 'rows')
+      const page = await stream.source(stream.position - again, size, purpose)
       const found = page.rows.findIndex((row) => idOf(row) === stream.last)
       if (again > 0 && (found === -1 || (sought === 'first' && found > 0))) throw new Moved()
       sought &&= 'somewhere'

@@ -176,6 +176,15 @@ for (const [name, content] of [['two bundles', newspaper], ['one bundle', single
   })
 }
 
+t.test('whether there is more than a page is looked up without the fields of what is not shown', async (t) => {
+  const { call } = await open(t, { content: enlarged(newspaper(), 60) })
+  await call('GET', '/api/collections/daily', { as: 'editor' })
+  const { body, upstream } = await call('GET', '/api/collections/daily?limit=50', { as: 'editor' })
+  t.equal(body.data.length, 50)
+  t.equal(body.meta.hasMore, true)
+  t.strictSame(upstream.map((line) => line.includes('fields[publisher_container--daily]')), [false, true])
+})
+
 t.test('without filter access, and where there are translations, deep pages are read lazily', async (t) => {
   const big = enlarged(newspaper(), 900)
   const translated = { ...big, entities: big.entities.map((seed) => seed.fields?.field_key === 'extra-61' ? { ...seed, fields: { ...seed.fields, default_langcode: false } } : seed) }
