@@ -4,14 +4,17 @@ import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
 import { inReadme, tableOf } from './markdown.ts'
 import { circumstances, losses, type Results } from './results.ts'
+import { coreRest, drupal } from './suites/drupal.ts'
 import { editions } from './suites/editions.ts'
+import { growth } from './suites/growth.ts'
 import { locks } from './suites/locks.ts'
 import { start } from './suites/start.ts'
+import { translation } from './suites/translation.ts'
 
-const suites = [locks, editions, start]
+const suites = [locks, editions, translation, growth, start, drupal, coreRest]
 
 const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
-  suite        ${suites.map(({ name }) => name).join(', ')}; all of them unless some are named
+  suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but drupal and core-rest, for which see test/drupal/README.md
   --rounds N   how often each contestant is measured (7; with --short 3)
   --short      only what CI compares, in two minutes
   --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json
@@ -45,7 +48,7 @@ async function measure (): Promise<void> {
   const command = ['npm run bench', ...process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : []].join(' ')
   const results: Results = {}
   const worse: string[] = []
-  for (const { name, title, run } of suites.filter(({ name }) => positionals.length === 0 || positionals.includes(name))) {
+  for (const { name, title, run } of suites.filter(({ name, onlyNamed }) => positionals.length === 0 ? !onlyNamed : positionals.includes(name))) {
     const comparisons = await run({ rounds, short, ms: short ? 500 : 600, say: (text) => console.error(`${name}: ${text}`) })
     results[name] = { title, ...circumstances(command, rounds), comparisons }
     worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))

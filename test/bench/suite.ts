@@ -9,6 +9,8 @@ export interface Figures {
   peakMiB?: number
   /** Requests to the CMS for one request. */
   upstreamRequests?: number
+  /** Time that the translation of one page takes, in microseconds. */
+  pageUs?: number
   /** Milliseconds from the start of a process until it is ready. */
   readyMs?: number
   /** CPU time that it took until then, in milliseconds. */
@@ -42,5 +44,7 @@ export interface SuiteOptions {
 export interface Suite {
   name: string
   title: string
+  /** Whether it runs only where it is named: it needs what `npm ci` does not bring. */
+  onlyNamed?: true
   run: (options: SuiteOptions) => Promise<Comparison[]>
 }

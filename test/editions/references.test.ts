@@ -33,3 +33,20 @@ t.test('a list may be an object with the keys of one, and a time without a zone 
   failed(t, 'no zone', await update({ created: [{ value: created[0].value.slice(0, 19) }] }), 422, 'UNPROCESSABLE', /is not in an accepted format/)
   failed(t, 'changed emptied', await update({ changed: [] }), 403, 'CMS_FORBIDDEN', "Access denied on updating field 'changed'.")
 })
+
+t.test('ids are looked up in batches, and never again', async (t) => {
+  const { call } = await open(t, { content: newspaper() })
+  const create = async (key: string, count: number) => {
+    const articles = Array.from({ length: count }, (_, index) => ({ target_id: index + 1 }))
+    const { status, upstream } = await call('POST', '/api/collection', { body: { ...minimal(key), field_articles: articles }, as: 'admin' })
+    t.equal(status, 201)
+    return upstream.filter((line) => line.includes('drupal_internal__nid')).length
+  }
+  t.equal(await create('first', 60), 4, 'for each fifty a request to each of the two bundles of nodes')
+  t.equal(await create('second', 60), 0)
+  t.equal(await create('third', 110), 2, 'only what is new')
+
+  const read = async () => (await call('GET', '/api/collections/publisher_container?limit=20', { as: 'admin' })).upstream.length
+  await read()
+  t.equal(await read(), 2, 'a list takes a page of each bundle, whatever its editions refer to')
+})
