@@ -39,8 +39,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, which:
 
 /** Whether everything that an edition refers to, and that has a url, was included. */
 export function covers ({ relationships }: Include, resource: Resource, model: ContentModel): boolean {
-  return Object.entries(resource.relationships ?? {}).every(([name, relationship]) => relationships.has(name) ||
-    internalName(model, name) === model.keys.bundle || !identifiers(relationship).some(isContentEntity))
+  return Object.keys(resource.relationships ?? {}).every((name) => relationships.has(name) ||
+    internalName(model, name) === model.keys.bundle || !identifiers(resource.relationships![name]).some(isContentEntity))
 }
 
 /**

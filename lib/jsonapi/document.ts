@@ -95,7 +95,9 @@ function isResource (value: unknown): value is Resource {
 }
 
 function isRelationship (value: unknown): value is Relationship {
-  return isObject(value) && [value.data ?? []].flat().every(isIdentifier)
+  if (!isObject(value)) return false
+  const { data } = value
+  return Array.isArray(data) ? data.every(isIdentifier) : data === undefined || data === null || isIdentifier(data)
 }
 
 function isIdentifier (value: unknown): value is ResourceIdentifier {
