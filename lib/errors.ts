@@ -38,9 +38,6 @@ export const failures = {
   CMS_TIMEOUT: { status: 504, name: 'GatewayTimeoutError' }
 } as const
 
-/** Not imported where it is needed: with the names of node:http Node loads its own undici too, a tenth of the start. */
-export const { STATUS_CODES } = process.getBuiltinModule('node:http')
-
 export type FailureCode = keyof typeof failures
 
 export interface FailureOptions {

@@ -3,7 +3,8 @@ import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
-import { Failure, failures, STATUS_CODES, type FailureCode } from '../lib/errors.ts'
+import { Failure, failures, type FailureCode } from '../lib/errors.ts'
+import { STATUS_CODES } from '../lib/status-codes.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,5 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
-import { failures, STATUS_CODES, type FailureCode } from '../errors.ts'
+import { failures, type FailureCode } from '../errors.ts'
+import { STATUS_CODES } from '../status-codes.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is wrong; nothing was done',
