@@ -105,14 +105,16 @@ function createTransport (connectMs: number, attemptMs: number) {
     const deadline = new AbortController()
     const timer = setTimeout(() => deadline.abort(new Error(`not within ${attemptMs} ms`)), attemptMs)
     const signal = abortSignal ? AbortSignal.any([abortSignal, deadline.signal]) : deadline.signal
+    return answerTo(request, signal).finally(() => clearTimeout(timer))
+  }
+
+  async function answerTo (request: SignedRequest, signal: AbortSignal): Promise<Answer> {
     try {
       const { statusCode, headers, body } = await agent.request({ ...request, signal })
       return { statusCode, headers, body: await body.bytes() }
     } catch (cause) {
       // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
       throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
-    } finally {
-      clearTimeout(timer)
     }
   }
 

@@ -141,7 +141,8 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
 async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
   const { status, text } = await http.send({ method: 'GET', path: jsonapiPath, headers })
   if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
-  return status === 200 && userIn(objectIn(text) ?? {}) !== undefined
+  const entry = status === 200 ? objectIn(text) : undefined
+  return entry !== undefined && userIn(entry) !== undefined
 }
 
 function loginRefused (what: string, status?: number): Failure {

@@ -62,6 +62,8 @@ const healthy = new Set(shapesOf(await upstream.during(async () => {
   await call('GET', '/api/publisher-edition/bundles')
   await call('POST', '/api/collection', {}, edition)
   await call('POST', `/api/collection/${id}`, {}, { ...edition, field_articles: [{ target_uuid: uuid, target_type: 'node' }] })
+  await call('POST', '/api/collection', {}, { ...edition, field_articles: [{ target_id: 999_999 }] })
+  await call('GET', `/api/collection/${uuid}`, { 'accept-language': 'fr' })
 })))
 
 function isMeant (requests: Array<{ line: string }>): void {

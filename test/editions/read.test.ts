@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
 import { read, type Entity, type Item } from '../../lib/editions/read.ts'
+import { createShapes } from '../../lib/editions/shapes.ts'
 import { urlsOf } from '../../lib/editions/urls.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
@@ -65,10 +66,37 @@ t.test('flat and itemised values read the same (property 2)', async () => {
 
 t.test('the names that JSON:API reserves are given back', async (t) => {
   const issue = { ...model, entityType: 'issue', keys: { ...model.keys, id: 'iid', revision: 'vid', bundle: 'bundle' } }
-  const resource = { type: 'issue--weekly', id: 'u', attributes: { drupal_internal__iid: 3, drupal_internal__vid: 4, issue_type: 'x' } }
+  const resource = { type: 'issue--weekly', id: 'u', attributes: { drupal_internal__iid: 3, drupal_internal__vid: 4, drupal_internal__nid: 5, issue_type: 'x' } }
   t.strictSame(read(resource, issue), {
-    uuid: [{ value: 'u' }], iid: [{ value: 3 }], vid: [{ value: 4 }], issue_type: [{ value: 'x' }], bundle: [{ target_id: 'weekly', target_type: 'publisher_container_type' }]
+    uuid: [{ value: 'u' }], iid: [{ value: 3 }], vid: [{ value: 4 }], drupal_internal__nid: [{ value: 5 }], issue_type: [{ value: 'x' }], bundle: [{ target_id: 'weekly', target_type: 'publisher_container_type' }]
   })
+})
+
+t.test('a field may be called as JavaScript calls the prototype', async (t) => {
+  const resource = JSON.parse('{"type":"publisher_container--daily","id":"u","attributes":{"__proto__":1},"relationships":{"constructor":{"data":{"type":"node--article","id":"v","meta":{"__proto__":2}}}}}')
+  t.equal(JSON.stringify(read(resource, model)), JSON.stringify({
+    uuid: [{ value: 'u' }],
+    ['__proto__']: [{ value: 1 }],
+    constructor: [{ target_id: null, ['__proto__']: 2, target_type: 'node', target_uuid: 'v' }],
+    type: [{ target_id: 'daily', target_type: 'publisher_container_type' }]
+  }))
+})
+
+t.test('what resources show of a collection is learned from one after the other', async (t) => {
+  const shapes = createShapes(model)
+  const type = 'publisher_container--daily'
+  const learned = (resource: Partial<Resource>) => {
+    shapes.learn({ type, id: 'u', ...resource })
+    return [...shapes.of(type)!].map(([field, { kind, many, sample }]) => [field, kind, many, sample?.id])
+  }
+  t.strictSame(learned({}), [])
+  t.strictSame(learned({ relationships: { uid: { data: null }, field_articles: { data: [] } } }), [['uid', 'relationship', false, undefined], ['field_articles', 'relationship', true, undefined]])
+  t.equal(learned({ relationships: { uid: { data: null }, field_articles: { data: [] } } }).length, 2)
+  t.strictSame(learned({ attributes: { title: 'T' }, relationships: { uid: { data: { type: 'user--user', id: 'v' } } } }), [
+    ['uid', 'relationship', false, 'v'], ['field_articles', 'relationship', true, undefined], ['title', 'attribute', false, undefined]
+  ])
+  shapes.forget(type)
+  t.equal(shapes.of(type), undefined)
 })
 
 t.test('renamed resource types, raw fields and other main properties are read as the content model says', async (t) => {
