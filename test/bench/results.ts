@@ -24,7 +24,7 @@ export function circumstances (command: string, rounds: number): Circumstances {
   return {
     command,
     date: new Date().toISOString().slice(0, 10),
-    machine: { cores: cpus().length, cpu: cpu!.model.trim(), node: process.version, system: `${type()} ${release()}` },
+    machine: { cores: cpus().length, cpu: cpu!.model.trim(), node: process.version, system: `${type()} ${release().split('.', 2).join('.')}` },
     rounds
   }
 }
@@ -36,10 +36,10 @@ export function circumstances (command: string, rounds: number): Circumstances {
 export const TOLERANCE = 1
 
 /**
- * What --check looks at: CPU time, which the other processes of a machine lengthen much less than they do times, and
- * never by itself but as a ratio to that of a baseline in the same round.
+ * What --check looks at: counts, and CPU time, which the other processes of a machine lengthen much less than they do
+ * times; never by itself but as a ratio to that of a baseline in the same round.
  */
-const GUARDED = { cpuUs: 'CPU for a request', readyCpuMs: 'CPU for a start' } as const
+const GUARDED = { cpuUs: 'CPU for a request', readyCpuMs: 'CPU for a start', upstreamRequests: 'requests to the CMS' } as const
 
 /** What has become worse than it was: one line for each ratio that is beyond the tolerance. */
 export function losses (before: Comparison[], now: Comparison[], tolerance = TOLERANCE): string[] {

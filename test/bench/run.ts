@@ -52,15 +52,16 @@ async function measure (): Promise<void> {
     const comparisons = await run({ rounds, short, ms: short ? 500 : 600, say: (text) => console.error(`${name}: ${text}`) })
     results[name] = { title, ...circumstances(command, rounds), comparisons }
     worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))
+    if (json) keep(json, { ...committed, ...results })
   }
   console.log(tableOf(results))
-  if (json) {
-    const newest = { ...committed, ...results }
-    writeFileSync(json, `${JSON.stringify(newest, null, 2)}\n`)
-    writeFileSync(json.replace(/(?:\.json)?$/, '.svg'), chartOf(newest))
-  }
   if (check && worse.length > 0) {
     console.error(['', 'Slower than in test/bench/results.json, by more than noise:', ...worse.map((line) => `  ${line}`)].join('\n'))
     process.exitCode = 1
   }
+}
+
+function keep (json: string, newest: Results): void {
+  writeFileSync(json, `${JSON.stringify(newest, null, 2)}\n`)
+  writeFileSync(json.replace(/(?:\.json)?$/, '.svg'), chartOf(newest))
 }

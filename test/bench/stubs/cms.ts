@@ -9,13 +9,14 @@ import { newspaper } from '../../../dev/content.ts'
 export interface Asked { method: string, path: string, headers: Record<string, string>, body: string, status: number }
 interface Answer { status: number, headers: Record<string, string>, body: Buffer }
 
-const origin = await createCms({ content: newspaper() }).listen()
+// What is written goes to a CMS of its own, so that what is read stays as it was.
+const [read, written] = await Promise.all([newspaper(), newspaper()].map((content) => createCms({ content }).listen()))
 const answers = new Map<string, Promise<Answer>>()
 const asked: Asked[] = []
 
 async function first ({ method, url, headers }: IncomingMessage, body: string): Promise<Answer> {
   const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...rest } = headers
-  const response = await fetch(origin + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
+  const response = await fetch((method === 'GET' ? read : written)! + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
   const { date, connection: _, 'transfer-encoding': __, ...kept } = Object.fromEntries(response.headers)
   return { status: response.status, headers: kept, body: Buffer.from(await response.arrayBuffer()) }
 }

@@ -4,23 +4,24 @@ import { observed, startProgram, startQuoin, startWorker } from '../processes.ts
 import type { Asked } from '../stubs/cms.ts'
 import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
 
-const CREDENTIALS = { authorization: `Basic ${Buffer.from('editor:editor').toString('base64')}` }
+/** Each worker is a caller of its own: of equal requests of one caller at the same time Quoin would send the CMS one. */
+const CALLER = { authorization: `Basic ${Buffer.from('editor:editor').toString('base64')}`, 'accept-language': 'en-x-{worker}' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
 /** How long each work is done before it is measured, so that code is compiled by then. */
 const WARM_UP_MS = 3000
 
 const works: Array<{ name: string, request: LoadRequest }> = [
-  { name: 'read', request: { method: 'GET', path: '/api/collection/60', headers: CREDENTIALS, status: 200 } },
-  { name: 'list of 20', request: { method: 'GET', path: '/api/collections/daily?limit=20', headers: CREDENTIALS, status: 200 } },
-  { name: 'list of 50', request: { method: 'GET', path: '/api/collections/daily?limit=50', headers: CREDENTIALS, status: 200 } },
+  { name: 'read', request: { method: 'GET', path: '/api/collection/60', headers: CALLER, status: 200 } },
+  { name: 'list of 20', request: { method: 'GET', path: '/api/collections/daily?limit=20', headers: CALLER, status: 200 } },
+  { name: 'list of 50', request: { method: 'GET', path: '/api/collections/daily?limit=50', headers: CALLER, status: 200 } },
   {
     name: 'create',
-    request: { method: 'POST', path: '/api/collection', headers: { ...CREDENTIALS, ...JSON_TYPE }, body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}', status: 201 }
+    request: { method: 'POST', path: '/api/collection', headers: { ...CALLER, ...JSON_TYPE }, body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}', status: 201 }
   },
   {
     name: 'update',
-    request: { method: 'POST', path: '/api/collection/60', headers: { ...CREDENTIALS, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
+    request: { method: 'POST', path: '/api/collection/60', headers: { ...CALLER, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
   }
 ]
 
@@ -64,7 +65,7 @@ async function asked (url: string): Promise<Asked[]> {
 }
 
 function asSent ({ method, path, headers, body, status }: Asked): LoadRequest {
-  return { method: method as LoadRequest['method'], path, headers: { ...CREDENTIALS, ...headers }, ...(body && { body }), status }
+  return { method: method as LoadRequest['method'], path, headers: { ...CALLER, ...headers }, ...(body && { body }), status }
 }
 
 export const editions: Suite = { name: 'editions', title: 'Editions', run: beforeStub }
