@@ -133,6 +133,14 @@ t.test('a CMS that is ill at login is asked again by the next request', async (t
   await t.rejects(basicAccount({ http: ill, jsonapiPath: '/jsonapi' }, 'u', 'p').credentials(), { code: 'CMS_FAILED' })
 })
 
+t.test('what answers a Basic account with anything but the entry point knows nobody', async (t) => {
+  const answers = [[403, '{"errors":[]}'], [404, '<html>'], [200, '<html>'], [200, '[]'], [200, '{"data":[],"meta":{}}']] as const
+  for (const [status, text] of answers) {
+    const http = await fake(t, (request, response) => request.resume().on('end', () => response.writeHead(status).end(text)))
+    await t.rejects(basicAccount({ http, jsonapiPath: '/jsonapi' }, 'u', 'p').credentials(), { code: 'CMS_LOGIN_REFUSED' }, `${status} ${text}`)
+  }
+})
+
 t.test('an OAuth token is fetched once, replaced before its end and after a refusal', async (t) => {
   let granted = 0
   const bodies: string[] = []
