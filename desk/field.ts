@@ -2,6 +2,7 @@ import { QuoinError, type Client, type Held, type Holder, type LockView } from '
 import { itemsOf, textOf, type Shape } from './fields.ts'
 import { rebased, settle, settleOrder } from './merge.ts'
 import type { Item } from './settings.ts'
+import { takeFrom, type Board } from './takeover.ts'
 
 /** How long the text rests after a keystroke before it is kept in the lock, in milliseconds. */
 const REST_MS = 400
@@ -45,7 +46,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   let problems: string[] = []
   let trouble: string | undefined
   let rest: ReturnType<typeof setTimeout> | undefined
-
+  let news = Promise.withResolvers<void>()
+  const board: Board = { version: () => seen?.version, news: () => news.promise }
   const isDirty = () => text !== base
 
   function granted (lock: Held): void {
@@ -160,14 +162,10 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
     async takeOver (): Promise<void> {
       await taking
-      const version = seen?.version
+      const from = holder?.userData.uid
       holder = undefined
       isFocused = true
-      await take(() => locks.overwrite(what, { version, onLost }).catch((error) => {
-        // It was let go of in the meantime.
-        if (error instanceof QuoinError && error.code === 'LOCK_CHANGED' && !error.lock) return locks.acquire(what, { onLost })
-        throw error
-      }))
+      await take(() => takeFrom(from, { locks, what, onLost, board }))
     },
 
     /** Goes on with a text of before. */
@@ -196,6 +194,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       if (lock?.version !== undefined && lock.version === over) return
       const wasMine = seen?.userData.uid === uid
       seen = lock
+      news.resolve()
+      news = Promise.withResolvers()
       if (lock && lock.userData.uid !== uid) {
         if (held) lose(lock)
         else holder = lock

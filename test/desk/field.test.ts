@@ -201,6 +201,39 @@ t.test('a takeover is refused by a third one, and has it easy where nobody is le
   await failing
 })
 
+t.test('a takeover goes on while its holder types, as soon as the board shows the newer lock', async (t) => {
+  const { field, called, pass } = open(t)
+  field.board(view(BEN, 'b1'))
+  const taken = field.takeOver()
+  await setImmediate()
+  const [first] = called('overwrite')
+  field.board(view(BEN, 'b2'))
+  await first!.answer(changedLock(BEN))
+  const [second] = called('overwrite')
+  t.equal(second!.version, 'b2', 'what the board has shown meanwhile')
+  await second!.answer(changedLock(BEN))
+  called()
+  field.board(view(BEN, 'b3'))
+  await setImmediate()
+  const [third] = called('overwrite')
+  t.equal(third!.version, 'b3', 'what it showed then')
+  await third!.answer('')
+  await taken
+  t.strictSame([field.isHeld, field.holder], [true, undefined])
+  field.board(view(BEN, 'b3'))
+  t.ok(field.isHeld)
+
+  const { field: other, called: calledThere } = open(t)
+  other.board(view(BEN, 'b1'))
+  const refused = other.takeOver()
+  await setImmediate()
+  await calledThere('overwrite')[0]!.answer(changedLock(BEN))
+  await pass(5000)
+  await refused
+  calledThere()
+  t.strictSame([other.isHeld, other.holder], [false, BEN], 'without news of it the editor decides again')
+})
+
 t.test('while the lock service is away the text stays here and is sent again', async (t) => {
   const { field, called, pass } = open(t)
   field.type('Mine')
