@@ -276,7 +276,7 @@ t.test('requests are turned away while the event loop is late, and health is tol
   t.strictSame(await pressed(3, 1), [200, 200, 200], 'and what follows it')
   await sleep(2000)
   const statuses = await pressed(9, 150)
-  t.strictSame([statuses.slice(0, 4), statuses.at(-1)], [[200, 200, 200, 200], 503], 'every turn is late')
+  t.strictSame([statuses.slice(0, 2), statuses.at(-1)], [[200, 200], 503], 'every turn is late')
   for (const url of [LOCK, EDITION, '/nowhere']) {
     const { statusCode, headers, json } = await fastify.inject(url)
     t.match({ statusCode, headers }, { statusCode: 503, headers: { 'retry-after': '1', 'cache-control': 'private, no-store' } }, url)
