@@ -41,14 +41,14 @@ export function createSigner ({ region, credentials }: SignerDeps): RequestSigne
       const signed = names.join(';')
       const canonical = `POST\n/\n\n${lines}\n${signed}\n${sha256(request.body as string)}`
       const scope = `${day}/${region}/${SERVICE}/aws4_request`
-      const signature = hmac(keyFor(from, day), `${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`).toString('hex')
+      const signature = createHmac('sha256', keyFor(from, day)).update(`${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`).digest('hex')
       headers['authorization'] = `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`
       return request
     }
   } as RequestSigner
 }
 
-function hmac (key: Buffer | KeyObject, text: string): Buffer {
+function hmac (key: Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest()
 }
 
