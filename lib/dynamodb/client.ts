@@ -100,22 +100,52 @@ function createTransport (connectMs: number, attemptMs: number) {
   const agent = new Agent({ connections: 128, pipelining: 1, connect: { timeout: connectMs }, keepAliveTimeout: 60_000 })
   let endpoint: { origin: string, host: string } | undefined
 
-  async function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
-    // Not AbortSignal.timeout(), which ends, with an error made for nobody, long after the answer has come.
-    const deadline = new AbortController()
-    const timer = setTimeout(() => deadline.abort(new Error(`not within ${attemptMs} ms`)), attemptMs)
-    const signal = abortSignal ? AbortSignal.any([abortSignal, deadline.signal]) : deadline.signal
-    return answerTo(request, signal).finally(() => clearTimeout(timer))
-  }
+  /**
+   * One attempt. By dispatch(), which hands the answer over as it comes: request() makes a stream of it, and would need a
+   * signal made for each deadline.
+   */
+  function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+    const timer = setTimeout(() => stop(new Error(`not within ${attemptMs} ms`)), attemptMs)
+    const aborted = () => stop(abortSignal!.reason)
+    abortSignal?.addEventListener('abort', aborted)
+    let controller: Dispatcher.DispatchController | undefined
+    let stopped: Error | undefined
 
-  async function answerTo (request: SignedRequest, signal: AbortSignal): Promise<Answer> {
-    try {
-      const { statusCode, headers, body } = await agent.request({ ...request, signal })
-      return { statusCode, headers, body: await body.bytes() }
-    } catch (cause) {
-      // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
-      throw Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' })
+    function stop (reason: Error): void {
+      stopped = reason
+      controller?.abort(reason)
+      fail(reason)
     }
+
+    function fail (cause: Error): void {
+      settle()
+      // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
+      reject(Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' }))
+    }
+
+    function settle (): void {
+      clearTimeout(timer)
+      abortSignal?.removeEventListener('abort', aborted)
+    }
+
+    let answer: Omit<Answer, 'body'>
+    const body: Buffer[] = []
+    agent.dispatch(request, {
+      onRequestStart (started) {
+        controller = started
+        // No connection was free for it in time.
+        if (stopped) started.abort(stopped)
+      },
+      onResponseStart (_controller, statusCode, headers) { answer = { statusCode, headers } },
+      onResponseData (_controller, chunk) { body.push(chunk) },
+      onResponseEnd () {
+        settle()
+        resolve({ ...answer, body: Buffer.concat(body) })
+      },
+      onResponseError: (_controller, error) => fail(error)
+    })
+    return promise
   }
 
   return {

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb'
 import { GetCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
@@ -88,6 +89,28 @@ t.test('time limits and attempts are as set, and a caller can stop waiting', asy
   const started = performance.now()
   await t.rejects(store(t, { endpoint: engine.endpoint }).send(get, { abortSignal: AbortSignal.timeout(50) }))
   t.ok(performance.now() - started < 3000)
+})
+
+t.test('what was given up while no connection was free for it is not sent later', async (t) => {
+  const engine = await startFakeEngine(t)
+  const sent: string[] = []
+  const answers: Array<() => void> = []
+  engine.script = (operation, input, response) => {
+    sent.push(input['Key'].fieldName.S)
+    answers.push(() => works(operation, input, response))
+  }
+  const client = store(t, { endpoint: engine.endpoint, attemptMs: 30_000, attempts: 1 })
+  const read = (fieldName: string, options = {}) => client.send(new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: 'a', fieldName } }), options)
+  const others = Array.from({ length: 128 }, () => read('other'))
+  const last = Promise.all(others).then(() => read('last'))
+  await t.rejects(read('given up', { abortSignal: AbortSignal.timeout(100) }))
+  while (!sent.includes('last')) {
+    await sleep(5)
+    for (const answer of answers.splice(0)) answer()
+  }
+  for (const answer of answers) answer()
+  await last
+  t.notOk(sent.includes('given up'))
 })
 
 t.test('the embedded engine listens on 127.0.0.1 only, and no more once it is closed', async (t) => {
