@@ -102,7 +102,7 @@ export function isOwnedBy (uid: string): Condition {
 export function isVersion (versions: Versions): Condition {
   if (versions === '*') return condition('attribute_exists(#key)')
   const values = Object.fromEntries(versions.map((version, index) => [`:version${index}`, version]))
-  return condition(`#version IN (${Object.keys(values).join(', ')})`, values)
+  return condition(`#version IN (${Object.keys(values).join(', ')})`, values, namesOf('#version'))
 }
 
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
