@@ -2,13 +2,8 @@ import { QuoinError, type Client, type Held, type Holder, type LockView } from '
 import { itemsOf, textOf, type Shape } from './fields.ts'
 import { rebased, settle, settleOrder } from './merge.ts'
 import type { Item } from './settings.ts'
-import { takeFrom, type Board } from './takeover.ts'
-
-/** How long the text rests after a keystroke before it is kept in the lock, in milliseconds. */
-const REST_MS = 400
-
-/** How long to wait after the lock service did not answer, in milliseconds. */
-const AGAIN_MS = 5000
+import { createPauses } from './pauses.ts'
+import { createBoard, takeFrom } from './takeover.ts'
 
 /** A text that its writer lost the field with. */
 export interface Lost { shape: Shape, text: string, by: Holder | undefined }
@@ -40,19 +35,17 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   let holder: Holder | undefined
   /** The version of a lock that is over, whatever a late event still says of it. */
   let over: string | undefined
-  let seen: LockView | undefined
   let offer: string | undefined
   let theirs: string | undefined
   let problems: string[] = []
   let trouble: string | undefined
-  let rest: ReturnType<typeof setTimeout> | undefined
-  let news = Promise.withResolvers<void>()
-  const board: Board = { version: () => seen?.version, news: () => news.promise }
+  const board = createBoard()
+  const pauses = createPauses(() => { if (held) keep(); else take() })
   const isDirty = () => text !== base
 
   function granted (lock: Held): void {
     held = lock
-    over = seen?.version
+    over = board.seen?.version
     holder = undefined
     trouble = undefined
     sent = lock.found
@@ -63,14 +56,13 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
-    if (!error.passes || !isDirty()) return
-    clearTimeout(rest)
-    rest = setTimeout(() => { if (held) keep(); else take() }, AGAIN_MS)
+    if (error.passes && isDirty()) pauses.failed()
   }
 
   /** Takes the lock, unless it is held or another's. */
   function take (get = () => locks.acquire(what, { onLost, ...(isDirty() && { payload: text }) })): Promise<void> {
     if (held) return Promise.resolve()
+    pauses.stop()
     taking ??= get().then(granted, refused).finally(() => {
       taking = undefined
       if (held && isDirty()) keep()
@@ -94,7 +86,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     const wasHeld = held !== undefined || isDirty()
     held = undefined
     holder = by
-    clearTimeout(rest)
+    pauses.stop()
     text = base
     theirs = undefined
     if (wasHeld) displaced({ shape, text: lost, by })
@@ -102,7 +94,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   }
 
   function keep (): void {
-    clearTimeout(rest)
+    pauses.stop()
     if (!held || text === sent) return
     sent = text
     held.save(text).then(() => { trouble = undefined }, (error) => {
@@ -112,7 +104,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   }
 
   async function release (): Promise<void> {
-    clearTimeout(rest)
+    pauses.stop()
     const lock = held
     held = undefined
     sent = undefined
@@ -147,10 +139,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       if (holder) return
       text = now
       problems = []
-      clearTimeout(rest)
-      if (held) rest = setTimeout(keep, REST_MS)
+      if (held) pauses.typed()
       else take()
       changed()
+    },
+
+    /** What is typed and not in the lock yet is sent. */
+    keep (): void {
+      if (isDirty()) keep()
     },
 
     blur (): void {
@@ -192,10 +188,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** What the lock board says of the field now. */
     board (lock: LockView | undefined): void {
       if (lock?.version !== undefined && lock.version === over) return
-      const wasMine = seen?.userData.uid === uid
-      seen = lock
-      news.resolve()
-      news = Promise.withResolvers()
+      const wasMine = board.seen?.userData.uid === uid
+      board.show(lock)
       if (lock && lock.userData.uid !== uid) {
         if (held) lose(lock)
         else holder = lock

@@ -1,14 +1,25 @@
-import { QuoinError, type Client, type Held } from '../lib/client/client.ts'
+import { QuoinError, type Client, type Held, type LockView } from '../lib/client/client.ts'
 
 /** How long to wait for the board's next word, in milliseconds. */
 const WAIT_MS = 5000
 
+export type Board = ReturnType<typeof createBoard>
+
 /** What the lock board says of a field. */
-export interface Board {
-  /** The version of its lock that was shown last. */
-  version: () => string | undefined
-  /** Resolves when the board says something new. */
-  news: () => Promise<void>
+export function createBoard () {
+  let seen: LockView | undefined
+  let news = Promise.withResolvers<void>()
+  return {
+    /** The lock that was shown last. */
+    get seen () { return seen },
+    /** Resolves when the board says something new. */
+    get news () { return news.promise },
+    show (lock: LockView | undefined): void {
+      seen = lock
+      news.resolve()
+      news = Promise.withResolvers()
+    }
+  }
 }
 
 export interface TakeoverDeps {
@@ -25,15 +36,15 @@ export interface TakeoverDeps {
  */
 export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
   const { locks, what, onLost, board } = deps
-  const version = board.version()
+  const version = board.seen?.version
   try {
     return await locks.overwrite(what, { version, onLost })
   } catch (error) {
     if (!(error instanceof QuoinError) || error.code !== 'LOCK_CHANGED') throw error
     if (!error.lock) return locks.acquire(what, { onLost })
     if (error.lock.userData.uid !== from) throw error
-    if (board.version() === version) await Promise.race([board.news(), new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
-    if (board.version() === version) throw error
+    if (board.seen?.version === version) await Promise.race([board.news, new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
+    if (board.seen?.version === version) throw error
     return takeFrom(from, deps)
   }
 }

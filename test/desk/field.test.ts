@@ -13,7 +13,7 @@ const locked = (lock: Holder) => new QuoinError(423, 'FIELD_LOCKED', 'locked', {
 const changedLock = (lock?: Holder) => new QuoinError(412, 'LOCK_CHANGED', 'changed', { body: { error: { lock } } })
 const away = () => new QuoinError(503, 'STORE_UNAVAILABLE', 'away')
 
-mock.timers.enable({ apis: ['setTimeout'] })
+mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 t.teardown(() => mock.timers.reset())
 
 interface Call { name: string, payload?: string | undefined, version?: string | undefined, answer: (how: QuoinError | string | Error) => Promise<void>, onLost?: AcquireOptions['onLost'] }
@@ -109,6 +109,28 @@ t.test('what is typed is kept in the lock once the writer pauses, and the last o
   field.blur()
   called('release')
   t.notOk(field.isDirty)
+})
+
+t.test('who types without a pause has the text kept all the same, and a page that closes does not wait for one', async (t) => {
+  const { field, called, pass } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.keep()
+  called()
+  for (const text of ['a', 'ab', 'abc', 'abcd', 'abcde', 'abcdef', 'abcdefg']) {
+    field.type(text)
+    called()
+    await pass(300)
+  }
+  await called('save abcdefg')[0]!.answer('')
+  field.type('abcdefgh')
+  await pass(399)
+  called()
+  field.keep()
+  await called('save abcdefgh')[0]!.answer('')
+  field.keep()
+  await pass(2000)
+  called()
 })
 
 t.test('a field of somebody else is refused; what was typed before that was known is not lost', async (t) => {
