@@ -232,6 +232,8 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     save,
     restore,
     discard,
+    /** The page goes: what is typed and not kept yet is sent. */
+    keep: () => fields.forEach((field) => field.keep()),
     async close (): Promise<void> {
       isClosed = true
       stop()

@@ -114,6 +114,8 @@ async function open (isFirst = false): Promise<void> {
 if (here.user) {
   client = createClient(here.options)
   samples = createSamples(client, settings.model)
+  // First, so that a lock with a text that was typed just now is not released.
+  addEventListener('pagehide', () => session?.keep())
   client.locks.releaseOnPageHide()
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => open())

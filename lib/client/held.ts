@@ -62,8 +62,11 @@ const SHORTEST_MS = 250
 /** Answered so, the same would be refused again. */
 const REFUSED = new Set([400, 413])
 
-/** Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out. */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void } {
+/**
+ * Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out. `unsent` gives the text
+ * that is not known to be in the lock, once, to be sent in another way.
+ */
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, unsent: () => string | undefined } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -163,6 +166,12 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     await remove(unanswered.length > 0 ? undefined : now.version)
   }
 
+  function unsent (): string | undefined {
+    if (text === kept) return undefined
+    unanswered.push(text)
+    return text
+  }
+
   plan()
   return {
     held: {
@@ -174,6 +183,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       save,
       release
     },
-    leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left'))
+    leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
+    unsent
   }
 }

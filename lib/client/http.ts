@@ -65,9 +65,13 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
   /** Sends off what a page has to say that closes; nobody waits for the answer. A beacon has no header fields of ours. */
   function beacon (path: string, body: object): void {
     const { navigator } = globalThis as { navigator?: { sendBeacon?: (url: string, body: string) => boolean } }
-    const text = JSON.stringify(body)
-    if (!credentials && navigator?.sendBeacon?.(`${url}${path}`, text)) return
-    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json' }, body: text }).catch(() => {})
+    if (!credentials && navigator?.sendBeacon?.(`${url}${path}`, JSON.stringify(body))) return
+    outlive(path, body)
+  }
+
+  /** Posts what is to arrive although the page closes; browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
+  function outlive (path: string, body: object): void {
+    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json' }, body: JSON.stringify(body) }).catch(() => {})
   }
 
   /**
@@ -79,7 +83,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 
-  return { send, beacon, streamUrl }
+  return { send, beacon, outlive, streamUrl }
 }
 
 function queryOf (values: Values): string {

@@ -34,8 +34,11 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
   /** Writes a lock. */
   async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, payload: string | undefined, headers: Record<string, string>): Promise<Granted> {
-    const body = { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }) }
-    return grantedBy(await http.send(method, pathOf({ type, id }), { body, headers }))
+    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, payload), headers }))
+  }
+
+  function bodyOf (fieldName: string, payload: string | undefined): object {
+    return { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }) }
   }
 
   function keep (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost: AcquireOptions['onLost'], found?: string | undefined }): Held {
@@ -124,12 +127,15 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
   /**
    * Releases what is held when the page closes, until what it returns is called. A lock with a typed text stays, so that
-   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field. Should the browser show the page
-   * again as it was left, onLost has told what was released.
+   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field; what is not in
+   * it yet of the text is sent. Should the browser show the page again as it was left, onLost has told what was released.
    */
   function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
     function release (): void {
-      for (const { held: { type, id, fieldName, isTyped }, leave } of kept) {
+      for (const { held: { type, id, fieldName, isTyped }, leave, unsent } of kept) {
+        const text = isTyped ? unsent() : undefined
+        // In no particular version: that of a write under way is not known.
+        if (text !== undefined) http.outlive(pathOf({ type, id }), bodyOf(fieldName, text))
         if (isTyped) continue
         http.beacon(`${pathOf({ type, id })}/release`, { fieldName, uid })
         leave()

@@ -267,6 +267,28 @@ t.test('locks that do not expire', async (t) => {
     t.doesNotThrow(() => locks.releaseOnPageHide(Object.assign(globalThis, { addEventListener () {}, removeEventListener () {} }))())
   })
 
+  t.test('a page that closes sends what is not in the lock yet of a typed text, also behind a write under way', async (t) => {
+    const page = new EventTarget()
+    t.intercept(navigator, 'sendBeacon' as never, { configurable: true, value: () => t.fail('nothing is released') })
+    const { locks, wire } = seat(anna)
+    locks.releaseOnPageHide(page)
+    const { heard, onLost } = losses()
+    const held = await locks.acquire(title, { onLost })
+    const first = held.save('a')
+    const second = held.save('ab')
+    page.dispatchEvent(new Event('pagehide'))
+    t.match(wire.sent.at(-1), { method: 'POST', body: { fieldName: 'title', userData: anna, payload: 'ab' } })
+    t.equal(wire.sent.at(-1)!.headers['if-match'], undefined)
+    await Promise.all([first, second])
+    t.match(await locks.list(title), [{ payload: 'ab' }])
+    const { length } = wire.sent
+    page.dispatchEvent(new Event('pagehide'))
+    t.equal(wire.sent.length, length, 'what is in the lock is not sent again')
+    await held.save('abc')
+    t.match([await locks.list(title), heard], [[{ payload: 'abc' }], []], 'a page that is shown again goes on')
+    await held.release()
+  })
+
   t.test('what cannot be understood, or does not come in time, is a failure of the same kind', async (t) => {
     const { locks, wire } = seat(anna)
     wire.fates.push(new Response('<h1>Log in</h1>'), new Response('{"ok":false}', { status: 404 }), Response.json({ success: true }), new Response(null, { status: 503, headers: { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' } }))

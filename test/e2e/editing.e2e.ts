@@ -69,6 +69,33 @@ t.test('two editors at one edition', async (t) => {
     t.strictSame(await client('anna').locks.drafts({ type: 'publisher_container', id }), [])
   })
 
+  t.test('who types is displaced in the midst of a word; not a letter of it is lost', async (t) => {
+    const id = await edition('The typed one')
+    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+    for (const page of [anna, ben]) await openEdition(page, id, 'The typed one')
+    await fieldOf(anna, 'Title').focus()
+    await shows(ben.getByText(/^Anna is editing this since/))
+    let typed = 'The typed one'
+    const stopped = new AbortController()
+    const writer = (async () => {
+      await anna.keyboard.press('End')
+      while (!stopped.signal.aborted) {
+        await anna.keyboard.type('x')
+        const now = await fieldOf(anna, 'Title').inputValue()
+        if (now.startsWith(typed)) typed = now
+      }
+    })()
+    // No pause is long enough for the text to rest, and it is kept all the same.
+    await until(async () => ((await lockOf(id))?.payload?.length ?? 0) > typed.length / 2 && typed.length > 30)
+    await button(ben, 'Take over Title').click()
+    await shows(ben.getByText('You are editing this'))
+    await shows(anna.getByText('Ben took over Title. What you had typed is under Kept drafts.'))
+    stopped.abort()
+    await writer
+    t.ok((await anna.getByRole('region', { name: 'Kept drafts' }).textContent())!.includes(typed), typed)
+    t.match(await lockOf(id), { userData: { uid: 'ben' } })
+  })
+
   t.test('a tab that is closed lets go of its field', async (t) => {
     const id = await edition('The fourth')
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
@@ -98,6 +125,24 @@ t.test('two editors at one edition', async (t) => {
     await shows(again.getByText('Saved.'))
     await until(async () => await lockOf(id) === undefined)
     t.match((await looker.editions.read(id)).edition, { title: [{ value: 'The fifth, typed' }] })
+  })
+
+  t.test('what was typed in the moment before the page was left is kept too, behind a write that is not answered yet', async (t) => {
+    const id = await edition('The last word')
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The last word')
+    await fieldOf(anna, 'Title').focus()
+    await shows(anna.getByText('You are editing this'))
+    const written = Promise.withResolvers<void>()
+    await anna.route(`**/publisher_container/${id}`, async (route) => {
+      if (route.request().postDataJSON().payload === 'The last') written.resolve()
+      else await route.continue()
+    })
+    await fieldOf(anna, 'Title').fill('The last')
+    await written.promise
+    await fieldOf(anna, 'Title').fill('The last word, typed')
+    await anna.goto('about:blank')
+    await until(async () => (await lockOf(id))?.payload === 'The last word, typed')
   })
 
   t.test('what was typed may be thrown away instead', async (t) => {
