@@ -34,8 +34,11 @@ export function queryToken (query: Record<string, unknown>, authorization: strin
   return token
 }
 
-/** A parameter by the name of access_token, or by one that escapes might make of it. */
-const TOKEN_PARAMETER = /([?&;][^=&;]*(?:access_token|%)[^=&;]*=)[^&;#\s]*/gi
+/**
+ * A parameter by the name of access_token, or by one that escapes might make of it. Every part of a name ends where the next
+ * could begin, so that a URL made for it takes no longer than any other.
+ */
+const TOKEN_PARAMETER = /([?&;](?=[^?=&;]*(?:access_token|%))[^?=&;]*=)[^&;#\s]*/gi
 
 /** A URL, or a text with one in it, as it may be logged. */
 export function withoutToken (url: string): string {

@@ -147,6 +147,15 @@ t.test('a URL that cannot be read answers 400, one that is too long 414', async 
   }
 })
 
+t.test('a URL that cannot be read is answered at once, whatever it is made of', async (t) => {
+  for (const end of ['?%', '?%41%', '?a%;', '%', '&%=?']) {
+    const started = performance.now()
+    const { status } = await raw(port, `GET /%zz${end.repeat(2000)} HTTP/1.1\r\nHost: x\r\n\r\n`)
+    t.equal(status, 400, end)
+    t.ok(performance.now() - started < 2000, `${end}: ${Math.round(performance.now() - started)} ms`)
+  }
+})
+
 t.test('a parameter out of its range is named with what is allowed', async (t) => {
   const wrong: Array<[half: 'lock' | 'edition', url: string, message: string]> = [
     ['edition', '/api/collections/daily?status=2', 'querystring/status must be 0 or 1'],
