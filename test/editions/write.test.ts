@@ -213,6 +213,14 @@ t.test('fields nobody has seen are told apart by the content model and by their 
   t.throws(() => create(normalize({ field_media: [{ target_id: 3 }] }, model), 'publisher_container--daily', nothing, model, resolve), { code: 'UNPROCESSABLE', message: /needs the property "target_type"/ })
 })
 
+t.test('what is no time stamp is told at once, however long it is', async (t) => {
+  for (const long of ['T', '1', 'T1', 'T+00:0']) {
+    const started = performance.now()
+    t.ok(Number.isNaN(instant(`${long.repeat(50_000)}x`)))
+    t.ok(performance.now() - started < 2000, `${long}: ${Math.round(performance.now() - started)} ms`)
+  }
+})
+
 /** What Drupal does with an accepted PATCH, as far as reading tells. */
 function apply (before: Resource, { attributes = {}, relationships = {} }: NewResource): Resource {
   return { ...before, attributes: { ...before.attributes, ...attributes }, relationships: { ...before.relationships, ...relationships } }
