@@ -57,6 +57,8 @@ function kindOf (name: string, items: Item[], { keys, fields, references, timest
   const [item = {}] = items
   if ('target_id' in item || name in references) return 'fixed'
   if ('uri' in item) return 'link'
+  // What has no main value (an address) cannot be edited as one text.
+  if (items.length > 0 && !('value' in item)) return 'fixed'
   if ('processed' in item) return 'text'
   if (timestampFields.includes(name)) return 'moment'
   if (items.length > 1) return 'lines'
@@ -76,27 +78,34 @@ export function textOf (kind: Kind, items: Item[]): string {
     case 'lines': return items.map(({ value }) => String(value)).join('\n')
     case 'link': return String(items[0]?.['uri'] ?? '')
     case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, '$1')
-    case 'fixed': return items.map(({ target_id: id }) => String(id)).join(', ')
+    case 'fixed': return items.filter((item) => 'target_id' in item).map(({ target_id: id }) => String(id)).join(', ')
     default: return String(items[0]?.['value'] ?? '')
   }
 }
 
 /**
  * The items that a text stands for.
- * @param items those of the edition as it is: what the text does not tell, such as a text's format, is taken from them
+ * @param items those of the edition as it is: what the text does not tell, such as a text's format and summary or a second
+ *   link, is taken from them
  */
 export function itemsOf ({ kind, template }: Shape, text: string, items: Item[]): unknown[] {
-  const [item = template] = items
   if (kind === 'order') return text.split(' ').flatMap((token) => tokensOf(items).get(token) ?? [])
-  if (text === '') return []
+  if (kind === 'lines') {
+    return text.split('\n').filter((line) => line.trim() !== '').map((line) => items.find(({ value }) => String(value) === line) ?? { value: line })
+  }
+  const [item = template, ...others] = items
+  if (text === '') return others
+  if (kind === 'link') return [{ ...item, uri: text }, ...others]
+  const { processed: _1, summary_processed: _2, ...kept } = item
+  return [{ ...kept, value: valueIn(kind, text, String(item['value'] ?? '')) }, ...others]
+}
+
+function valueIn (kind: Kind, text: string, before: string): unknown {
   switch (kind) {
-    case 'lines': return text.split('\n').filter((line) => line.trim() !== '').map((value) => ({ value }))
-    case 'link': return [{ ...item, uri: text }]
-    case 'flag': return [{ value: text === 'true' }]
-    case 'number': return [{ value: Number.isFinite(Number(text)) ? Number(text) : text }]
-    case 'moment': return [{ ...item, value: instant(text, String(item['value'] ?? '')) }]
-    case 'text': return [{ value: text, ...('format' in item && { format: item['format'] }) }]
-    default: return [{ value: text }]
+    case 'flag': return text === 'true'
+    case 'number': return Number.isFinite(Number(text)) ? Number(text) : text
+    case 'moment': return instant(text, before)
+    default: return text
   }
 }
 

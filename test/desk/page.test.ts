@@ -80,6 +80,23 @@ t.test('a text stands for items, and items for the text', async (t) => {
   t.strictSame(shapesOf({ field_x: [{ value: 'a\nb' }] }, model)[0]!.template, {})
 })
 
+t.test('what of a field is not edited stays as it is', async (t) => {
+  const cases: Array<[items: Item[], text: string, sent: unknown[]]> = [
+    [[{ value: 'A', format: 'basic_html', summary: 'S', processed: 'A', summary_processed: 'S' }], 'B', [{ value: 'B', format: 'basic_html', summary: 'S' }]],
+    [[{ value: '2026-11-18', end_value: '2026-11-20' }], '2026-11-19', [{ value: '2026-11-19', end_value: '2026-11-20' }]],
+    [[{ uri: 'https://a.example', title: 'A' }, { uri: 'https://b.example', title: 'B' }], 'https://c.example', [{ uri: 'https://c.example', title: 'A' }, { uri: 'https://b.example', title: 'B' }]],
+    [[{ uri: 'https://a.example' }, { uri: 'https://b.example' }], '', [{ uri: 'https://b.example' }]],
+    [[{ value: 'A', processed: 'A' }, { value: 'B', processed: 'B' }], 'C', [{ value: 'C' }, { value: 'B', processed: 'B' }]],
+    [[{ value: '2026-11-18', end_value: '2026-11-20' }, { value: 'x', end_value: 'y' }], 'z\nx', [{ value: 'z' }, { value: 'x', end_value: 'y' }]]
+  ]
+  for (const [items, text, sent] of cases) {
+    const [shape] = shapesOf({ field_x: items }, model)
+    t.strictSame(itemsOf(shape!, text, items), sent, JSON.stringify(sent))
+  }
+  const [address] = shapesOf({ field_x: [{ country_code: 'DE', locality: 'Ulm' }] }, model)
+  t.strictSame([address!.kind, textOf('fixed', [{ country_code: 'DE' }])], ['fixed', ''], 'what has no main value is not edited, and not shown as a reference')
+})
+
 t.test('changes of both sides are put together only where they fit', async (t) => {
   t.strictSame(settle('a', 'b', 'a'), { text: 'b' })
   t.strictSame(settle('a', 'a', 'b'), { text: 'b' })
