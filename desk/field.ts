@@ -94,8 +94,10 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   }
 
   function keep (): void {
+    // Without a lock the next try to take it is still to come.
+    if (!held) return
     pauses.stop()
-    if (!held || text === sent) return
+    if (text === sent) return
     sent = text
     held.save(text).then(() => { trouble = undefined }, (error) => {
       sent = undefined

@@ -277,6 +277,20 @@ t.test('while the lock service is away the text stays here and is sent again', a
   called()
 })
 
+t.test('a text that no lock could be had for is tried again, also after its field was left', async (t) => {
+  for (const leave of ['blur', 'leave'] as const) {
+    const { field, called, pass } = open(t)
+    field.focus()
+    field.type('Mine')
+    await called('acquire')[0]!.answer(away())
+    await field[leave]()
+    await pass(5000)
+    await called('acquire Mine')[0]!.answer('')
+    await called('save Mine')[0]!.answer('')
+    t.strictSame([field.isHeld, field.trouble], [true, undefined], leave)
+  }
+})
+
 t.test('another window of the same user goes on, and a lock that was released by force is taken again', async (t) => {
   const { field, called, lost } = open(t)
   field.type('Mine')
