@@ -1,6 +1,6 @@
 import { QuoinError, type Client, type Held, type Holder, type LockView } from '../lib/client/client.ts'
 import { itemsOf, textOf, type Shape } from './fields.ts'
-import { rebased, settle, settleOrder } from './merge.ts'
+import { fitted, rebased, settle, settleOrder } from './merge.ts'
 import type { Item } from './settings.ts'
 import { createPauses } from './pauses.ts'
 import { createBoard, takeFrom } from './takeover.ts'
@@ -166,11 +166,11 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       await take(() => takeFrom(from, { locks, what, onLost, board }))
     },
 
-    /** Goes on with a text of before. */
+    /** Goes on with a text of before; one that is not saved yet is offered in its place. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer = undefined
-      text = earlier
+      offer = isDirty() && text !== earlier ? text : undefined
+      text = shape.kind === 'order' ? fitted(earlier, base) : earlier
       changed()
       if (held) keep()
       else await take()

@@ -38,6 +38,12 @@ function adopted (before: string[], order: string[], other: string[]): string[] 
   return result
 }
 
+/** An order of before with the articles of the present one: those that came meanwhile after what they came after, none that has gone. */
+export function fitted (order: string, present: string): string {
+  const [then, now] = [order, present].map((text) => text.split(' ').filter(Boolean)) as [string[], string[]]
+  return adopted(then, then, now).join(' ')
+}
+
 /** An order with one of it moved to another place. */
 export function moved (order: string, token: string, to: number): string {
   const others = order.split(' ').filter((one) => one !== token)

@@ -347,6 +347,29 @@ t.test('what was typed before is offered, restored or discarded', async (t) => {
   t.equal(third!.field.offer, 'Earlier', 'typed over, and offered all the same')
 })
 
+t.test('a text that another one is restored over is offered in its place', async (t) => {
+  const { field, called } = open(t)
+  field.type('Typed now')
+  await called('acquire Typed now')[0]!.answer('')
+  await called('save Typed now')[0]!.answer('')
+  field.restore('Kept draft')
+  called('save Kept draft')
+  t.strictSame([field.text, field.offer], ['Kept draft', 'Typed now'])
+  field.restore('Typed now')
+  called('save Typed now')
+  t.strictSame([field.text, field.offer], ['Typed now', 'Kept draft'])
+  field.restore('Typed now')
+  t.equal(field.offer, undefined, 'the same is no other')
+})
+
+t.test('an order of before is restored with the articles that there are now', async (t) => {
+  const { field, called } = open(t, 'order')
+  field.rebase([{ target_id: 1 }, { target_id: 9 }, { target_id: 2 }])
+  field.restore('2 5 1')
+  called('acquire 2 1 9')
+  t.equal(field.text, '2 1 9', 'what was added meanwhile stays in, what was taken out stays out')
+})
+
 t.test('a save ends the lock, unless there is a newer text', async (t) => {
   const { field, called } = open(t)
   field.type('Mine')
