@@ -53,14 +53,15 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
   const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
-  let remembered: { at: number, collections: Promise<Collection[]> } | undefined
+  let remembered: { at: number, collections: Collection[] } | undefined
 
-  function all (caller: Caller): Promise<Collection[]> {
+  /** Shared only once it is there: a refusal is for the caller who got it. */
+  async function all (caller: Caller): Promise<Collection[]> {
     if (remembered && now() - remembered.at < REMEMBERED_MS) return remembered.collections
-    const fresh = { at: now(), collections: entryPoint(caller) }
-    fresh.collections.catch(() => { if (remembered === fresh) remembered = undefined })
-    remembered = fresh
-    return fresh.collections
+    const at = now()
+    const collections = await entryPoint(caller)
+    remembered = { at, collections }
+    return collections
   }
 
   async function entryPoint (caller: Caller): Promise<Collection[]> {

@@ -171,6 +171,13 @@ t.test('an entry point that is odd fails every endpoint alike, and is asked agai
   }
 })
 
+t.test('the entry point refuses one caller and not who asks at the same time', async (t) => {
+  const fresh = await build(t)
+  healthy((cms) => cms.get('/jsonapi').matchHeader('authorization', 'Bearer over').delay(20).reply(401, errors(401, 'The access token has expired.'), JSONAPI))
+  const answers = await Promise.all(['over', 'good', 'over', 'good'].map((token) => fresh.inject({ url: `/api/collection/${uuid}`, headers: { authorization: `Bearer ${token}` } })))
+  t.strictSame(answers.map(({ statusCode }) => statusCode), [401, 200, 401, 200])
+})
+
 t.test('bundles and edition types do without what the CMS refuses to show', async (t) => {
   const odd = (status: number, body: string | object, headers: Record<string, string>) => healthy((cms) =>
     ['publisher_container_type', 'field_storage_config'].reduce((cms, type) => cms.get(`/jsonapi/${type}/${type}`).query(true).reply(status, body, headers), cms))
