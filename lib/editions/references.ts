@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
@@ -15,7 +16,8 @@ export interface References {
   /**
    * Looks up all references of a body that only an integer id names, in batches, and gives what `write` needs to name them.
    * @param current the edition as it is, when it is updated: its own references are taken from it
-   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint).
+   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint);
+   *   BAD_REQUEST where too many would have to be looked up.
    */
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
 }
@@ -31,6 +33,9 @@ const INTEGER = /^-?\d+$/
 
 /** How many looked-up references are remembered; they never change. */
 const REMEMBERED = 50_000
+
+/** How many references of one body are looked up: more would hold up the requests of all others. */
+const LOOKED_UP_MAX = 1000
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
@@ -48,6 +53,9 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
     const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
+    if (missing.length > LOOKED_UP_MAX) {
+      throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
+    }
     const byType = Map.groupBy(missing, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 

@@ -34,6 +34,22 @@ t.test('a list may be an object with the keys of one, and a time without a zone 
   failed(t, 'changed emptied', await update({ changed: [] }), 403, 'CMS_FORBIDDEN', "Access denied on updating field 'changed'.")
 })
 
+t.test('one body cannot keep the CMS busy looking up ids', async (t) => {
+  const { call } = await open(t, { content: newspaper() })
+  const made = (count: number) => Array.from({ length: count }, (_, index) => ({ target_id: 900_001 + index }))
+  const { status, upstream } = await call('POST', '/api/collection', { body: { ...minimal('many'), field_articles: made(1000) }, as: 'editor' })
+  t.equal(status, 422, 'none of them exists')
+  t.equal(upstream.filter((line) => line.includes('drupal_internal__nid')).length, 40)
+  const fields = Object.fromEntries(made(1001).map(({ target_id: id }) => [`field_${id}`, [{ target_id: 900_001, target_type: 'node' }]]))
+  for (const body of [{ field_articles: made(1001) }, { field_articles: made(900), field_section: made(101) }, fields]) {
+    for (const path of ['/api/collection', '/api/collection/1']) {
+      const reply = await call('POST', path, { body: { ...minimal('more'), ...body } })
+      failed(t, path, reply, 400, 'BAD_REQUEST', 'body names 1001 references by integer ids that have to be looked up; at most 1000 are, name others by target_uuid')
+      t.notOk(reply.upstream.some((line) => line.includes('target_id') || line.includes('drupal_internal__nid')), 'and nothing is')
+    }
+  }
+})
+
 t.test('ids are looked up in batches, and never again', async (t) => {
   const { call } = await open(t, { content: newspaper() })
   const create = async (key: string, count: number) => {
