@@ -52,9 +52,12 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
   async function load (): Promise<void> {
     clearTimeout(again)
+    const before = edition
     try {
       const read = await client.editions.read(id)
       if (isClosed) return
+      // It was saved, or read, meanwhile: this may be what it was before.
+      if (edition !== before) return load()
       const wasStale = age !== undefined
       ;({ etag, age } = { age: undefined, ...read })
       const isFirst = edition === undefined
