@@ -156,6 +156,23 @@ t.test('two editors at one edition', async (t) => {
     await until(async () => await lockOf(id) === undefined)
   })
 
+  t.test('of several drafts of a field each can be restored, and that discarding takes all of them is said before', async (t) => {
+    const id = await edition('The drafts')
+    const title = { type: 'publisher_container', id, fieldName: 'title' }
+    for (const payload of ['The first draft', 'The second draft']) {
+      await client('anna').locks.overwrite(title, { payload })
+      await (await client('ben').locks.overwrite(title)).release()
+    }
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The drafts')
+    const kept = anna.getByRole('region', { name: 'Kept drafts' })
+    await shows(kept.getByText('The first draft'))
+    t.equal(await button(kept, 'Restore the draft of Title').count(), 2)
+    await button(kept, 'Discard all 2 drafts of Title').first().click()
+    await hides(kept.getByText('The first draft'))
+    await hides(kept.getByText('The second draft'))
+  })
+
   t.test('values that the CMS refuses are told where they are, and stay', async (t) => {
     const id = await edition('The seventh')
     const anna = await seat(t, 'anna')
