@@ -126,6 +126,9 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   /** What others have begun and ended since; what they ended they may have saved. */
   function told (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
+    const mine = (locks: LockView[]) => locks.filter((lock) => isOwn(lock) && lock.userData.uid === user.uid && lock.expiresAt !== undefined).map(({ fieldName }) => fieldName)
+    // The text of an earlier lock, whose lease was over, has become a draft.
+    if (mine(now).some((field) => !mine(before).includes(field))) kept.load().catch(known)
     const others = (locks: LockView[]) => new Map(locks.filter((lock) => isOwn(lock) && lock.userData.uid !== user.uid).map((lock) => [`${lock.fieldName} ${lock.userData.uid}`, lock]))
     const [was, is] = [others(before), others(now)]
     for (const [key, { fieldName, userData }] of is) if (!was.has(key)) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)

@@ -11,7 +11,7 @@ import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
 import { createSamples } from '../../desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
-import { QuoinError, type Client, type Draft, type LockView } from '../../lib/client/client.ts'
+import { QuoinError, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model
@@ -253,8 +253,19 @@ t.test('kept texts are those of the service, and those that it does not have yet
   t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title' }, 'changed'])
 })
 
+const editionOf = (title: string): Edition => ({ id: [{ value: 5 }], title: [{ value: title }] })
+
+/** What a session has besides its client. */
+const alone = {
+  settings: { auth: 'none' as const, model },
+  user: { uid: 'anna' },
+  samples: { of: () => [], learn: async () => {} },
+  labelsOf: async () => ({}),
+  changed: () => {},
+  announce: () => {}
+}
+
 t.test('what was read before a save does not take its place', async (t) => {
-  const editionOf = (title: string): Edition => ({ id: [{ value: 5 }], title: [{ value: title }] })
   const reads: Array<(title: string) => void> = []
   const writes: Array<(title: string) => void> = []
   const answer = (waiting: typeof reads) => new Promise((resolve) => waiting.push((title) => resolve({ edition: editionOf(title), etag: title })))
@@ -265,12 +276,7 @@ t.test('what was read before a save does not take its place', async (t) => {
   } as unknown as Client
   const session = createSession({
     client,
-    settings: { auth: 'none', model },
-    user: { uid: 'anna' },
-    samples: { of: () => [], learn: async () => {} },
-    labelsOf: async () => ({}),
-    changed: () => {},
-    announce: () => {}
+    ...alone
   }, '5')
   reads.shift()!('Before')
   await turn()
@@ -287,4 +293,28 @@ t.test('what was read before a save does not take its place', async (t) => {
   reads.shift()?.('Later')
   await loading
   t.strictSame([title!.text, session.title], ['Later', 'Later'], 'it is read once more instead')
+})
+
+t.test('the text of an own lock that has expired is found among the drafts when the field is taken again', async (t) => {
+  let drafts: object[] = []
+  let tell: (locks: LockView[]) => void = () => {}
+  const client = {
+    editions: { read: async () => ({ edition: editionOf('T'), etag: '1' }), subscribe: (_: string, { locks }: Listener) => { tell = locks } },
+    locks: { list: async () => [], drafts: async () => drafts }
+  } as unknown as Client
+  const session = createSession({ client, ...alone }, '5')
+  await turn()
+  tell([])
+  drafts = [{ fieldName: 'title', payload: 'Typed before the lease was over' }]
+  const lock = { entityType: 'publisher_container', entityId: '5', fieldName: 'title', timestamp: 1, userData: { uid: 'anna' } }
+  tell([lock])
+  await turn()
+  t.strictSame(session.kept, [], 'without leases there is none')
+  tell([])
+  tell([{ ...lock, userData: { uid: 'ben' }, expiresAt: 9 }, { ...lock, entityId: '6', expiresAt: 9 }])
+  await turn()
+  t.strictSame(session.kept, [], "nor by another's lock, or that of an article")
+  tell([{ ...lock, expiresAt: 9 }])
+  await turn()
+  t.strictSame(session.kept, drafts)
 })
