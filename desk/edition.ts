@@ -1,7 +1,9 @@
-import { QuoinError, type Client, type LockView } from '../lib/client/client.ts'
+import type { Client, LockView, QuoinError } from '../lib/client/client.ts'
+import { comings } from './comings.ts'
 import { shapesOf } from './fields.ts'
 import { createField, type Field, type Lost } from './field.ts'
 import { createKept, type Kept } from './kept.ts'
+import { known } from './known.ts'
 import { refusalOf, UNDECIDED } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
@@ -126,14 +128,11 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   /** What others have begun and ended since; what they ended they may have saved. */
   function told (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
-    const mine = (locks: LockView[]) => locks.filter((lock) => isOwn(lock) && lock.userData.uid === user.uid && lock.expiresAt !== undefined).map(({ fieldName }) => fieldName)
+    const { taken, begun, ended } = comings(before.filter(isOwn), now.filter(isOwn), user.uid)
     // The text of an earlier lock, whose lease was over, has become a draft.
-    if (mine(now).some((field) => !mine(before).includes(field))) kept.load().catch(known)
-    const others = (locks: LockView[]) => new Map(locks.filter((lock) => isOwn(lock) && lock.userData.uid !== user.uid).map((lock) => [`${lock.fieldName} ${lock.userData.uid}`, lock]))
-    const [was, is] = [others(before), others(now)]
-    for (const [key, { fieldName, userData }] of is) if (!was.has(key)) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)
-    const ended = [...was].filter(([key]) => !is.has(key))
-    for (const [, { fieldName, userData }] of ended) announce(`${nameOf(userData)} has let go of ${labelOf(fieldName)}`)
+    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) kept.load().catch(known)
+    for (const { fieldName, userData } of begun) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)
+    for (const { fieldName, userData } of ended) announce(`${nameOf(userData)} has let go of ${labelOf(fieldName)}`)
     if (ended.length === 0 || isSaving) return
     clearTimeout(again)
     again = setTimeout(load, SETTLE_MS)
@@ -141,9 +140,9 @@ export function createSession ({ client, settings: { model }, user, samples, lab
 
   function displaced ({ shape, text, by }: Lost): void {
     const field = fieldOf(shape.name)
-    const who = by ? nameOf(by.userData) : 'Somebody'
+    const who = nameOf(by.userData)
     if (field && text !== field.base) {
-      kept.add({ fieldName: shape.name, payload: text, ...(by && { displacedBy: by.userData }) })
+      kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
       notice = { tone: 'bad', text: `${who} took over ${shape.label}. What you had typed is under Kept drafts.` }
     } else notice = { tone: 'bad', text: `${who} took over ${shape.label}.` }
     kept.load().catch(known)
@@ -167,10 +166,10 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       await write(dirty)
       notice = { tone: 'good', text: 'Saved.' }
     } catch (error) {
-      explain(error)
+      notice = explain(error)
     }
     isSaving = false
-    announce(notice?.text ?? '')
+    announce(notice.text)
     changed()
   }
 
@@ -194,11 +193,11 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     }
   }
 
-  /** Puts a failure to save where it belongs. */
-  function explain (error: unknown): void {
+  /** Puts a failure to save where it belongs, and says what is to be said of it. */
+  function explain (error: unknown): NonNullable<typeof notice> {
     const { text, fields: wrong } = refusalOf(known(error), new Map(fields.map(({ shape }) => [shape.name, shape.label])))
     for (const field of fields) field.refuse(wrong.get(field.shape.name) ?? [])
-    notice = { tone: 'bad', text }
+    return { tone: 'bad', text }
   }
 
   /** Goes on with a kept text. */
@@ -247,10 +246,4 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       await Promise.all(fields.map((field) => field.leave()))
     }
   }
-}
-
-/** A failure of the service; what else went wrong is a defect of the page and is thrown on. */
-function known (error: unknown): QuoinError {
-  if (error instanceof QuoinError) return error
-  throw error
 }

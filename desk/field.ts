@@ -6,7 +6,7 @@ import { createPauses } from './pauses.ts'
 import { createBoard, takeFrom } from './takeover.ts'
 
 /** A text that its writer lost the field with. */
-export interface Lost { shape: Shape, text: string, by: Holder | undefined }
+export interface Lost { shape: Shape, text: string, by: Holder }
 
 export interface FieldDeps {
   shape: Shape
@@ -228,9 +228,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       if (!isDirty() && !isFocused) release()
     },
 
-    refuse (messages: string[]): void {
-      problems = messages
-    },
+    refuse: (messages: string[]): void => { problems = messages },
 
     /** The items to be saved. */
     items: (now: Item[]) => itemsOf(shape, text, now),

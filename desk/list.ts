@@ -1,5 +1,6 @@
-import { QuoinError, type Client, type Named, type Page } from '../lib/client/client.ts'
+import type { Client, Named, Page, QuoinError } from '../lib/client/client.ts'
 import type { Query } from './address.ts'
+import { known } from './known.ts'
 import { createOccupancy } from './occupancy.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { count } from './words.ts'
@@ -108,9 +109,4 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       observer.disconnect()
     }
   }
-}
-
-function known (error: unknown): QuoinError {
-  if (error instanceof QuoinError) return error
-  throw error
 }

@@ -1,8 +1,6 @@
-import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { editionAddress, listAddress, placeOf, seatOf } from '../../desk/address.ts'
-import { createSession } from '../../desk/edition.ts'
 import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../desk/fields.ts'
 import { createKept } from '../../desk/kept.ts'
 import { moved, settle, settleOrder } from '../../desk/merge.ts'
@@ -11,7 +9,7 @@ import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
 import { createSamples } from '../../desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
-import { QuoinError, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
+import { QuoinError, type Draft, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model
@@ -251,70 +249,4 @@ t.test('kept texts are those of the service, and those that it does not have yet
   await kept.discard('title')
   t.strictSame(kept.all, [{ fieldName: 'other', payload: 'B' }])
   t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title' }, 'changed'])
-})
-
-const editionOf = (title: string): Edition => ({ id: [{ value: 5 }], title: [{ value: title }] })
-
-/** What a session has besides its client. */
-const alone = {
-  settings: { auth: 'none' as const, model },
-  user: { uid: 'anna' },
-  samples: { of: () => [], learn: async () => {} },
-  labelsOf: async () => ({}),
-  changed: () => {},
-  announce: () => {}
-}
-
-t.test('what was read before a save does not take its place', async (t) => {
-  const reads: Array<(title: string) => void> = []
-  const writes: Array<(title: string) => void> = []
-  const answer = (waiting: typeof reads) => new Promise((resolve) => waiting.push((title) => resolve({ edition: editionOf(title), etag: title })))
-  const held = { version: 'v', save: async () => {}, release: async () => {} }
-  const client = {
-    editions: { read: () => answer(reads), update: () => answer(writes), subscribe: () => () => {} },
-    locks: { list: async () => [], drafts: async () => [], acquire: async () => held }
-  } as unknown as Client
-  const session = createSession({
-    client,
-    ...alone
-  }, '5')
-  reads.shift()!('Before')
-  await turn()
-  const [title] = session.fields
-  title!.type('After')
-  await turn()
-  const loading = session.load()
-  const saving = session.save()
-  writes.shift()!('After')
-  await saving
-  reads.shift()!('Before')
-  await turn()
-  t.strictSame([title!.text, session.title], ['After', 'After'])
-  reads.shift()?.('Later')
-  await loading
-  t.strictSame([title!.text, session.title], ['Later', 'Later'], 'it is read once more instead')
-})
-
-t.test('the text of an own lock that has expired is found among the drafts when the field is taken again', async (t) => {
-  let drafts: object[] = []
-  let tell: (locks: LockView[]) => void = () => {}
-  const client = {
-    editions: { read: async () => ({ edition: editionOf('T'), etag: '1' }), subscribe: (_: string, { locks }: Listener) => { tell = locks } },
-    locks: { list: async () => [], drafts: async () => drafts }
-  } as unknown as Client
-  const session = createSession({ client, ...alone }, '5')
-  await turn()
-  tell([])
-  drafts = [{ fieldName: 'title', payload: 'Typed before the lease was over' }]
-  const lock = { entityType: 'publisher_container', entityId: '5', fieldName: 'title', timestamp: 1, userData: { uid: 'anna' } }
-  tell([lock])
-  await turn()
-  t.strictSame(session.kept, [], 'without leases there is none')
-  tell([])
-  tell([{ ...lock, userData: { uid: 'ben' }, expiresAt: 9 }, { ...lock, entityId: '6', expiresAt: 9 }])
-  await turn()
-  t.strictSame(session.kept, [], "nor by another's lock, or that of an article")
-  tell([{ ...lock, expiresAt: 9 }])
-  await turn()
-  t.strictSame(session.kept, drafts)
 })

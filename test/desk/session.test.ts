@@ -1,0 +1,314 @@
+import { mock } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createSession } from '../../desk/edition.ts'
+import { UNDECIDED } from '../../desk/refusal.ts'
+import type { Edition, Item, Model } from '../../desk/settings.ts'
+import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+
+const model = contentModel({}) as Model
+
+mock.timers.enable({ apis: ['setTimeout'] })
+t.teardown(() => mock.timers.reset())
+
+const editionOf = (title: string, more: Edition = {}): Edition => ({ id: [{ value: 5 }], title: [{ value: title }], ...more })
+const lockOf = (uid: string, more: Partial<LockView> = {}): LockView => ({ entityType: model.entityType, entityId: '5', fieldName: 'title', timestamp: 1, userData: { uid, name: uid }, ...more })
+const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
+const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
+
+/** A session of Anna's, and a service that answers as the test has it say: with a value, an error, or when the test calls `answer`. */
+function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { edition?: Edition, age?: number, records?: object[] } = {}) {
+  const service = {
+    reads: [] as Array<Edition | Error>,
+    writes: [] as Array<Edition | Error>,
+    /** Requests that wait for their answer, while `waits`. */
+    waits: false,
+    waiting: [] as Array<() => void>,
+    age,
+    drafts: [] as Array<Partial<Draft>>,
+    labels: {} as Record<string, string>,
+    /** What the samples wait for. */
+    learning: undefined as Promise<void> | undefined,
+    sent: [] as object[],
+    discarded: [] as object[],
+    watched: [] as string[],
+    listener: undefined as Listener | undefined,
+    acquire: undefined as Error | undefined,
+    onLost: undefined as AcquireOptions['onLost']
+  }
+  const present = { edition, etag: 1 }
+  const said: string[] = []
+  const released: string[] = []
+
+  async function answer (given: Edition | Error | undefined): Promise<{ edition: Edition, etag: string, age?: number }> {
+    const then = given ?? present.edition
+    if (service.waits) await new Promise<void>((resolve) => service.waiting.push(resolve))
+    if (then instanceof Error) throw then
+    return { edition: then, etag: String(present.etag++), ...(service.age !== undefined && { age: service.age }) }
+  }
+  const subscribe = (what: string) => (_: unknown, listener: Listener) => {
+    service.watched.push(what)
+    service.listener = listener
+    return () => { service.watched.push(`no ${what}`) }
+  }
+  const held = { version: 'v', save: async () => {}, release: async () => { released.push('title') } }
+  const client = {
+    editions: {
+      read: () => answer(service.reads.shift()),
+      update (_: string, body: Record<string, Item[]>, { ifMatch }: { ifMatch?: string }) {
+        service.sent.push({ ...body, ifMatch })
+        return answer(service.writes.shift() ?? { ...present.edition, ...body })
+      },
+      subscribe: subscribe('edition')
+    },
+    locks: {
+      list: async () => records,
+      drafts: async () => service.drafts,
+      discard: async (what: object) => {
+        if (service.acquire) throw service.acquire
+        service.discarded.push(what)
+        service.drafts = []
+      },
+      acquire: async (_: unknown, { onLost }: AcquireOptions) => {
+        service.onLost = onLost
+        if (service.acquire) throw service.acquire
+        return held
+      },
+      subscribe: subscribe('locks')
+    }
+  } as unknown as Client
+  const session = createSession({
+    client,
+    settings: { auth: 'none', model },
+    user: { uid: 'anna' },
+    samples: { of: () => [], learn: async () => service.learning },
+    labelsOf: async () => service.labels,
+    changed: () => {},
+    announce: (text) => { said.push(text) }
+  }, '5')
+  t.teardown(() => session.close())
+  const field = (name = 'title') => session.fields.find(({ shape }) => shape.name === name)!
+  const board = async (...locks: LockView[]) => {
+    service.listener!.locks(locks)
+    await turn()
+  }
+  const pass = async (ms: number) => {
+    mock.timers.tick(ms)
+    await turn()
+  }
+  return { session, service, said, released, field, board, pass }
+}
+
+t.test('what was read before a save does not take its place', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  field().type('After')
+  await turn()
+  service.waits = true
+  service.reads = [editionOf('Before'), editionOf('Later')]
+  const loading = session.load()
+  const saving = session.save()
+  service.waiting.pop()!()
+  await saving
+  t.equal(session.notice?.text, 'Saved.')
+  service.waiting.shift()!()
+  await turn()
+  t.strictSame([field().text, session.title], ['After', 'After'])
+  service.waiting.shift()!()
+  await loading
+  t.strictSame([field().text, session.title], ['Later', 'Later'], 'it is read once more instead')
+})
+
+t.test('the text of an own lock that has expired is found among the drafts when the field is taken again', async (t) => {
+  const { session, service, board } = open(t)
+  await turn()
+  await board()
+  service.drafts = [{ fieldName: 'title', payload: 'Typed before the lease was over' }]
+  await board(lockOf('anna'))
+  t.strictSame(session.kept, [], 'without leases there is none')
+  await board(lockOf('ben', { expiresAt: 9 }), lockOf('anna', { entityId: '6', expiresAt: 9 }))
+  t.strictSame(session.kept, [], "nor by another's lock, or that of an article")
+  await board(lockOf('anna', { expiresAt: 9 }))
+  t.strictSame(session.kept, service.drafts)
+})
+
+t.test('an edition that cannot be had is asked for again while that may help, and a copy until it is fresh', async (t) => {
+  const { session, service, pass, said } = open(t, { age: 40 })
+  t.strictSame([session.edition, session.title, session.age], [undefined, '', undefined])
+  await turn()
+  t.strictSame([session.age, service.watched], [40, ['locks']], 'the locks alone need no CMS')
+  service.listener!.locks([])
+  t.ok(session.isLive)
+  service.listener!.down!()
+  t.notOk(session.isLive)
+  service.reads = [away(), editionOf('Fresh')]
+  await pass(10_000)
+  t.strictSame([session.failure?.code, session.title], ['CMS_UNAVAILABLE', 'Saved'])
+  service.age = undefined
+  await pass(10_000)
+  t.strictSame([session.failure, session.title, service.watched, said], [undefined, 'Fresh', ['locks', 'no locks', 'edition'], []])
+
+  const { session: lost, service: there, pass: wait } = open(t)
+  there.reads = [new QuoinError(404, 'NOT_FOUND', 'There is no edition 5')]
+  await lost.load()
+  await wait(60_000)
+  t.strictSame([lost.failure?.code, lost.edition && true], ['NOT_FOUND', true], 'what is refused is not asked for again')
+})
+
+t.test('a page that was left takes in no answer any more', async (t) => {
+  const { session, service } = open(t)
+  await session.close()
+  await turn()
+  t.strictSame([session.edition, service.watched], [undefined, []])
+
+  const { session: failing, service: ill } = open(t)
+  ill.waits = true
+  ill.reads = [away()]
+  const loading = failing.load()
+  await failing.close()
+  ill.waiting.forEach((resolve) => resolve())
+  await loading
+  t.equal(failing.edition, undefined)
+
+  const { session: learning, service: slow } = open(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  slow.learning = promise
+  await turn()
+  await learning.close()
+  resolve()
+  await turn()
+  t.strictSame([learning.fields, slow.watched], [[], []])
+})
+
+t.test('a field that is in some answers only is empty in the others', async (t) => {
+  const { session, service, field } = open(t, { edition: editionOf('Saved', { field_x: undefined, field_articles: [{ target_id: 1, target_uuid: 'one' }] }) })
+  await turn()
+  field('field_x').type('x')
+  await turn()
+  service.writes = [editionOf('Saved')]
+  await session.save()
+  t.match(service.sent, [{ field_x: [{ value: 'x' }] }])
+  service.reads = [editionOf('Saved')]
+  await session.load()
+  t.strictSame(session.fields.map(({ text }) => text), ['Saved', '', ''])
+})
+
+t.test('the texts that were typed before are offered, and what an edition refers to gets its name', async (t) => {
+  const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
+  const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
+  const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_key: [{ value: 'k' }] }) })
+  service.labels = { one: 'Harbour' }
+  await turn()
+  await turn()
+  t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
+  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 })], ['Harbour', 'No. 2', 'A picture', 'No. unknown', 'No. 9'])
+  t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
+  await session.load()
+})
+
+t.test('what others begin and end is said, and what they ended is read again', async (t) => {
+  const { session, service, said, field, board, pass } = open(t)
+  await turn()
+  await board(lockOf('cleo'))
+  t.strictSame(said, [], 'not what was there before')
+  await board(lockOf('ben'))
+  t.strictSame(said.splice(0), ['ben is editing Title', 'cleo has let go of Title'])
+  t.equal(field().holder?.userData.uid, 'ben')
+  service.reads = [editionOf("Ben's")]
+  await board()
+  t.strictSame(said.splice(0), ['ben has let go of Title'])
+  await pass(300)
+  t.strictSame([session.title, field().text], ["Ben's", "Ben's"])
+})
+
+t.test('who is displaced is told by whom, and finds the text', async (t) => {
+  const { session, service, field, board } = open(t)
+  await turn()
+  field().focus()
+  await turn()
+  await board(lockOf('ben'))
+  t.strictSame([session.notice?.text, session.kept], ['ben took over Title.', []], 'nothing was typed')
+  await board()
+  field().type('Mine')
+  await turn()
+  service.drafts = []
+  service.onLost!(new QuoinError(412, 'LOCK_CHANGED', 'changed', { body: { error: { lock: lockOf('ben') } } }))
+  await turn()
+  t.match(session.notice, { tone: 'bad', text: 'ben took over Title. What you had typed is under Kept drafts.' })
+  t.match(session.kept, [{ fieldName: 'title', payload: 'Mine', displacedBy: { uid: 'ben' } }])
+  await session.restore(session.kept[0]!)
+  t.match(session.notice, { tone: 'bad', text: 'Title is being edited by somebody else: take it over first.' })
+  await board()
+  await session.restore(session.kept[0]!)
+  t.match([session.notice, field().text], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine'])
+  await session.restore({ fieldName: 'gone', payload: 'x' })
+  service.acquire = away()
+  await session.discard(session.kept[0]!)
+  t.equal(session.notice?.text, 'The CMS is away')
+  service.acquire = undefined
+  await session.discard({ fieldName: 'title', payload: 'Mine' })
+  t.strictSame([session.kept, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title' }]])
+})
+
+t.test('a save is of what has changed, and ends its locks', async (t) => {
+  const { session, service, field, released, said, board, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  await board(lockOf('ben', { fieldName: 'field_key' }))
+  await session.save()
+  t.strictSame(service.sent, [], 'nothing has')
+  field().type('Mine')
+  await turn()
+  service.waits = true
+  const saving = session.save()
+  await turn()
+  t.ok(session.isSaving)
+  await session.save()
+  await board()
+  await pass(300)
+  service.waiting.shift()!()
+  await saving
+  t.strictSame(service.sent, [{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'once')
+  t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
+})
+
+t.test('where somebody else has saved meanwhile both changes go together, or the editor is asked', async (t) => {
+  const start = editionOf('Saved', { field_key: [{ value: 'k' }] })
+  const { session, service, field } = open(t, { edition: start })
+  await turn()
+  field().type('Mine')
+  await turn()
+  service.writes = [moved()]
+  service.reads = [{ ...start, field_key: [{ value: 'theirs' }] }]
+  await session.save()
+  t.strictSame(service.sent.splice(0), [{ title: [{ value: 'Mine' }], ifMatch: '1' }, { title: [{ value: 'Mine' }], ifMatch: '2' }])
+  t.equal(session.notice?.text, 'Saved.')
+
+  field().type('Mine again')
+  service.writes = [moved()]
+  service.reads = [editionOf('Theirs')]
+  await session.save()
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field().theirs], [1, UNDECIDED, 'Theirs'])
+  await session.save()
+  t.strictSame([service.sent, session.notice?.text], [[], UNDECIDED])
+  field().decide('mine')
+  service.writes = [moved(), moved()]
+  service.reads = [editionOf('Theirs')]
+  await session.save()
+  t.strictSame([service.sent.splice(0).length, session.notice?.text], [2, UNDECIDED], 'twice is enough')
+  service.writes = [moved()]
+  service.reads = [away()]
+  await session.save()
+  t.strictSame([service.sent.splice(0).length, field().text], [1, 'Mine again'])
+})
+
+t.test('what the CMS refuses is said where it belongs, and what is no failure of the service is a defect', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  field().type('')
+  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  await session.save()
+  t.strictSame([field().problems, session.notice?.tone, field().isDirty], [['It is empty.'], 'bad', true])
+  service.reads = [new TypeError('a defect')]
+  await t.rejects(session.load(), TypeError)
+})
