@@ -31,7 +31,7 @@ export const Environment = Type.Object({
   EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
-  DYNAMODB_SHORTCUT: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'on, or off: then everything goes through the AWS SDK, at twice the cost' }),
+  DYNAMODB_SHORTCUT: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'on, or off: then everything goes through the AWS SDK' }),
   ...AuthEnvironment,
   CMS_URL: Type.String({ pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),

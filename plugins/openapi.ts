@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import manifest from '../package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
-const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After) or 431 (its header fields are too large).'
+const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After), 431 (its header fields are too large) or, except below /health, 503 (this service has more to do than it can; see Retry-After).'
 
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
 const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
