@@ -33,7 +33,7 @@ export interface Held extends Field {
    */
   save (payload: string): Promise<void>
   /**
-   * Lets go of the field. What has become another's is left alone.
+   * Lets go of the field. What has become another's is left alone. Where that fails for the moment it is tried again.
    * @throws {QuoinError} when that could not be done; it may be called again
    */
   release (): Promise<void>
@@ -163,7 +163,13 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     if (end instanceof QuoinError) return
     finish('released')
     await current?.catch(() => {})
-    await remove(unanswered.length > 0 ? undefined : now.version)
+    try {
+      await remove(unanswered.length > 0 ? undefined : now.version)
+    } catch (error) {
+      // Only in a version that is known: else a lock would go that the user has taken anew.
+      if ((error as QuoinError).passes && unanswered.length === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
+      throw error
+    }
   }
 
   function unsent (): string | undefined {

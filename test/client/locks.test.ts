@@ -196,6 +196,29 @@ t.test('locks that do not expire', async (t) => {
     t.strictSame(await locks.list(title), [])
   })
 
+  t.test('a release that fails for the moment is tried again by itself, until the lock is gone or another one', async (t) => {
+    const { locks, time, wire } = seat(anna)
+    const held = await locks.acquire(title, { payload: 'a' })
+    wire.fates.push('down', 'down')
+    await t.rejects(held.release(), { code: 'UNREACHABLE' })
+    t.equal(time.waits().length, 1)
+    time.pass(time.waits()[0]!)
+    await until(() => time.waits().length === 1)
+    t.equal((await locks.list(title)).length, 1)
+    time.pass(time.waits()[0]!)
+    await until(async () => (await locks.list(title)).length === 0)
+    t.strictSame(time.waits(), [])
+
+    const again = await locks.acquire(title, { payload: 'b' })
+    wire.fates.push('down')
+    await t.rejects(again.release(), { code: 'UNREACHABLE' })
+    const newer = await seat(anna).locks.acquire(title)
+    time.pass(time.waits()[0]!)
+    await until(() => wire.fates.length === 0 && time.waits().length === 0)
+    t.match(await locks.list(title), [{ version: newer.version }], 'what was taken again meanwhile stays')
+    await newer.release()
+  })
+
   t.test('a release waits for the text that is on its way, and what waits behind it is not sent', async (t) => {
     const { locks, wire } = seat(anna)
     const held = await locks.acquire(title)
