@@ -186,11 +186,11 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       if (failure || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
       return write(fields.filter((field) => field.isDirty), true)
     }
-    for (const field of fields) {
-      const items = edition[field.shape.name] ?? []
-      if (sent.has(field)) await field.saved(items, sent.get(field)!)
-      else field.rebase(items)
-    }
+    const now = edition
+    await Promise.all(fields.map((field) => {
+      const items = now[field.shape.name] ?? []
+      return sent.has(field) ? field.saved(items, sent.get(field)!) : field.rebase(items)
+    }))
   }
 
   /** Puts a failure to save where it belongs, and says what is to be said of it. */

@@ -35,6 +35,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     watched: [] as string[],
     listener: undefined as Listener | undefined,
     acquire: undefined as Error | undefined,
+    /** What a release waits for. */
+    releasing: undefined as Promise<void> | undefined,
     onLost: undefined as AcquireOptions['onLost']
   }
   const present = { edition, etag: 1 }
@@ -52,7 +54,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     service.listener = listener
     return () => { service.watched.push(`no ${what}`) }
   }
-  const held = { version: 'v', save: async () => {}, release: async () => { released.push('title') } }
+  const held = { version: 'v', save: async () => {}, release: async () => { released.push('title'); await service.releasing } }
   const client = {
     editions: {
       read: () => answer(service.reads.shift()),
@@ -270,6 +272,22 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
   await saving
   t.strictSame(service.sent, [{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'once')
   t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
+})
+
+t.test('all that was saved is so at once, however long the locks take', async (t) => {
+  const { session, service, field, released } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  field().type('Mine')
+  field('field_key').type('l')
+  await turn()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  service.releasing = promise
+  const saving = session.save()
+  await turn()
+  t.strictSame([field().isDirty, field('field_key').isDirty, released.length], [false, false, 2])
+  resolve()
+  await saving
+  t.equal(session.notice?.text, 'Saved.')
 })
 
 t.test('where somebody else has saved meanwhile both changes go together, or the editor is asked', async (t) => {
