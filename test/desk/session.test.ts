@@ -35,6 +35,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     watched: [] as string[],
     listener: undefined as Listener | undefined,
     acquire: undefined as Error | undefined,
+    /** The texts that were sent to locks. */
+    saved: [] as string[],
     /** What a release waits for. */
     releasing: undefined as Promise<void> | undefined,
     onLost: undefined as AcquireOptions['onLost']
@@ -54,7 +56,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     service.listener = listener
     return () => { service.watched.push(`no ${what}`) }
   }
-  const held = { version: 'v', save: async () => {}, release: async () => { released.push('title'); await service.releasing } }
+  const held = { version: 'v', save: async (text: string) => { service.saved.push(text) }, release: async () => { released.push('title'); await service.releasing } }
   const client = {
     editions: {
       read: () => answer(service.reads.shift()),
@@ -181,6 +183,17 @@ t.test('a page that was left takes in no answer any more', async (t) => {
   resolve()
   await turn()
   t.strictSame([learning.fields, slow.watched], [[], []])
+})
+
+t.test('what is not in its lock yet is sent when the page closes', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  field().type('M')
+  await turn()
+  field().type('Mine')
+  t.strictSame(service.saved, ['M'])
+  session.keep()
+  t.strictSame(service.saved, ['M', 'Mine'])
 })
 
 t.test('a field that is in some answers only is empty in the others', async (t) => {
