@@ -1,5 +1,6 @@
 import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
-import { internalName, splitType, type ContentModel } from './model.ts'
+import { splitType, type ContentModel } from './model.ts'
+import { namesIn, planFor, type AttributePlan } from './plans.ts'
 
 /** One item of a field, in core REST's JSON: its properties by name. */
 export type Item = Record<string, unknown>
@@ -26,40 +27,31 @@ export function isProperty (name: string): boolean {
  * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
  */
 export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): Entity {
-  const entity: Entity = { [model.keys.uuid]: [{ value: resource.id }] }
-  const { attributes, relationships } = resource
-  for (const name of namesIn(attributes)) {
-    const field = internalName(model, name)
-    put(entity, field, attributeItems(field, attributes![name], model))
+  const plan = planFor(resource, model)
+  const attributes = Object.values(resource.attributes ?? {})
+  const relationships = Object.values(resource.relationships ?? {})
+  const entity: Entity = { ...plan.blank }
+  entity[model.keys.uuid] = [{ value: resource.id }]
+  for (let index = 0; index < attributes.length; index++) {
+    const how = plan.attributes[index]!
+    entity[how.field] = attributeItems(attributes[index], how)
   }
-  for (const name of namesIn(relationships)) {
-    put(entity, internalName(model, name), identifiers(relationships![name]).map((identifier) => referenceItem(identifier, model, urlOf)))
+  for (let index = 0; index < relationships.length; index++) {
+    entity[plan.relationships[index]!] = identifiers(relationships[index]).map((identifier) => referenceItem(identifier, model, urlOf))
   }
-  const { bundle } = model.keys
-  if (!Object.hasOwn(entity, bundle)) put<Item[]>(entity, bundle, [{ target_id: splitType(model, resource.type).bundle, target_type: model.bundleEntityType }])
+  if (plan.bundle) entity[model.keys.bundle] = [{ ...plan.bundle }]
   return entity
 }
 
-function namesIn (members: unknown): string[] {
-  return isObject(members) ? Object.keys(members) : []
-}
-
-/** Sets a member, be its name what it may: JSON has `__proto__` too. */
-function put<T> (object: Record<string, T>, name: string, value: T): void {
-  if (name === '__proto__') Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
-  else object[name] = value
-}
-
-function attributeItems (field: string, value: unknown, model: ContentModel): Item[] {
+function attributeItems (value: unknown, how: AttributePlan): Item[] {
   if (value === null || value === undefined) return []
-  if (model.rawFields.includes(field)) return [value as Item]
-  return Array.isArray(value) ? value.map((item) => attributeItem(field, item, model)) : [attributeItem(field, value, model)]
+  if (how.raw) return [value as Item]
+  return Array.isArray(value) ? value.map((item) => attributeItem(item, how)) : [attributeItem(value, how)]
 }
 
-function attributeItem (field: string, value: unknown, model: ContentModel): Item {
-  const item: Item = isObject(value) ? value : { [model.mainProperty[field] ?? 'value']: value }
-  const isTimestamp = typeof item.value === 'string' && model.timestampFields.includes(field)
-  return isTimestamp ? { ...item, format: TIMESTAMP_FORMAT } : item
+function attributeItem (value: unknown, { main, timestamp }: AttributePlan): Item {
+  const item: Item = isObject(value) ? value : main === 'value' ? { value } : { [main]: value }
+  return timestamp && typeof item.value === 'string' ? { ...item, format: TIMESTAMP_FORMAT } : item
 }
 
 function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): Item {
@@ -73,6 +65,12 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
   item.target_uuid = id
   if (url !== undefined) item.url = url
   return item
+}
+
+/** Sets a member, be its name what it may: JSON has `__proto__` too. */
+function put (item: Item, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true })
+  else item[name] = value
 }
 
 /** Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the root of a vocabulary). */
