@@ -105,19 +105,25 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
   const rows: Row[] = []
   let taken = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
   for (; taken < offset + limit; taken++) {
-    const next = await newest('rows', taken > offset)
+    if (!streams.every(isReady)) await refill('rows', taken > offset)
+    const next = newest()
     if (!next) break
     if (taken >= offset) rows.push(next.rows[next.head]!)
     next.head++
   }
-  const hasMore = streams.some(buffered) || await newest('count') !== undefined
-  return { rows, hasMore, total: await count() }
+  if (!streams.some(buffered)) await refill('count')
+  return { rows, hasMore: streams.some(buffered), total: await count() }
 
-  /** The stream with the newest row, after each has one to show or is at its end. */
-  async function newest (purpose: 'rows' | 'count', inWindow = false): Promise<Stream<Row> | undefined> {
-    for (const stream of streams) if (!buffered(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
-    return streams.filter(buffered).reduce<Stream<Row> | undefined>((best, stream) =>
-      best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!) ? best : stream, undefined)
+  /** Sees that each stream has a row to show or is at its end. */
+  async function refill (purpose: 'rows' | 'count', inWindow = false): Promise<void> {
+    for (const stream of streams) if (!isReady(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
+  }
+
+  /** The stream with the newest row. */
+  function newest (): Stream<Row> | undefined {
+    let best: Stream<Row> | undefined
+    for (const stream of streams) if (buffered(stream) && !(best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!))) best = stream
+    return best
   }
 
   /** @param sought where in the next page the last row seen has to be, if anywhere */
@@ -160,6 +166,10 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
     }
     return rest
   }
+}
+
+function isReady<Row> (stream: Stream<Row>): boolean {
+  return buffered(stream) || !stream.more
 }
 
 function buffered<Row> ({ rows, head }: Stream<Row>): boolean {

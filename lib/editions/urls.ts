@@ -1,4 +1,4 @@
-import { identifiers, isObject, type Resource } from '../jsonapi/document.ts'
+import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
 import { USER, type Aliases } from './aliases.ts'
@@ -43,6 +43,9 @@ export function covers ({ relationships }: Include, resource: Resource, model: C
     internalName(model, name) === model.keys.bundle || !identifiers(resource.relationships![name]).some(isContentEntity))
 }
 
+/** An absolute path that is as it is in a URL: a parser of URLs finds nothing in it to escape, to resolve or to cut off. */
+const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
+
 /**
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
  * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
@@ -52,15 +55,19 @@ export function covers ({ relationships }: Include, resource: Resource, model: C
 export function urlsOf (included: Resource[] | undefined = [], model: ContentModel, cmsUrl: string, users?: Aliases): UrlOf {
   const { origin, pathname } = new URL(cmsUrl)
   const base = pathname.replace(/\/$/, '')
-  const targets = new Map<string, Map<string, Resource['attributes']>>()
-  for (const { type, id, attributes } of included) {
-    const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
-    ofType.set(id, attributes)
+  const targets = new Map(included.map((target) => [target.id, target]))
+
+  function attributesOf ({ type, id }: ResourceIdentifier): NonNullable<Resource['attributes']> {
+    const target = targets.get(id)
+    // Uuids are unique, but nothing in JSON:API says so of two types.
+    const found = target === undefined || target.type === type ? target : included.findLast((other) => other.id === id && other.type === type)
+    return found?.attributes ?? {}
   }
 
-  return ({ type, id, meta }, entityType) => {
-    const { path, uri } = targets.get(type)?.get(id) ?? {}
-    if (isObject(uri) && typeof uri.url === 'string') return new URL(uri.url, origin).href
+  return (identifier, entityType) => {
+    const { id, meta } = identifier
+    const { path, uri } = attributesOf(identifier)
+    if (isObject(uri) && typeof uri.url === 'string') return SAFE_PATH.test(uri.url) ? origin + uri.url : new URL(uri.url, origin).href
     const alias = isObject(path) ? path.alias : entityType === USER && users?.get(id)
     if (typeof alias === 'string') return base + alias
     const canonical = model.canonicalPaths[entityType]
