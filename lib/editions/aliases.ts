@@ -68,7 +68,7 @@ export function createUserAliases (model: ContentModel, now: () => number = Date
 export function usersIn (found: Resource[], model: ContentModel): string[] {
   const users: string[] = []
   for (const { relationships = {} } of found) {
-    for (const name of Object.keys(relationships)) {
+    for (const name in relationships) {
       for (const { type, id } of identifiers(relationships[name])) if (splitType(model, type).entityType === USER) users.push(id)
     }
   }

@@ -77,8 +77,27 @@ export function contentModel (json: unknown): ContentModel {
 /** What JSON:API puts before the names of the keys. */
 const INTERNAL = 'drupal_internal__'
 
+interface Split {
+  entityType: string
+  bundle: string
+}
+
+/** How many names are kept in parts: of each reference in each edition it is asked. */
+const SPLITS = 1000
+
+const splits = new WeakMap<ContentModel, Map<string, Split>>()
+
 /** Splits a JSON:API resource type name into entity type and bundle. */
-export function splitType (model: ContentModel, resourceType: string): { entityType: string, bundle: string } {
+export function splitType (model: ContentModel, resourceType: string): Readonly<Split> {
+  const kept = splits.get(model) ?? splits.set(model, new Map()).get(model)!
+  const known = kept.get(resourceType)
+  if (known) return known
+  const parts = split(model, resourceType)
+  if (kept.size < SPLITS) kept.set(resourceType, parts)
+  return parts
+}
+
+function split (model: ContentModel, resourceType: string): Split {
   const renamed = model.resourceTypes[resourceType]
   if (renamed) return renamed
   const end = resourceType.indexOf('--')

@@ -33,19 +33,22 @@ const plans = new WeakMap<ContentModel, Plan[]>()
 
 /** The plan for a resource like this one. */
 export function planFor (resource: Resource, model: ContentModel): Plan {
+  const { type, attributes, relationships } = resource
   const kept = plans.get(model) ?? []
-  if (kept.length === 0) plans.set(model, kept)
-  const names = { attributes: namesIn(resource.attributes), relationships: namesIn(resource.relationships) }
-  const known = kept.find((plan) => plan.type === resource.type && same(plan.names.attributes, names.attributes) && same(plan.names.relationships, names.relationships))
+  const known = kept.find((plan) => plan.type === type && areNames(plan.names.attributes, attributes) && areNames(plan.names.relationships, relationships))
   if (known) return known
-  const plan = make(resource.type, names, model)
+  const plan = make(type, { attributes: namesIn(attributes), relationships: namesIn(relationships) }, model)
+  plans.set(model, kept)
   kept.unshift(plan)
   if (kept.length > KEPT) kept.pop()
   return plan
 }
 
-function same (some: string[], others: string[]): boolean {
-  return some.length === others.length && some.every((name, index) => name === others[index])
+/** Whether these are the names of all members, in their order; makes no list of them. */
+function areNames (names: string[], members: object | undefined): boolean {
+  let index = 0
+  for (const name in members) if (name !== names[index++]) return false
+  return index === names.length
 }
 
 function make (type: string, names: Plan['names'], model: ContentModel): Plan {
@@ -71,6 +74,6 @@ function make (type: string, names: Plan['names'], model: ContentModel): Plan {
   }
 }
 
-export function namesIn (members: unknown): string[] {
+function namesIn (members: unknown): string[] {
   return isObject(members) ? Object.keys(members) : []
 }

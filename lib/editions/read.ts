@@ -1,6 +1,6 @@
 import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { splitType, type ContentModel } from './model.ts'
-import { namesIn, planFor, type AttributePlan } from './plans.ts'
+import { planFor, type AttributePlan } from './plans.ts'
 
 /** One item of a field, in core REST's JSON: its properties by name. */
 export type Item = Record<string, unknown>
@@ -60,7 +60,7 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
   const { entityType } = splitType(model, String(type))
   const url = urlOf(identifier, entityType)
   const item: Item = { target_id: meta?.drupal_internal__target_id ?? null }
-  for (const name of namesIn(meta)) if (isProperty(name)) put(item, name, meta![name])
+  for (const name in meta) if (isProperty(name)) put(item, name, meta[name])
   item.target_type = meta?.target_type ?? entityType
   item.target_uuid = id
   if (url !== undefined) item.url = url

@@ -38,12 +38,13 @@ export function createShapes (model: ContentModel): Shapes {
   }
 
   /** Whether there is nothing to learn from a resource, as of nearly all that come by. */
-  function isKnown ({ attributes = {}, relationships = {} }: Resource, shape: Shape): boolean {
-    return Object.keys(attributes).every((name) => shape.has(internalName(model, name))) &&
-      Object.keys(relationships).every((name) => {
-        const known = shape.get(internalName(model, name))
-        return known && (known.sample ?? isEmpty(relationships[name]!.data))
-      })
+  function isKnown ({ attributes, relationships = {} }: Resource, shape: Shape): boolean {
+    for (const name in attributes) if (!shape.has(internalName(model, name))) return false
+    for (const name in relationships) {
+      const known = shape.get(internalName(model, name))
+      if (!known || !(known.sample ?? isEmpty(relationships[name]!.data))) return false
+    }
+    return true
   }
 
   return { learn, of: (resourceType) => shapes.get(resourceType), forget: (resourceType) => { shapes.delete(resourceType) } }
