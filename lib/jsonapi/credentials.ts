@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Header fields of one caller's requests to the CMS. */
-export type Caller = Record<string, string>
+/** Header fields of one caller's requests to the CMS; not to be changed. */
+export type Caller = Readonly<Record<string, string>>
 
 /**
  * What of a caller's header fields goes to the CMS: the request id, Accept-Language, and, unless a service account is
@@ -51,7 +51,15 @@ export function readKey (target: string, caller: Caller): string {
   return [fingerprint(caller), caller['accept-language'], target].join('\n')
 }
 
+/** A request asks for its own several times. */
+const fingerprints = new WeakMap<Caller, string>()
+
 /** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */
-export function fingerprint ({ authorization = '', cookie = '' }: Caller): string {
-  return hash('sha256', `${authorization}\n${cookie}`, 'base64')
+export function fingerprint (caller: Caller): string {
+  const known = fingerprints.get(caller)
+  if (known !== undefined) return known
+  const { authorization = '', cookie = '' } = caller
+  const made = hash('sha256', `${authorization}\n${cookie}`, 'base64')
+  fingerprints.set(caller, made)
+  return made
 }
