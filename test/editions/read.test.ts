@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
+import { splitType } from '../../lib/editions/model.ts'
 import { read, type Entity, type Item } from '../../lib/editions/read.ts'
 import { createShapes } from '../../lib/editions/shapes.ts'
 import { urlsOf } from '../../lib/editions/urls.ts'
@@ -124,4 +125,32 @@ t.test('a url is an alias, a file address or the canonical path, below the path 
   t.equal(url('file--file', 'hidden'), undefined)
   t.equal(urlOf({ type: 'user--user', id: 'x' }, 'user'), undefined, 'no id, no path')
   t.strictSame(withoutUrls({ a: [{ url: 'x', value: 1 }] }), { a: [{ value: 1 }] })
+})
+
+t.test('of two targets with one uuid each reference has the url of its own', async (t) => {
+  const target = (type: string, alias: string): Resource => ({ type, id: 'same', attributes: { path: { alias } } })
+  const urlOf = urlsOf([target('node--article', '/first'), target('node--page', '/other'), target('node--article', '/last'), target('taxonomy_term--tags', '/tag')], model, CMS)
+  const url = (type: string) => urlOf({ type, id: 'same', meta: { drupal_internal__target_id: 9 } }, 'node')
+  t.strictSame(['node--article', 'node--page', 'taxonomy_term--tags', 'node--story'].map(url), ['/last', '/other', '/tag', '/node/9'])
+})
+
+t.test('the address of a file is what a parser of URLs makes of it, whatever its path', async () => {
+  const segment = fc.oneof(fc.constantFrom('.', '..', '%2e', '.%2E', '%2E.', '', 'a b.png', 'ü', '~', '!$&\'()*+,;=:@', '[', '|', '^', '"', '<', '\\', '%', '%zz', 'x?y', 'x#y', '\t'), fc.string())
+  const paths = fc.array(segment, { minLength: 1 }).map((segments) => `/${segments.join('/')}`).filter((path) => URL.canParse(path, CMS))
+  fc.assert(fc.property(paths, (path) => {
+    const urlOf = urlsOf([{ type: 'file--file', id: 'f', attributes: { uri: { url: path } } }], model, `${CMS}/cms`)
+    assert.equal(urlOf({ type: 'file--file', id: 'f' }, 'file'), new URL(path, CMS).href)
+  }), { numRuns: 1000 })
+})
+
+t.test('an edition reads the same after many others, with other fields, as alone', async (t) => {
+  const editions = Array.from({ length: 40 }, (_, index): Resource => ({
+    type: `publisher_container--${index % 3 ? 'daily' : 'special'}`,
+    id: `u${index}`,
+    attributes: Object.fromEntries(['title', 'created', `field_${index % 20}`, ...index % 2 ? ['status'] : []].map((name) => [name, `${name} of ${index}`])),
+    ...(index % 4 && { relationships: { [`field_${index % 7}_too`]: { data: [{ type: 'node--article', id: `v${index}`, meta: { drupal_internal__target_id: index } }] } } })
+  }))
+  for (const edition of [...editions, ...editions]) t.equal(JSON.stringify(read(edition, model)), JSON.stringify(read(edition, { ...model })))
+  const types = Array.from({ length: 2000 }, (_, index) => `node--bundle_${index}`)
+  t.strictSame([...types, ...types].map((type) => splitType(model, type).bundle), [...types, ...types].map((type) => type.slice(6)))
 })
