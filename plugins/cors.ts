@@ -1,4 +1,4 @@
-import cors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
@@ -26,7 +26,7 @@ async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }
   if (corsOrigins.length === 0) return
   const allowed = new Set(corsOrigins)
 
-  await fastify.register(cors, {
+  await fastify.register(import('@fastify/cors'), {
     delegator ({ headers }, done) {
       const origin = headers.origin !== undefined && allowed.has(headers.origin) && headers.origin
       done(null, { ...shared, origin, preflight: headers['access-control-request-method'] !== undefined })
