@@ -1,6 +1,4 @@
-import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import manifest from '../package.json' with { type: 'json' }
 
@@ -10,9 +8,41 @@ const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in t
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
 const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
 
-/** OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. */
+const PATHS = ['/docs', '/docs/', '/docs/json', '/docs/yaml', '/docs/static/*']
+
+/** Of the answers' header fields those that belong to their connection, which is none here. */
+const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
+
+/**
+ * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few
+ * ever look: it is an instance of its own, without a server, made when it is first asked.
+ */
 async function openapi (fastify: FastifyInstance) {
-  await fastify.register(swagger, {
+  const routes: RouteOptions[] = []
+  const scopes = [fastify]
+  let documentation: Promise<FastifyInstance> | undefined
+
+  fastify.addHook('onRegister', (scope) => { scopes.push(scope) })
+  fastify.addHook('onRoute', ({ method, url, schema }) => {
+    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url, ...(schema && { schema }), handler () {} })
+  })
+
+  async function show ({ url, headers: asked }: FastifyRequest, reply: FastifyReply) {
+    documentation ??= documented(fastify, scopes, routes)
+    const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: asked })
+    if (statusCode === 404) return reply.callNotFound()
+    for (const name of OF_CONNECTION) delete headers[name]
+    return reply.code(statusCode).headers(headers).send(rawPayload.length > 0 ? rawPayload : undefined)
+  }
+
+  for (const path of PATHS) fastify.get(path, { schema: { hide: true } }, show)
+}
+
+async function documented ({ securitySchemes }: FastifyInstance, scopes: FastifyInstance[], routes: RouteOptions[]): Promise<FastifyInstance> {
+  const documentation = Fastify()
+  // Nothing arrives at the routes, so their schemas need not be compiled.
+  documentation.setValidatorCompiler(() => () => true).setSerializerCompiler(() => JSON.stringify)
+  await documentation.register(import('@fastify/swagger'), {
     openapi: {
       openapi: '3.1.0',
       info: { title: 'Quoin', version: manifest.version, description: `${manifest.description}. ${EVERYWHERE}` },
@@ -21,12 +51,16 @@ async function openapi (fastify: FastifyInstance) {
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
         { name: 'health', description: 'Whether the service and what it depends on are up' }
       ],
-      ...(fastify.securitySchemes && { components: { securitySchemes: fastify.securitySchemes as never } })
+      ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })
-  await fastify.register(swaggerUi, { routePrefix: '/docs', staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
+  const shared: Record<string, object> = Object.assign({}, ...scopes.map((scope) => scope.getSchemas()))
+  for (const schema of Object.values(shared)) documentation.addSchema(schema)
+  for (const route of routes) documentation.route(route)
+  await documentation.register(import('@fastify/swagger-ui'), { routePrefix: '/docs', staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
+  return documentation
 }
 
 export default fp(openapi, { name: 'openapi', fastify: '5.x' })

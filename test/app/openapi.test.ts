@@ -207,3 +207,15 @@ function examplesOf (body: Body): unknown[] {
 function exampleOf (path: string, method: string): object {
   return examplesOf(document.paths[path]![method]!.requestBody!)[0] as object
 }
+
+t.test('/docs answers whatever is asked of its files', async (t) => {
+  const style = '/docs/static/swagger-ui.css'
+  const { headers, rawPayload } = await fastify.inject(style)
+  t.match(await fastify.inject({ method: 'HEAD', url: style }), { statusCode: 200, body: '', headers: { 'content-length': String(rawPayload.length), etag: headers.etag } })
+  const same = await fastify.inject({ url: style, headers: { 'if-none-match': String(headers.etag) } })
+  t.match(same, { statusCode: 304, body: '' })
+  t.notOk('content-type' in same.headers)
+  t.match(await fastify.inject('/docs/static/index.html'), { statusCode: 302, headers: { location: '/docs/' } })
+  t.match((await fastify.inject('/docs/static/nothing')).json(), { code: 'NOT_FOUND', message: 'There is nothing at GET /docs/static/nothing' })
+  t.match((await fastify.inject('/docs/yaml')).body, /^openapi: 3\.1\./)
+})
