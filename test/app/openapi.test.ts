@@ -1,8 +1,9 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import t from 'tap'
 import { app } from '../../app.ts'
+import { schemaController } from '../../config/validation.ts'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { build, testConfig } from '../helper.ts'
@@ -57,6 +58,27 @@ t.test('every route of the application is in it, and nothing else', async (t) =>
   await bare.ready()
   t.strictSame(operations.map(({ name }) => name).sort(), [...routes].sort())
   t.ok(routes.size >= 12)
+})
+
+t.test('every schema of a request can be compiled, which is done when the first one comes', async (t) => {
+  const parts = ['params', 'querystring', 'headers', 'body'] as const
+  const routes: Array<{ scope: FastifyInstance, name: string, schema: FastifySchema }> = []
+  const bare = Fastify()
+  t.teardown(() => bare.close())
+  bare.addHook('onRoute', function ({ url, method, schema = {} }) { routes.push({ scope: this, name: `${String(method)} ${url}`, schema }) })
+  await bare.register(app, { config: testConfig({ DESK: 'on' }) })
+  await bare.ready()
+  const compilerFor = schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean
+  let compiled = 0
+  for (const { scope, name, schema } of routes) {
+    for (const part of parts.filter((part) => schema[part])) {
+      t.type(compilerFor(scope.getSchemas())({ schema: schema[part], httpPart: part })({}), 'boolean', `${name} ${part}`)
+      compiled++
+    }
+  }
+  t.ok(compiled >= 40, String(compiled))
+  const broken = compilerFor({})({ schema: { type: 'object', properties: { a: { $ref: 'nowhere#' } } }, httpPart: 'body' })
+  t.throws(() => broken({}), { message: /nowhere/ }, 'and it can fail')
 })
 
 t.test('each operation says what it does and shows what is sent and answered', async (t) => {
