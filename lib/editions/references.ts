@@ -39,7 +39,8 @@ const LOOKED_UP_MAX = 1000
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
-  const remembered = new LRUCache<string, ResourceIdentifier>({ max: REMEMBERED })
+  // As a size, since with `max` the room for all of them would be set aside at once.
+  const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttributes = new Map<string, string>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {

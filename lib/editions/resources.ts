@@ -64,7 +64,8 @@ const PROPERTIES_DROPPED = 50
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const shapes = createShapes(model)
   const aliases = createUserAliases(model)
-  const remembered = new LRUCache<string, { type: string, uuid: string }>({ max: REMEMBERED })
+  // As a size, since with `max` the room for all of them would be set aside at once.
+  const remembered = new LRUCache<string, { type: string, uuid: string }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttribute = publicName(model, model.keys.id)
 
   /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */
