@@ -4,7 +4,7 @@ import { LogController, type FastifyHttpOptions, type FastifyReply, type Fastify
 import { stdSerializers, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
-import { schemaController } from './validation.ts'
+import { createValidation } from './validation.ts'
 
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
@@ -35,7 +35,7 @@ export const fastifyOptions = {
   }),
   routerOptions: { maxParamLength: 4096 },
   // Or Fastify loads compilers of its own before plugins/validation.ts can say that it needs none.
-  schemaController,
+  schemaController: createValidation().schemaController,
   genReqId (request) {
     const given = request.headers['x-request-id']
     return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()

@@ -1,4 +1,6 @@
-import { Ajv, type AnySchema, type ErrorObject, type ValidateFunction } from 'ajv'
+import { createRequire } from 'node:module'
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 
 /** An integer as one writes it: Ajv's own coercion takes " 5", "0x10" and "1e1" too, and "Infinity" for an integer. */
@@ -7,40 +9,72 @@ const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
 // The schemas are part of the code, and tests hold them to OpenAPI and to Ajv; here they are not checked again.
 const options = { removeAdditional: false, useDefaults: true, verbose: true, keywords: ['example'], meta: false, validateSchema: false }
 
+const require = createRequire(import.meta.url)
+
 /** An object of a request, be it its query string, and what its schema says of it. */
 type Values = Record<string, unknown>
 interface ObjectSchema { properties: Record<string, { type?: string }> }
+
+export interface Validation {
+  /** Fastify's option of this name. */
+  schemaController: NonNullable<FastifyServerOptions['schemaController']>
+  /**
+   * Compiles what no request has needed yet, one schema a turn of the event loop.
+   * @throws {Error} Ajv's, of a schema that cannot be compiled
+   */
+  compileAll: () => Promise<void>
+}
 
 /**
  * Validation that changes nothing in a body: a JSON body says its own types, so there `"title": 5` is an error and not
  * `"5"`. A query string is text, so integers in it are read. Nothing is removed. Nor from answers: their schemas
  * document them, but must neither drop nor refuse what the CMS or the store holds.
  *
- * A schema is compiled when the first request comes that needs it: all of them are a good part of a start.
+ * To load Ajv and compile every schema is a good part of a start, so it is done for each when a request comes that needs
+ * it, or by `compileAll`.
  */
-export const schemaController: NonNullable<FastifyServerOptions['schemaController']> = {
-  compilersFactory: {
-    buildValidator (shared: Record<string, AnySchema>) {
-      let ajv: Ajv | undefined
-      const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
-        const integers = httpPart === 'querystring' ? integersIn(schema as ObjectSchema) : []
-        let compiled: ValidateFunction | undefined
-        function validate (value: unknown): boolean {
-          ajv ??= new Ajv(options).addSchema(Object.values(shared))
-          compiled ??= ajv.compile(schema)
-          readIntegers(integers, value as Values)
-          const valid = compiled(value) as boolean
-          validate.errors = compiled.errors as ErrorObject[] | null
-          return valid
-        }
-        validate.errors = null as ErrorObject[] | null
-        return validate
+export function createValidation (): Validation {
+  const compilations: Array<() => unknown> = []
+
+  function buildValidator (shared: Record<string, AnySchema>) {
+    let ajv: Ajv | undefined
+    const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
+      const integers = httpPart === 'querystring' ? integersIn(schema as ObjectSchema) : []
+      let compiled: ValidateFunction | undefined
+      const compile = (): ValidateFunction => {
+        ajv ??= ajvWith(shared)
+        compiled ??= ajv.compile(schema)
+        return compiled
       }
-      // The declared type is that of a compiler for Ajv's JSON Type Definition too, which nothing here uses.
-      return compiler as never
-    },
-    buildSerializer: () => () => JSON.stringify
+      function validate (value: unknown): boolean {
+        readIntegers(integers, value as Values)
+        const check = compile()
+        const valid = check(value) as boolean
+        validate.errors = check.errors as ErrorObject[] | null
+        return valid
+      }
+      validate.errors = null as ErrorObject[] | null
+      compilations.push(compile)
+      return validate
+    }
+    // The declared type is that of a compiler for Ajv's JSON Type Definition too, which nothing here uses.
+    return compiler as never
   }
+
+  return {
+    schemaController: { compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify } },
+    async compileAll () {
+      for (const compile of compilations.splice(0)) {
+        await turn()
+        compile()
+      }
+    }
+  }
+}
+
+function ajvWith (shared: Record<string, AnySchema>): Ajv {
+  const { Ajv } = require('ajv') as typeof import('ajv')
+  return new Ajv(options).addSchema(Object.values(shared))
 }
 
 function integersIn ({ properties }: ObjectSchema): string[] {

@@ -1,12 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import { schemaController } from '../config/validation.ts'
+import { createValidation } from '../config/validation.ts'
 import { Failure } from '../lib/errors.ts'
 
 /** Requests are held to the schemas of their routes, as config/validation.ts has it, and query strings to UTF-8. */
 async function validation (fastify: FastifyInstance) {
+  const { schemaController, compileAll } = createValidation()
   // Not setValidatorCompiler: a scope that adds schemas of its own would fall back to Fastify's default validation.
   fastify.setSchemaController(schemaController)
+
+  // Requests are answered meanwhile, each after what it needs itself. A test compiles them all, so none can fail here.
+  fastify.addHook('onListen', (done) => {
+    compileAll()
+    done()
+  })
 
   fastify.addHook('onRequest', async ({ url }) => {
     try {

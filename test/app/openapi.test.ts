@@ -1,11 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import t from 'tap'
 import { app } from '../../app.ts'
-import { schemaController } from '../../config/validation.ts'
+import { createValidation } from '../../config/validation.ts'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
+import validation from '../../plugins/validation.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
@@ -68,7 +70,7 @@ t.test('every schema of a request can be compiled, which is done when the first 
   bare.addHook('onRoute', function ({ url, method, schema = {} }) { routes.push({ scope: this, name: `${String(method)} ${url}`, schema }) })
   await bare.register(app, { config: testConfig({ DESK: 'on' }) })
   await bare.ready()
-  const compilerFor = schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean
+  const compilerFor = createValidation().schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean
   let compiled = 0
   for (const { scope, name, schema } of routes) {
     for (const part of parts.filter((part) => schema[part])) {
@@ -79,6 +81,22 @@ t.test('every schema of a request can be compiled, which is done when the first 
   t.ok(compiled >= 40, String(compiled))
   const broken = compilerFor({})({ schema: { type: 'object', properties: { a: { $ref: 'nowhere#' } } }, httpPart: 'body' })
   t.throws(() => broken({}), { message: /nowhere/ }, 'and it can fail')
+})
+
+t.test('what no request has needed yet is compiled once the service listens', async (t) => {
+  const schemaOf = () => ({ type: 'object', required: ['a'], properties: { a: { type: 'integer' } } })
+  const schemas = [schemaOf(), schemaOf()]
+  const bare = Fastify()
+  t.teardown(() => bare.close())
+  await bare.register(validation)
+  for (const [index, querystring] of schemas.entries()) bare.get(`/${index}`, { schema: { querystring } }, async () => ({}))
+  await bare.listen({ host: '127.0.0.1', port: 0 })
+  await sleep(100)
+  for (const [index, schema] of schemas.entries()) {
+    schema.required = []
+    t.equal((await bare.inject(`/${index}`)).statusCode, 400, 'it is as it was then')
+    t.equal((await bare.inject(`/${index}?a=1`)).statusCode, 200)
+  }
 })
 
 t.test('each operation says what it does and shows what is sent and answered', async (t) => {
