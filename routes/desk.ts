@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
-import { readSources, type Source } from '../lib/desk/sources.ts'
+import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
 
 /** No part of the API, so none of its documentation. */
 const schema = { hide: true }
@@ -12,12 +12,14 @@ const schema = { hide: true }
  */
 export default async function desk (fastify: FastifyInstance, { config }: { config: Config }) {
   const csp = policyFor(new URL(config.cms.url).origin)
-  const sources = await readSources()
+  let sources: ReturnType<typeof readSources> | undefined
 
-  for (const [path, source] of sources) {
+  for (const path of sourcePaths()) {
     fastify.get(path, { schema }, async (request, reply) => {
       if (path === '/desk') reply.header('content-security-policy', csp)
-      return send(request, reply, source)
+      // What reads them takes a tenth of a second, so it waits until somebody looks.
+      sources ??= readSources()
+      return send(request, reply, (await sources).get(path)!)
     })
   }
 

@@ -27,6 +27,17 @@ const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8'
 }
 
+/** The files of the page by URL path: where they are from the root. */
+function findFiles (): Array<[url: string, path: string]> {
+  const own = globSync(OWN, { cwd: ROOT }).sort()
+  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, `node_modules/lit-html/${path}`]), ...own.map((path): [string, string] => [FILES + path, path])]
+}
+
+/** The URL paths of the page and its files. */
+export function sourcePaths (): string[] {
+  return ['/desk', ...findFiles().map(([url]) => url)]
+}
+
 /**
  * Reads the page and its files, by URL path. TypeScript loses its types, each replaced by as many spaces, so that lines
  * and columns stay; there is no build step.
@@ -34,12 +45,10 @@ const types: Record<string, string> = {
 export async function readSources (): Promise<Map<string, Source>> {
   // What Node itself strips types with; it is large, and nothing else needs it.
   const { transformSync } = await import('amaro')
-  const own = globSync(OWN, { cwd: ROOT }).sort().map((path): [string, string] => {
+  const files = findFiles().map(([url, path]): [string, string] => {
     const text = readFileSync(join(ROOT, path), 'utf8')
-    return [`${FILES}${path}`, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code) : text]
+    return [url, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code) : withoutMap(text)]
   })
-  const lit = LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, withoutMap(readFileSync(join(ROOT, 'node_modules/lit-html', path), 'utf8'))])
-  const files = [...lit, ...own]
   const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path}">`)
   const page = readFileSync(join(ROOT, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
   return new Map([['/desk', source('.html', page)], ...files.map(([path, text]): [string, Source] => [path, source(extname(path), text)])])
