@@ -89,11 +89,12 @@ interface Issue {
   date: number
 }
 
+const inWords = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
+
 function issues (): Issue[] {
   const daily = Array.from({ length: 45 }, (_, index): Issue => {
     const date = firstDay + index * day
-    const words = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' }).format(date * 1000)
-    return { kind: 'daily', key: `daily-${iso(date).slice(0, 10)}`, title: words, date }
+    return { kind: 'daily', key: `daily-${iso(date).slice(0, 10)}`, title: inWords.format(date * 1000), date }
   })
   const special = specials.map((name, index): Issue => {
     const date = firstDay + index * 3 * day + day / 2
