@@ -21,7 +21,8 @@ const works: Array<{ name: string, request: LoadRequest }> = [
   },
   {
     name: 'update',
-    request: { method: 'POST', path: '/api/collection/60', headers: { ...CALLER, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
+    // Of an edition of its own: who writes to the same one at once waits for his turn.
+    request: { method: 'POST', path: '/api/collection/{worker}', headers: { ...CALLER, ...JSON_TYPE }, body: '{"title":[{"value":"Thursday, late edition"}]}', status: 200 }
   }
 ]
 
