@@ -8,16 +8,16 @@ export interface Drive {
 
 /**
  * Keeps `concurrency` requests under way for `ms` milliseconds.
- * @param one sends the `turn`th request of a worker and throws if its answer is not the expected one
+ * @param one sends the `turn`th request of a worker, who are numbered from 1, and throws if its answer is not the expected one
  */
 export async function drive ({ concurrency, ms }: Drive, one: (worker: number, turn: number) => Promise<void>): Promise<Figures> {
   const latencies: number[] = []
   const started = performance.now()
   const end = started + ms
-  await Promise.all(Array.from({ length: concurrency }, async (_, worker) => {
+  await Promise.all(Array.from({ length: concurrency }, async (_, index) => {
     let sent = performance.now()
     for (let turn = 0; sent < end; turn++) {
-      await one(worker, turn)
+      await one(index + 1, turn)
       const answered = performance.now()
       latencies.push(answered - sent)
       sent = answered

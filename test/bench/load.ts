@@ -2,7 +2,7 @@ import { Pool } from 'undici'
 import { drive, type Drive } from './drive.ts'
 import { serveTasks } from './tasks.ts'
 
-/** A request as it is sent; `{worker}` in its path or header fields stands for the number of the worker, from 1. */
+/** A request as it is sent; `{worker}` in its path or header fields stands for the number of the worker. */
 export interface LoadRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   path: string
@@ -22,7 +22,7 @@ serveTasks(async ({ url, requests, ...how }: Load) => {
   const pool = new Pool(url, { connections: how.concurrency, pipelining: 1 })
   const figures = await drive(how, async (worker, turn) => {
     const { status, path, headers = {}, ...request } = requests[turn % requests.length]!
-    const own = (text: string) => text.replace('{worker}', String(worker + 1))
+    const own = (text: string) => text.replace('{worker}', String(worker))
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, own(value)]))
     const { statusCode, body } = await pool.request({ ...request, path: own(path), headers: fields })
     const text = await body.text()

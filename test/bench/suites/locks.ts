@@ -148,7 +148,7 @@ async function fill (endpoint: string): Promise<void> {
   await createTable(client, TableName)
   const { acquire } = createLocks({ client, table: TableName, environment: 'bench' })
   const fields = ['title', 'held', ...Array.from({ length: 8 }, (_, index) => `field_${index}`)]
-  for (let worker = 0; worker < CONCURRENCY; worker++) {
+  for (let worker = 1; worker <= CONCURRENCY; worker++) {
     for (const fieldName of fields) await acquire({ type: 'node', id: String(worker) }, { fieldName, userData: ANNA, payload: TEXT })
   }
   destroy()
