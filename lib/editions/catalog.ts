@@ -88,7 +88,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   async function bundles (caller: Caller): Promise<Named[]> {
     const found = await editions(caller)
     const labels = model.bundles ?? { ...LABELS, ...await bundleLabels(caller) }
-    return found.map(({ bundle }) => ({ id: bundle, label: labels[bundle] ?? bundle }))
+    return found.map(({ bundle }) => withLabel(bundle, labels))
   }
 
   /** Readable only with the bundle type's administration permission; others get an empty list. */
@@ -118,7 +118,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
       cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })))
     const seen = pages.flatMap(({ document }) => resources(document)).map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
     const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
-    return [...new Set([...own, ...seen])].map((id) => ({ id, label: LABELS[id] ?? id }))
+    return [...new Set([...own, ...seen])].map((id) => withLabel(id, LABELS))
   }
 
   /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */
@@ -135,6 +135,11 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   return { all, editions, bundles, editionTypes, age }
+}
+
+/** With its own id as the label where there is none; an id may be a name that every object has a member of. */
+function withLabel (id: string, labels: Record<string, string>): Named {
+  return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
 
 function named (labels: Record<string, string>): Named[] {

@@ -412,6 +412,13 @@ for (const [name, content, bundleOf] of models) {
       t.strictSame((await site.call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, [{ id: 'daily', label: 'Täglich' }, { id: 'weekly', label: 'Wöchentlich' }])
       t.equal((await site.call('GET', '/api/collections/publisher_container?type=weekly', { as: 'admin' })).status, 200)
     })
+
+    t.test('an edition type that nobody gives a label to has its id for one, be it a name that every object has', async (t) => {
+      const own = content()
+      for (const { type, fields } of own.entities) if (type.startsWith('publisher_container--')) Object.assign(fields!, { field_publisher_edition_type: 'constructor' })
+      const site = await open(t, { content: own })
+      t.strictSame((await site.call('GET', '/api/publisher-edition/bundles', { as: 'reader' })).body.data.at(-1), { id: 'constructor', label: 'constructor' })
+    })
   })
 }
 
