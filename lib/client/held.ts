@@ -73,7 +73,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   let kept = payload
   let isTyped = found !== undefined
   /** The texts of writes whose end is not known, since none of them was answered. */
-  let unanswered: Array<string | undefined> = []
+  let unanswered = new Set<string | undefined>()
   let failures = 0
   let retryMs = 0
   let end: QuoinError | 'released' | undefined
@@ -107,7 +107,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       now = await write(sent, now.version)
         .catch(async (error: QuoinError) => write(sent, await versionAfter(error)))
       kept = sent
-      unanswered = []
+      unanswered = new Set()
       failures = 0
     } catch (error) {
       failed(error as QuoinError, sent)
@@ -117,9 +117,9 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   /** The version that an own write has made whose answer did not come. @throws the error, where there is none */
   async function versionAfter (error: QuoinError): Promise<string> {
-    if (error.code !== 'LOCK_CHANGED' || unanswered.length === 0) throw error
+    if (error.code !== 'LOCK_CHANGED' || unanswered.size === 0) throw error
     const lock = await read()
-    if (lock?.version === undefined || !unanswered.includes(lock.payload)) throw error
+    if (lock?.version === undefined || !unanswered.has(lock.payload)) throw error
     return lock.version
   }
 
@@ -133,7 +133,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     } else {
       failures++
       retryMs = (error.retryAfter ?? 0) * 1000
-      unanswered.push(sent)
+      unanswered.add(sent)
     }
   }
 
@@ -164,17 +164,17 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     finish('released')
     await current?.catch(() => {})
     try {
-      await remove(unanswered.length > 0 ? undefined : now.version)
+      await remove(unanswered.size > 0 ? undefined : now.version)
     } catch (error) {
       // Only in a version that is known: else a lock would go that the user has taken anew.
-      if ((error as QuoinError).passes && unanswered.length === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
+      if ((error as QuoinError).passes && unanswered.size === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
       throw error
     }
   }
 
   function unsent (): string | undefined {
     if (text === kept) return undefined
-    unanswered.push(text)
+    unanswered.add(text)
     return text
   }
 
