@@ -7,7 +7,7 @@ export interface Drive {
 }
 
 /**
- * Keeps `concurrency` requests under way for `ms` milliseconds.
+ * Keeps `concurrency` requests under way for `ms` milliseconds; every worker sends one at least.
  * @param one sends the `turn`th request of a worker, who are numbered from 1, and throws if its answer is not the expected one
  */
 export async function drive ({ concurrency, ms }: Drive, one: (worker: number, turn: number) => Promise<void>): Promise<Figures> {
@@ -16,7 +16,7 @@ export async function drive ({ concurrency, ms }: Drive, one: (worker: number, t
   const end = started + ms
   await Promise.all(Array.from({ length: concurrency }, async (_, index) => {
     let sent = performance.now()
-    for (let turn = 0; sent < end; turn++) {
+    for (let turn = 0; turn === 0 || sent < end; turn++) {
       await one(index + 1, turn)
       const answered = performance.now()
       latencies.push(answered - sent)

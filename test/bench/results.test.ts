@@ -39,6 +39,9 @@ t.test('load is so many requests at once, and one that fails ends it', async (t)
   })
   t.equal(most, 3)
   t.ok(requestsPerSecond! > 10 && p50Ms! >= 1 && p99Ms! >= p50Ms!)
+  let sent = 0
+  await drive({ concurrency: 2, ms: -1 }, async () => { sent++ })
+  t.equal(sent, 2, 'one of each worker, though the time be over before')
   await t.rejects(drive({ concurrency: 2, ms: 1000 }, async () => { throw new Error('answered 500') }), { message: 'answered 500' })
 })
 
