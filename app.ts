@@ -21,6 +21,7 @@ import metrics from './plugins/metrics.ts'
 import observers from './plugins/observers.ts'
 import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
+import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
 import stale from './plugins/stale.ts'
 import traces from './plugins/traces.ts'
@@ -55,7 +56,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(validation)
   await fastify.register(auth, { config })
   await fastify.register(authDocs, { config })
-  if (config.rateLimit > 0) await fastify.register(import('./plugins/rate-limit.ts'), { config })
+  await fastify.register(rateLimits, { config })
   await fastify.register(openapi)
   await fastify.register(health)
   await fastify.register(healthRoutes)

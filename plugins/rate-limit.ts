@@ -1,4 +1,3 @@
-import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
@@ -14,11 +13,13 @@ const CALLERS = 50_000
  * request, right or wrong, is another caller each time.
  */
 async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max } }: { config: Config }) {
+  if (max === 0) return
+  const { default: rateLimit, normalizeIP } = await import('@fastify/rate-limit')
   await fastify.register(rateLimit, {
     max,
     timeWindow: 60_000,
     cache: CALLERS,
-    keyGenerator: callerKey,
+    keyGenerator: (request) => callerKey(request, normalizeIP),
     allowList: ({ routeOptions }) => routeOptions.url!.startsWith('/health/'),
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false, 'retry-after': true },
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
@@ -28,14 +29,14 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max 
 
 /**
  * For whom a request counts: the user that it was authenticated as, else whoever has its credentials, else its address
- * (of IPv6 the /64 network, all of which one caller has).
+ * as `networkOf` gives it (of IPv6 the /64 network, all of which one caller has).
  */
-export function callerKey (request: FastifyRequest): string {
+export function callerKey (request: FastifyRequest, networkOf: (ip: string) => string): string {
   if (request.user) return `user ${request.user.uid}`
   const caller = callerOf(request.headers, request.id, true)
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.
-  return `address ${normalizeIP(String(request.ip))}`
+  return `address ${networkOf(String(request.ip))}`
 }
 
 export default fp(rateLimits, { name: 'rate-limit', dependencies: ['auth'], fastify: '5.x' })

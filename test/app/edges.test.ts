@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { normalizeIP } from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import { app } from '../../app.ts'
@@ -247,7 +248,7 @@ t.test('a caller without credentials counts by address, which only a balancer in
 })
 
 t.test('requests count for their authenticated user, whatever credentials these come with', async (t) => {
-  const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never)
+  const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never, normalizeIP)
   t.equal(key({ user: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ user: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
   t.not(key({ user: { uid: '7' } }), key({ user: { uid: '8' } }))
   t.equal(key({ user: null }), 'address 192.0.2.1')
