@@ -107,27 +107,29 @@ function createTransport (connectMs: number, attemptMs: number) {
   function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>()
     const timer = setTimeout(() => stop(new Error(`not within ${attemptMs} ms`)), attemptMs)
-    const aborted = () => stop(abortSignal!.reason)
-    abortSignal?.addEventListener('abort', aborted)
+    const aborted = () => stop(abortSignal!.reason, 'AbortError')
     let controller: Dispatcher.DispatchController | undefined
     let stopped: Error | undefined
 
-    function stop (reason: Error): void {
+    function stop (reason: Error, name?: string): void {
       stopped = reason
       controller?.abort(reason)
-      fail(reason)
+      fail(reason, name)
     }
 
-    function fail (cause: Error): void {
+    // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
+    function fail (cause: Error, name = 'TimeoutError'): void {
       settle()
-      // The SDK retries errors of this name, and lib/dynamodb/failures.ts knows it.
-      reject(Object.assign(new Error('no answer from the store', { cause }), { name: 'TimeoutError' }))
+      reject(Object.assign(new Error('no answer from the store', { cause }), { name }))
     }
 
     function settle (): void {
       clearTimeout(timer)
       abortSignal?.removeEventListener('abort', aborted)
     }
+
+    if (abortSignal?.aborted) aborted()
+    else abortSignal?.addEventListener('abort', aborted)
 
     let answer: Omit<Answer, 'body'>
     const body: Buffer[] = []
