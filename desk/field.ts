@@ -1,8 +1,8 @@
 import { QuoinError, type Client, type Held, type Holder, type LockView } from '../lib/client/client.ts'
 import { itemsOf, textOf, type Shape } from './fields.ts'
 import { fitted, rebased, settle, settleOrder } from './merge.ts'
-import type { Item } from './settings.ts'
 import { createPauses } from './pauses.ts'
+import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './takeover.ts'
 
 /** A text that its writer lost the field with. */

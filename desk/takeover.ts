@@ -31,7 +31,7 @@ export interface TakeoverDeps {
 
 /**
  * Takes a lock from this user, in the version that the board showed last, so that no later news can be of an earlier one.
- * Whoever types writes a new one several times a second: then the board's next word is waited for.
+ * Whoever types writes a new one again and again: then the board's next word is waited for.
  * @throws {QuoinError} LOCK_CHANGED when it is a third one's by now, or the board has nothing new to say
  */
 export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
