@@ -49,7 +49,13 @@ export interface FailureOptions {
   headers?: Record<string, string>
 }
 
-/** A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals. */
+/** Of V8: how many frames of the stack an error records when it is made. */
+const recording = Error as { stackTraceLimit?: number | undefined }
+
+/**
+ * A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals. It has no stack
+ * of its own, which would be a tenth of the cost of a refused lock: what broke underneath is its cause.
+ */
 export class Failure extends Error {
   readonly code: FailureCode
   readonly statusCode: number
@@ -57,7 +63,10 @@ export class Failure extends Error {
   readonly headers: Record<string, string>
 
   constructor (code: FailureCode, message: string, { cause, details = {}, headers = {} }: FailureOptions = {}) {
+    const { stackTraceLimit } = recording
+    recording.stackTraceLimit = 0
     super(message, { cause })
+    recording.stackTraceLimit = stackTraceLimit
     this.name = failures[code].name
     this.code = code
     this.statusCode = failures[code].status
