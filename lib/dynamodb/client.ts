@@ -1,7 +1,7 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Agent, type Dispatcher } from 'undici'
+import { exchange, type Answer } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
 import { observed } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
@@ -74,12 +74,6 @@ export interface SignedRequest {
   body: string
 }
 
-export interface Answer {
-  statusCode: number
-  headers: IncomingHttpHeaders
-  body: Uint8Array
-}
-
 /** The SDK's form of a request. */
 interface SdkRequest extends Omit<SignedRequest, 'origin'> {
   protocol: string
@@ -100,65 +94,25 @@ function createTransport (connectMs: number, attemptMs: number) {
   const agent = new Agent({ connections: 128, pipelining: 1, connect: { timeout: connectMs }, keepAliveTimeout: 60_000 })
   let endpoint: { origin: string, host: string } | undefined
 
-  /**
-   * One attempt. By dispatch(), which hands the answer over as it comes: request() makes a stream of it, and would need a
-   * signal made for each deadline.
-   */
-  function exchange (request: SignedRequest, abortSignal?: AbortSignal): Promise<Answer> {
-    const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-    const timer = setTimeout(() => stop(new Error(`not within ${attemptMs} ms`)), attemptMs)
-    const aborted = () => stop(abortSignal!.reason, 'AbortError')
-    let controller: Dispatcher.DispatchController | undefined
-    let stopped: Error | undefined
-
-    function stop (reason: Error, name?: string): void {
-      stopped = reason
-      controller?.abort(reason)
-      fail(reason, name)
+  /** One attempt. */
+  async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<Answer> {
+    try {
+      return await exchange(agent, request, { ms: attemptMs, signal })
+    } catch (cause) {
+      // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
+      throw Object.assign(new Error('no answer from the store', { cause }), { name: signal?.aborted ? 'AbortError' : 'TimeoutError' })
     }
-
-    // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
-    function fail (cause: Error, name = 'TimeoutError'): void {
-      settle()
-      reject(Object.assign(new Error('no answer from the store', { cause }), { name }))
-    }
-
-    function settle (): void {
-      clearTimeout(timer)
-      abortSignal?.removeEventListener('abort', aborted)
-    }
-
-    if (abortSignal?.aborted) aborted()
-    else abortSignal?.addEventListener('abort', aborted)
-
-    let answer: Omit<Answer, 'body'>
-    const body: Buffer[] = []
-    agent.dispatch(request, {
-      onRequestStart (started) {
-        controller = started
-        // No connection was free for it in time.
-        if (stopped) started.abort(stopped)
-      },
-      onResponseStart (_controller, statusCode, headers) { answer = { statusCode, headers } },
-      onResponseData (_controller, chunk) { body.push(chunk) },
-      onResponseEnd () {
-        settle()
-        resolve({ ...answer, body: Buffer.concat(body) })
-      },
-      onResponseError: (_controller, error) => fail(error)
-    })
-    return promise
   }
 
   return {
-    exchange,
+    attempt,
     /** Where the SDK has found DynamoDB, once it has sent a request there. */
     endpoint: () => endpoint,
     metadata: { handlerProtocol: 'http/1.1' },
     async handle ({ protocol, hostname, port, path, method, headers, body }: SdkRequest, { abortSignal, outcome }: SdkOptions = {}) {
       const host = hostname + (port ? `:${port}` : '')
       endpoint = { origin: `${protocol}//${host}`, host }
-      return { response: await (outcome?.shift() ?? exchange({ origin: endpoint.origin, path, method, headers, body }, abortSignal)) }
+      return { response: await (outcome?.shift() ?? attempt({ origin: endpoint.origin, path, method, headers, body }, abortSignal)) }
     },
     destroy: () => agent.destroy()
   }

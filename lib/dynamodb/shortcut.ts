@@ -2,7 +2,8 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 import type { RequestSigner } from '@smithy/types'
-import type { Answer, Transport } from './client.ts'
+import type { Answer } from '../exchange.ts'
+import type { Transport } from './client.ts'
 
 /** A command of the document client. */
 export interface Command { constructor: unknown, input: Record<string, unknown> }
@@ -50,7 +51,7 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
     const headers = { host: endpoint.host, 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `DynamoDB_20120810.${operation}` }
     const request = { origin: endpoint.origin, path: '/', method: 'POST' as const, headers, body }
     await signer.sign(request as never)
-    const answer = transport.exchange(request)
+    const answer = transport.attempt(request)
     return await answer.then((given) => outputOf(given, unmarshallOptions), () => undefined) ?? send(command, { outcome: [answer] })
   }
 }

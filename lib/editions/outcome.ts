@@ -6,8 +6,8 @@ const UNCERTAIN: readonly FailureCode[] = ['CMS_FAILED', 'CMS_INVALID_RESPONSE',
 /** Of these, the ones where the CMS may still be at it. */
 const UNFINISHED: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE']
 
-/** Errors of a connection that never stood: nothing was sent. */
-const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']
+/** Errors of a connection that never stood, or was not to be had: nothing was sent. */
+const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'NOT_SENT']
 
 /**
  * Makes a write; when its answer leaves open whether it was saved (Drupal is known to answer 500 after saving), looks at

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Pool } from 'undici'
 import { Failure, type FailureCode } from '../errors.ts'
+import { exchange } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
@@ -85,6 +86,8 @@ export interface JsonapiOptions {
 }
 
 const MEDIA_TYPE = 'application/vnd.api+json'
+/** Leaves out a byte order mark, which a file of PHP may put before everything. */
+const utf8 = new TextDecoder()
 const LARGEST_BODY = 16 * 1024 * 1024
 const RETRY_AFTER_SECONDS = '30'
 /** RFC 9110 section 10.2.3: seconds, or a date. */
@@ -116,16 +119,16 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
     }
   }
 
-  async function exchange ({ method, path, headers, body }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async function sendOnce ({ method, path, headers: fields, body: content }: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
     try {
-      const response = await pool.request({ method, path: base + path, headers, body: body ?? null, signal })
-      return { status: response.statusCode, headers: response.headers, text: await response.body.text() }
+      const { statusCode, headers, body } = await exchange(pool, { method, path: base + path, headers: fields, body: content ?? null }, { signal })
+      return { status: statusCode, headers, text: utf8.decode(body) }
     } catch (error) {
       throw transportFailure(error, timeoutMs)
     }
   }
 
-  const told = observe ? observed(exchange, observe) : exchange
+  const told = observe ? observed(sendOnce, observe) : sendOnce
   return { send, close: () => pool.destroy() }
 }
 
@@ -136,11 +139,11 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
-    const answer = method === 'GET' ? await reads.share(readKey(target, caller), exchange) : await exchange().finally(reads.part)
+    const answer = method === 'GET' ? await reads.share(readKey(target, caller), ask) : await ask().finally(reads.part)
     if (answer.cookies && caller.cookie !== undefined) renewed?.(caller, answer.cookies)
     return answer
 
-    async function exchange (): Promise<JsonapiAnswer> {
+    async function ask (): Promise<JsonapiAnswer> {
       const credentials = await account?.credentials() ?? {}
       const answer = await send(credentials)
       // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
@@ -208,6 +211,7 @@ const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVE
 function transportFailure (error: unknown, timeoutMs: number): Failure {
   const { name, code = '' } = error as NodeJS.ErrnoException
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
+  if (code === 'NOT_SENT') return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, { cause: error })
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
     return new Failure('CMS_TIMEOUT', `The CMS did not answer within ${timeoutMs} ms`, { cause: error })
   }

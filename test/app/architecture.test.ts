@@ -8,7 +8,7 @@ type Sources = Map<string, string>
 
 const LARGEST = 250
 const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\\b`)
-const UNDICI = ['lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
+const UNDICI = ['lib/exchange.ts', 'lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
 const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|dev|test)\/|lib\/auth\/drupal\.ts$|lib\/client\/editions\.ts$)/

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { isUncertain } from '../../lib/editions/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
 import { createBreaker, type BreakerOptions, type BreakerState } from '../../lib/jsonapi/breaker.ts'
 import { createHttp, createJsonapi, isDown, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Caller } from '../../lib/jsonapi/credentials.ts'
-import { errors, JSONAPI, say, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
+import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
 
 const HTML = { 'content-type': 'text/html' }
 const POST: Pick<JsonapiRequest, 'method' | 'body'> = { method: 'POST', body: { data: {} } }
@@ -87,6 +88,20 @@ t.test('a second try ends with the deadline of the first', async (t) => {
     script.length = 0
   }
   t.ok(cms.lines.length <= 4)
+})
+
+t.test('a write that no connection is free for in time is not sent later', async (t) => {
+  const cms = await startScriptedCms(t)
+  const deaf = await startDeaf(t, Number(new URL(cms.url).port))
+  const http = createHttp({ url: deaf.url, timeoutMs: 300 })
+  t.teardown(() => http.close())
+  const { request } = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const write = request({ ...POST, path: '', caller: {} })
+  await t.rejects(write, { code: 'CMS_TIMEOUT', message: 'No connection to the CMS was free within 300 ms' })
+  t.equal(await write.catch(isUncertain), false, 'it is known not to have been saved')
+  deaf.wake()
+  while (await request({ path: '', caller: {} }).then(() => false, () => true));
+  t.strictSame([...new Set(cms.lines)], ['GET /jsonapi'])
 })
 
 t.test('after failures in a row nothing is sent, until one request has found the CMS well', async (t) => {
