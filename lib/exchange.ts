@@ -10,7 +10,7 @@ export interface Answer {
 
 export interface Limits {
   /** Milliseconds until the answer must be there. */
-  ms?: number
+  ms: number
   /** Of somebody who may stop waiting. */
   signal?: AbortSignal | undefined
 }
@@ -18,13 +18,13 @@ export interface Limits {
 /**
  * Sends one request and gathers its answer; what nobody waits for any more is not sent, or its connection ended. By
  * dispatch(), which hands an answer over as it comes: undici's request() makes a stream of each.
- * @throws {Error} undici's, the signal's reason, or one that says within how many milliseconds no answer came; where no
- *   connection was free until then, one with the code NOT_SENT and that as its cause
+ * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
+ *   where no connection was free until then, one with the code NOT_SENT and that as its cause
  */
 export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal }: Limits): Promise<Answer> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
-  const timer = ms === undefined ? undefined : setTimeout(() => stop(new Error(`not within ${ms} ms`)), ms)
+  const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
   const aborted = () => stop(signal!.reason)
   signal?.addEventListener('abort', aborted)
   let controller: Dispatcher.DispatchController | undefined

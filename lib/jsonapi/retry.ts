@@ -12,16 +12,18 @@ const GATEWAY = [502, 503, 504]
 const PAUSE_MS = 50
 
 /**
- * Sends a read; once more, after a moment of random length, where that may do.
- * @param deadline of both tries together
+ * Sends a read; once more, after a moment of random length, where that may do and there is time for it.
+ * @param deadline of both tries together, as performance.now() tells the time
  */
-export async function twice (send: () => Promise<HttpAnswer>, deadline: AbortSignal): Promise<HttpAnswer> {
+export async function twice (send: () => Promise<HttpAnswer>, deadline: number): Promise<HttpAnswer> {
+  const pause = PAUSE_MS * (1 + 2 * Math.random())
+  const isTime = () => performance.now() + pause < deadline
   try {
     const answer = await send()
-    if (!GATEWAY.includes(answer.status) || !isFailing(answer) || answer.headers['retry-after'] !== undefined) return answer
+    if (!GATEWAY.includes(answer.status) || !isFailing(answer) || answer.headers['retry-after'] !== undefined || !isTime()) return answer
   } catch (error) {
-    if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException).code))) throw error
+    if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException).code)) || !isTime()) throw error
   }
-  await sleep(PAUSE_MS * (1 + 2 * Math.random()), undefined, { signal: deadline }).catch(() => {})
+  await sleep(pause)
   return send()
 }

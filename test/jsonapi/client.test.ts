@@ -80,14 +80,17 @@ t.test('what tries out a password is sent once', async (t) => {
   }
 })
 
-t.test('a second try ends with the deadline of the first', async (t) => {
+t.test('a second try ends with the deadline of the first; where there is no time for one, the first counts', async (t) => {
   const { script, ask, cms } = await clientFor(t, { timeoutMs: 300 })
-  for (const [first, second] of [[resets, () => {}], [(response: any) => { setTimeout(() => say(response, 502, ''), 250) }, answers(200)]] as Array<[Script, Script]>) {
-    script.push(first, second)
-    await t.rejects(ask(), { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 300 ms' })
+  script.push(resets, () => {})
+  await t.rejects(ask(), { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 300 ms' })
+  t.equal(cms.lines.splice(0).length, 2)
+  for (const fault of [answers(502), resets]) {
+    script.push((response, request) => { setTimeout(() => fault(response, request), 250) }, answers(200))
+    await t.rejects(ask(), { code: fault === resets ? 'CMS_UNREACHABLE' : 'CMS_FAILED' })
+    t.equal(cms.lines.splice(0).length, 1)
     script.length = 0
   }
-  t.ok(cms.lines.length <= 4)
 })
 
 t.test('a write that no connection is free for in time is not sent later', async (t) => {
