@@ -66,19 +66,22 @@ export default async function editions (fastify: FastifyInstance) {
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
   const { entity, etag, id } = await this.editions.create(request.body, request.caller())
-  return reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).send(entity)
+  reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag })
+  return entity
 }
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
   const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
-  return reply.header('etag', etag).send(entity)
+  reply.header('etag', etag)
+  return entity
 }
 
 async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>, reply: FastifyReply) {
   const { entity, etag } = await this.editions.read(request.params.id, request.caller())
-  return reply.header('etag', etag).send(entity)
+  reply.header('etag', etag)
+  return entity
 }
 
 async function bundles (this: FastifyInstance, request: FastifyRequest) {
