@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
@@ -6,24 +6,23 @@ import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
 declare module 'fastify' {
   interface FastifyRequest {
     /** Who this request is towards the CMS. */
-    caller (): Caller
+    caller: Caller
   }
 }
 
 /** The session cookies that the CMS has renewed or ended for a caller. */
 export const renewedSessions = new WeakMap<Caller, string[]>()
 
-/** `request.caller()`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
+/** `request.caller`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
 async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
   const passthrough = config.cms.auth.kind === 'passthrough'
-  const callers = new WeakMap<FastifyRequest, Caller>()
-  fastify.decorateRequest('caller', function () {
-    const caller = callers.get(this) ?? callerOf(this.headers, this.id, passthrough)
-    callers.set(this, caller)
-    return caller
+  fastify.decorateRequest('caller')
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    request.caller = callerOf(request.headers, request.id, passthrough)
+    done()
   })
   fastify.addHook('onSend', async (request, reply) => {
-    const given = renewedSessions.get(request.caller())
+    const given = renewedSessions.get(request.caller)
     if (given) reply.header('set-cookie', given)
   })
 }

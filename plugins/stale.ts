@@ -9,6 +9,10 @@ declare module 'fastify' {
     /** That answers of this route are kept for when the CMS is down: one edition, or what several may show in. */
     copies?: 'edition' | 'list'
   }
+  interface FastifyRequest {
+    /** Of a read whose answer is kept: its key, when it came, and from when the oldest is that it is made of, by the clock of the copies. */
+    reading?: { key: string, asked: number, at: number }
+  }
 }
 
 /**
@@ -19,27 +23,27 @@ async function stale (fastify: FastifyInstance) {
   const { copies, age } = fastify.editions
   let answered = 0
   fastify.readings.set('quoin_stale_answers_total', { type: 'counter', help: 'Reads answered with a copy, since the CMS is down', read: () => answered })
-  const reads = new WeakMap<FastifyRequest, { key: string, asked: number, at: number }>()
+  fastify.decorateRequest('reading')
 
-  fastify.addHook('preHandler', async (request) => {
-    if (!request.routeOptions.config.copies) return
-    const caller = request.caller()
+  fastify.addHook('preHandler', (request, _reply, done) => {
+    const { caller, url, routeOptions: { config } } = request
     const asked = copies.now()
-    reads.set(request, { key: readKey(request.url, caller), asked, at: asked - age(caller) })
+    if (config.copies) request.reading = { key: readKey(url, caller), asked, at: asked - age(caller) }
+    done()
   })
 
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const read = reads.get(request)
-    if (!read || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
-    const { key, asked, at } = read
+    const { reading } = request
+    if (!reading || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
+    const { key, asked, at } = reading
     const etag = reply.getHeader('etag') as string | undefined
     copies.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.copies === 'edition' }, asked)
   })
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const read = reads.get(request)
-    if (!read) throw error
-    const found = isDown(error) ? copies.find(read.key) : copies.forget(read.key)
+    const { reading } = request
+    if (!reading) throw error
+    const found = isDown(error) ? copies.find(reading.key) : copies.forget(reading.key)
     if (!found || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = found
     answered++

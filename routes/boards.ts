@@ -38,11 +38,11 @@ export default async function boards (fastify: FastifyInstance) {
 }
 
 async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
-  return bodyOf(await this.boards.read(request.params.id, request.caller()))
+  return bodyOf(await this.boards.read(request.params.id, request.caller))
 }
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
-  const watcher = await this.boards.watch(request.params.id, request.caller(), { lastEventId: request.headers['last-event-id'] })
+  const watcher = await this.boards.watch(request.params.id, request.caller, { lastEventId: request.headers['last-event-id'] })
   return sendEvents(request, reply, watcher, bodyOf)
 }
 

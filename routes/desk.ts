@@ -32,7 +32,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
 }
 
 async function labels (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
-  return { data: await this.editions.labels(request.params.id, request.caller()) }
+  return { data: await this.editions.labels(request.params.id, request.caller) }
 }
 
 /** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */

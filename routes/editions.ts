@@ -65,13 +65,13 @@ export default async function editions (fastify: FastifyInstance) {
 }
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { entity, etag, id } = await this.editions.create(request.body, request.caller())
+  const { entity, etag, id } = await this.editions.create(request.body, request.caller)
   reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag })
   return entity
 }
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller(), {
+  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller, {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
   reply.header('etag', etag)
@@ -79,23 +79,23 @@ async function update (this: FastifyInstance, request: FastifyRequest<{ Params: 
 }
 
 async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>, reply: FastifyReply) {
-  const { entity, etag } = await this.editions.read(request.params.id, request.caller())
+  const { entity, etag } = await this.editions.read(request.params.id, request.caller)
   reply.header('etag', etag)
   return entity
 }
 
 async function bundles (this: FastifyInstance, request: FastifyRequest) {
-  return { data: await this.editions.bundles(request.caller()) }
+  return { data: await this.editions.bundles(request.caller) }
 }
 
 async function types (this: FastifyInstance, request: FastifyRequest) {
-  return { data: await this.editions.types(request.caller()) }
+  return { data: await this.editions.types(request.caller) }
 }
 
 async function search (this: FastifyInstance, request: FastifyRequest<{ Params: SearchParams, Querystring: SearchQuery }>) {
   const { bundle } = request.params
   const { total: wantTotal, _format, ...query } = request.query
-  const { editions, hasMore, total } = await this.editions.search(bundle, { ...query, total: wantTotal === 1 }, request.caller())
+  const { editions, hasMore, total } = await this.editions.search(bundle, { ...query, total: wantTotal === 1 }, request.caller)
   const { limit, offset } = query
   const link = (to: number) => {
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
