@@ -9,17 +9,17 @@ const PATH_MAX = 256
 /** What is told of a request when it is over. Nothing of its query, its header fields or its body. */
 export interface Answered {
   method: string
-  /** The pattern of the route; absent where there is none. */
-  route?: string
+  /** The pattern of the route, if there is one. */
+  route: string | undefined
   path: string
-  /** Absent when the caller has gone before anything was sent. */
-  status?: number
+  /** Undefined when the caller has gone before anything was sent. */
+  status: number | undefined
   /** The caller has gone before the answer was sent whole. */
-  aborted?: true
+  aborted: true | undefined
   /** The code of the failure that it was answered with. */
-  code?: string
+  code: string | undefined
   /** The caller, where the service knows. */
-  uid?: string
+  uid: string | undefined
   /** Milliseconds from the request's header to the end of the answer. */
   ms: number
   /** Milliseconds spent waiting for the CMS and the store; calls that run beside each other count each. */
@@ -104,12 +104,12 @@ function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, m
   const { method, routeOptions: { url: route }, url, upstream, failed, user } = request
   return {
     method,
-    ...(route !== undefined && { route }),
+    route,
     path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, '')).split('?', 1)[0]!.slice(0, PATH_MAX),
-    ...(raw.headersSent && { status: statusCode }),
-    ...(aborted && { aborted }),
-    ...(failed && { code: failed }),
-    ...(user && { uid: user.uid }),
+    status: raw.headersSent ? statusCode : undefined,
+    aborted: aborted || undefined,
+    code: failed,
+    uid: user?.uid,
     ms: rounded(ms),
     upstreamMs: rounded(upstream.ms + upstream.open * performance.now()),
     upstreamCalls: upstream.calls

@@ -62,6 +62,7 @@ const PROPERTIES_DROPPED = 50
 
 /** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
+  const site = new URL(cmsUrl)
   const shapes = createShapes(model)
   const aliases = createUserAliases(model)
   // As a size, since with `max` the room for all of them would be set aside at once.
@@ -107,7 +108,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const resource = oneResource(document) ?? resources(document)[0]
     if (!resource) return undefined
     remember(resource)
-    return { resource, urlOf: urlsOf(document.included, model, cmsUrl, users) }
+    return { resource, urlOf: urlsOf(document.included, model, site, users) }
   }
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
@@ -169,7 +170,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   function pageOf (answer: Answer): Page<Loaded> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta, included } = answer.document
-    const urlOf = urlsOf(included, model, cmsUrl, answer.users)
+    const urlOf = urlsOf(included, model, site, answer.users)
     return {
       rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,

@@ -49,11 +49,11 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
 /**
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
  * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
- * @param cmsUrl origin of the CMS, with a path if Drupal lives under one
+ * @param site the CMS's URL, with a path if Drupal lives under one
  * @param users what is remembered of users' aliases
  */
-export function urlsOf (included: Resource[] | undefined = [], model: ContentModel, cmsUrl: string, users?: Aliases): UrlOf {
-  const { origin, pathname } = new URL(cmsUrl)
+export function urlsOf (included: Resource[] | undefined = [], model: ContentModel, site: URL, users?: Aliases): UrlOf {
+  const { origin, pathname } = site
   const base = pathname.replace(/\/$/, '')
   const targets = new Map(included.map((target) => [target.id, target]))
 
