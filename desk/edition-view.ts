@@ -97,10 +97,10 @@ function keptView (session: Session): TemplateResult {
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
-    ${session.kept.length === 0 ? html`<p class="quiet">What you had typed in a field that somebody took over is kept here.</p>` : nothing}
+    ${session.kept.length === 0 ? html`<p class="quiet">What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`
       <li>
-        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'released'} ${kept.displacedAt === undefined ? '' : `at ${at(kept.displacedAt, Date.now())}`}</small></p>
+        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'its lock ended'} ${kept.displacedAt === undefined ? '' : `at ${at(kept.displacedAt, Date.now())}`}</small></p>
         <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
         <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
         <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}${drafts(kept.fieldName)}</button></span>

@@ -14,7 +14,7 @@ export interface KeptDeps {
   changed: () => void
 }
 
-/** The texts of an editor that others have displaced, the newest first. */
+/** The texts of an editor that others have displaced, or whose locks have expired, the newest first. */
 export function createKept ({ locks, entity, changed }: KeptDeps) {
   let drafts: Draft[] = []
   let own: Kept[] = []

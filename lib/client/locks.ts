@@ -109,7 +109,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return body.data.Items
   }
 
-  /** The user's texts that somebody else displaced, the newest first. */
+  /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
   async function drafts ({ type, id }: Entity, { fieldName }: { fieldName?: string } = {}): Promise<Draft[]> {
     const { body } = await http.send<{ data: DraftList }>('GET', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid } })
     return body.data.Items

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { namesOf } from './expression.ts'
 import type { Stored } from './item.ts'
 import type { Found } from './record.ts'
-import type { Draft } from './schemas.ts'
+import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
 export type Displacer = { uid: string, name?: string | undefined } | undefined
@@ -58,7 +58,7 @@ export function shown ({ env_entityType_entityId: key, fieldName: sortKey, remov
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
-export function draftsOf (recordKey: string, { fieldName, uid }: { fieldName?: string | undefined, uid?: string | undefined }, now: number) {
+export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND begins_with(#fieldName, :field)'
   const filter = `#removeAt > :now${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
   return {
@@ -69,5 +69,23 @@ export function draftsOf (recordKey: string, { fieldName, uid }: { fieldName?: s
     ExpressionAttributeValues: {
       ':key': draftsKey(recordKey), ':now': now, ...(fieldName !== undefined && { ':field': `${hash(fieldName)}#` }), ...(uid !== undefined && { ':uid': uid })
     }
+  }
+}
+
+/** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
+export function shownExpired ({ fieldName, timestamp, userData, payload, version, expiresAt }: Found): Draft {
+  return { fieldName, timestamp, userData, payload, version, displacedAt: expiresAt } as Draft
+}
+
+/** A consistent query for the expired locks of an entity that hold a text. */
+export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
+  const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
+  const filter = `#expiresAt <= :now AND #removeAt > :now AND attribute_exists(#payload)${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
+  return {
+    ConsistentRead: true,
+    KeyConditionExpression: keys,
+    FilterExpression: filter,
+    ExpressionAttributeNames: namesOf(keys, filter),
+    ExpressionAttributeValues: { ':key': recordKey, ':now': now, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(uid !== undefined && { ':uid': uid }) }
   }
 }

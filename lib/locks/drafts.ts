@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
-import { draftOf, draftsKey, draftsOf, shown, type Displacer } from './draft.ts'
-import { recordKey, type Found } from './record.ts'
+import { draftOf, draftsOf, expiredOf, shown, shownExpired, type Displacer } from './draft.ts'
+import { isStill, recordKey, type Found } from './record.ts'
 import type { DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, type Key, type LockTable } from './table.ts'
 
@@ -28,10 +28,23 @@ export function createDrafts ({ table, environment, draftDays, seconds }: Drafts
     await table.put(draftOf(record, by, now, keptUntil(now)))
   }
 
-  /** The drafts of an entity, be it of one field or one user: the newest first. */
+  /** The drafts of an entity, be it of one field or one user: the newest first. The text of an expired lock is one before anybody takes the field. */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
-    const { Items, Count } = await table.query(draftsOf(recordKey(environment, entity), query, seconds()))
-    return { Items: Items.map(shown).sort((a, b) => b.displacedAt - a.displacedAt), Count }
+    const { expired, kept } = await find(entity, query)
+    const drafts = kept.map(shown)
+    // Whoever was about to displace it may have got no further than to keep it.
+    const left = expired.map(shownExpired).filter(({ fieldName, version }) => !drafts.some((draft) => draft.fieldName === fieldName && draft.version === version))
+    const Items = [...drafts, ...left].sort((a, b) => b.displacedAt - a.displacedAt)
+    return { Items, Count: Items.length }
+  }
+
+  /** What is kept of texts, in its two places. */
+  async function find (entity: Entity, query: DraftsQuery): Promise<{ expired: Found[], kept: Found[] }> {
+    const key = recordKey(environment, entity)
+    // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
+    const expired = await table.query(expiredOf(key, query, seconds()))
+    const kept = await table.query(draftsOf(key, query, seconds()))
+    return { expired: expired.Items, kept: kept.Items }
   }
 
   /**
@@ -40,12 +53,14 @@ export function createDrafts ({ table, environment, draftDays, seconds }: Drafts
    */
   async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
-    const key = recordKey(environment, entity)
-    const { Items } = await table.query(draftsOf(key, query, seconds()))
-    await forEach(Items as unknown as Key[], async ({ fieldName }) => {
-      await table.remove({ env_entityType_entityId: draftsKey(key), fieldName })
-    })
+    const { expired, kept } = await find(entity, query)
+    await forEach(expired, async (record) => { await table.remove(keyOf(record), isStill(record)) })
+    await forEach(kept, async (draft) => { await table.remove(keyOf(draft)) })
   }
 
   return { keptUntil, keep, list, discard }
+}
+
+function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
+  return { env_entityType_entityId: key, fieldName } as Key
 }

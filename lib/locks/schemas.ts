@@ -137,14 +137,14 @@ export const Listed = Type.Object({ success: Type.Literal(true), data: Type.Ref(
   examples: [{ success: true, data: { Items: LockRecord.examples, Count: 1, ScannedCount: 1 } }]
 })
 
-/** The text of a lock that somebody else took over, or released. */
+/** The text of a lock that somebody else took over or released, or that has expired. */
 export const Draft = Type.Object({
   ...Holder.properties,
   payload: Type.String({ description: 'The text that was held with the lock' }),
   version: Type.Optional(Type.String({ description: 'The version of the lock that held it' })),
-  displacedAt: { ...Seconds, description: 'Unix time in seconds when the lock was taken over or released' },
+  displacedAt: { ...Seconds, description: 'Unix time in seconds when the lock was taken over, released or expired' },
   displacedBy: Type.Optional(Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, {
-    description: 'By whom; absent where a field was released without a uid. A uid, or a name with it, beyond 128 bytes is left out'
+    description: 'By whom; absent where a field was released without a uid, or the lock has expired. A uid, or a name with it, beyond 128 bytes is left out'
   }))
 }, {
   $id: 'Draft',

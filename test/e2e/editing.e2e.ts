@@ -186,3 +186,25 @@ t.test('two editors at one edition', async (t) => {
     await shows(anna.getByRole('heading', { level: 1, name: 'The seventh, mended' }))
   })
 })
+
+t.test('what was typed in a tab that crashed is offered once its lock has expired', async (t) => {
+  const { url, seat, edition, client } = await newsroom(t, { LOCK_LEASE_SECONDS: '1' })
+  const id = await edition('The crash')
+  const at = { type: 'publisher_container', id }
+  const { ok } = await fetch(`${url}/api/cloud/data-state/${at.type}/${id}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ fieldName: 'title', userData: { uid: 'anna', name: 'Anna' }, payload: 'Typed before the crash' })
+  })
+  t.ok(ok)
+  const { locks } = client('anna')
+  await until(async () => (await locks.list(at)).length === 0)
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'The crash')
+  const kept = anna.getByRole('region', { name: 'Kept drafts' })
+  await shows(kept.getByText('Typed before the crash'))
+  await shows(kept.getByText(/^its lock ended at /))
+  await button(kept, 'Restore the draft of Title').click()
+  await until(async () => (await locks.list(at))[0]?.payload === 'Typed before the crash')
+  t.equal(await fieldOf(anna, 'Title').inputValue(), 'Typed before the crash')
+})

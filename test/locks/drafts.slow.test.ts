@@ -96,6 +96,65 @@ for (const engine of engineNames) {
       t.strictSame(await payloads(), [])
     })
 
+    t.test('the text of an expired lock is a draft before anybody takes the field', async (t) => {
+      let time = LATER
+      const options = { table: 'DataState', environment: 'left', leaseSeconds: 60, draftDays: 2, now: () => time }
+      const locks = createLocks({ ...options, client })
+      /** The same, while something happens before the first command of a name, or once one has been done. */
+      const during = (when: 'before' | 'after', name: string, happens: () => Promise<unknown>) => {
+        let happened = false
+        const first = async () => {
+          if (happened) return
+          happened = true
+          await happens()
+        }
+        return createLocks({
+          ...options,
+          client: asClient({
+            async send (command) {
+              const meant = command.constructor.name === name
+              if (meant && when === 'before') await first()
+              const output = await client.send(command as never)
+              if (meant && when === 'after') await first()
+              return output
+            }
+          })
+        })
+      }
+      const crash = async () => { throw new Error('the process has ended') }
+      const shown = async (query = {}, from = locks) => (await from.drafts.list(at, query)).Items.map(({ fieldName, payload, displacedBy }) => [fieldName, payload, displacedBy?.uid])
+      await locks.acquire(at, { fieldName: 'title', userData: ada, timestamp: 5, payload: 'of Ada' })
+      await locks.acquire(at, { fieldName: 'empty', userData: ada })
+      await locks.acquire(at, { fieldName: 'lead', userData: ada, payload: 'of Ada too' })
+      time += 10_000
+      await locks.acquire(at, { fieldName: 'body', userData: bob, payload: 'of Bob' })
+      t.strictSame(await shown(), [], 'a lock that holds is none')
+      const { Items: [held] } = await locks.list(at, { fieldName: 'title' })
+      time += 60_000
+      t.strictSame(await shown(), [['body', 'of Bob', undefined], ['lead', 'of Ada too', undefined], ['title', 'of Ada', undefined]], 'the newest first')
+      t.strictSame(await shown({ uid: '7' }), [['lead', 'of Ada too', undefined], ['title', 'of Ada', undefined]])
+      t.strictSame(await shown({ fieldName: 'body', uid: '7' }), [])
+      t.strictSame((await locks.drafts.list(at, { fieldName: 'title' })), {
+        Items: [{ fieldName: 'title', timestamp: 5, userData: ada, payload: 'of Ada', version: held!.version, displacedAt: LATER / 1000 + 60 }], Count: 1
+      })
+
+      await t.rejects(during('after', 'PutCommand', crash).overwrite(at, { fieldName: 'title', userData: bob }))
+      t.strictSame(await shown({ fieldName: 'title' }), [['title', 'of Ada', '8']], 'one that somebody was about to displace is shown once')
+      const displaced = () => locks.overwrite(at, { fieldName: 'lead', userData: bob })
+      t.strictSame(await shown({ fieldName: 'lead' }, during('after', 'QueryCommand', displaced)), [['lead', 'of Ada too', '8']], 'and so is one that is displaced meanwhile')
+
+      const renewed = () => locks.acquire(at, { fieldName: 'body', userData: bob, payload: 'of Bob, and more' })
+      await during('before', 'DeleteCommand', renewed).drafts.discard(at, { fieldName: 'body' })
+      t.match((await locks.list(at, { fieldName: 'body' })).Items, [{ payload: 'of Bob, and more' }], 'a lock that is renewed meanwhile is not discarded')
+      time += 60_000
+      await locks.drafts.discard(at, { uid: '7' })
+      t.strictSame(await shown(), [['body', 'of Bob, and more', undefined]])
+      time += 2 * DAY * 1000 - 1000
+      t.equal((await shown()).length, 1)
+      time += 1000
+      t.strictSame(await shown(), [], 'its days are over')
+    })
+
     t.test('a draft fits whenever its lock did, the longest names and keys included', async (t) => {
       const locks = createLocks({ client, table: 'DataState', environment: 'fit', leaseSeconds: 31_536_000, now: () => LATER - 1 })
       for (const [fieldName, displacer] of [['🔑'.repeat(255), { uid: '8'.repeat(128), name: '' }], ['a', { uid: '8', name: 'x'.repeat(127) }], ['b', { uid: '8', name: 'x'.repeat(128) }], ['c', { uid: 'é'.repeat(65) }]] as const) {
