@@ -89,11 +89,6 @@ function content (session: Session, context: EditionContext): TemplateResult {
 }
 
 function keptView (session: Session): TemplateResult {
-  // The service discards all drafts of a field at once.
-  const drafts = (fieldName: string) => {
-    const all = session.kept.filter((kept) => kept.fieldName === fieldName).length
-    return html`${all > 1 ? `Discard all ${all}` : 'Discard'}<span class="spoken"> ${all > 1 ? 'drafts' : 'the draft'} of ${session.labelOf(fieldName)}</span>`
-  }
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
@@ -103,7 +98,7 @@ function keptView (session: Session): TemplateResult {
         <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'its lock ended'} ${kept.displacedAt === undefined ? '' : `at ${at(kept.displacedAt, Date.now())}`}</small></p>
         <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
         <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
-        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}${drafts(kept.fieldName)}</button></span>
+        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}Discard<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button></span>
       </li>`)}
     </ul></section>`
 }

@@ -211,8 +211,8 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     changed()
   }
 
-  async function discard ({ fieldName }: Kept): Promise<void> {
-    await kept.discard(fieldName).catch((error) => { notice = { tone: 'bad', text: known(error).message } })
+  async function discard (text: Kept): Promise<void> {
+    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: known(error).message } })
     changed()
   }
 

@@ -2,6 +2,7 @@ import type { Client, Draft, Holder } from '../lib/client/client.ts'
 
 /** A text that is kept: in a draft of the service or, without `displacedAt`, in this window alone for the moment. */
 export interface Kept {
+  id?: string
   fieldName: string
   payload: string
   displacedBy?: Holder['userData']
@@ -33,10 +34,10 @@ export function createKept ({ locks, entity, changed }: KeptDeps) {
     add (kept: Kept): void {
       own = [kept, ...own]
     },
-    /** Discards the texts of a field. @throws {QuoinError} */
-    async discard (fieldName: string): Promise<void> {
-      own = own.filter((kept) => kept.fieldName !== fieldName)
-      await locks.discard({ ...entity(), fieldName })
+    /** @throws {QuoinError} */
+    async discard (kept: Kept): Promise<void> {
+      own = own.filter((one) => one !== kept)
+      if (kept.id !== undefined) await locks.discard({ ...entity(), fieldName: kept.fieldName, draft: kept.id })
       await load()
     }
   }

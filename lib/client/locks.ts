@@ -115,9 +115,9 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return body.data.Items
   }
 
-  /** Discards the user's drafts of a field or, without `fieldName`, all of the entity. */
-  async function discard ({ type, id, fieldName }: Entity & { fieldName?: string }): Promise<void> {
-    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid } })
+  /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
+  async function discard ({ type, id, fieldName, draft }: Entity & { fieldName?: string, draft?: string }): Promise<void> {
+    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid, draft } })
   }
 
   /** Follows the locks of an entity until what it returns is called. */

@@ -26,7 +26,7 @@ export function draftsKey (recordKey: string): string {
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, at: number, removeAt: number): Record<string, Stored> {
   return {
     env_entityType_entityId: draftsKey(key as string),
-    fieldName: `${hash(fieldName as string)}#${version as string | undefined ?? hash(JSON.stringify(payload))}`,
+    fieldName: `${hash(fieldName as string)}#${idOf({ version, payload })}`,
     field: fieldName as string,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -52,9 +52,14 @@ function asStored (value: unknown): Stored {
   return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
 }
 
+/** What tells the text of a record from any other that the field has had. */
+function idOf ({ version, payload }: Found): string {
+  return String(version ?? hash(JSON.stringify(payload)))
+}
+
 /** A draft as it is shown. */
 export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, ...members }: Found): Draft {
-  return { fieldName: field, ...members } as Draft
+  return { id: (sortKey as string).replace(/^.*?#/, ''), fieldName: field, ...members } as Draft
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
@@ -74,7 +79,7 @@ export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, no
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
 export function shownExpired ({ fieldName, timestamp, userData, payload, version, expiresAt }: Found): Draft {
-  return { fieldName, timestamp, userData, payload, version, displacedAt: expiresAt } as Draft
+  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, version, displacedAt: expiresAt } as Draft
 }
 
 /** A consistent query for the expired locks of an entity that hold a text. */

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { draftOf, draftsOf, expiredOf, shown, shownExpired, type Displacer } from './draft.ts'
 import { isStill, recordKey, type Found } from './record.ts'
-import type { DraftList, DraftsQuery, Entity } from './schemas.ts'
+import type { DiscardQuery, Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, type Key, type LockTable } from './table.ts'
 
 const DAY = 86_400
@@ -30,37 +30,36 @@ export function createDrafts ({ table, environment, draftDays, seconds }: Drafts
 
   /** The drafts of an entity, be it of one field or one user: the newest first. The text of an expired lock is one before anybody takes the field. */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
-    const { expired, kept } = await find(entity, query)
-    const drafts = kept.map(shown)
-    // Whoever was about to displace it may have got no further than to keep it.
-    const left = expired.map(shownExpired).filter(({ fieldName, version }) => !drafts.some((draft) => draft.fieldName === fieldName && draft.version === version))
-    const Items = [...drafts, ...left].sort((a, b) => b.displacedAt - a.displacedAt)
-    return { Items, Count: Items.length }
+    const drafts = new Map<string, Draft>()
+    for (const { draft } of await find(entity, query)) {
+      // Whoever was about to displace an expired lock may have got no further than to keep its text.
+      const name = JSON.stringify([draft.fieldName, draft.id])
+      if (!drafts.has(name)) drafts.set(name, draft)
+    }
+    return { Items: [...drafts.values()].sort((a, b) => b.displacedAt - a.displacedAt), Count: drafts.size }
   }
 
-  /** What is kept of texts, in its two places. */
-  async function find (entity: Entity, query: DraftsQuery): Promise<{ expired: Found[], kept: Found[] }> {
+  /** The records that hold drafts, in their two places. */
+  async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
     const expired = await table.query(expiredOf(key, query, seconds()))
     const kept = await table.query(draftsOf(key, query, seconds()))
-    return { expired: expired.Items, kept: kept.Items }
+    return [...kept.Items.map((record) => ({ record, draft: shown(record) })), ...expired.Items.map((record) => ({ record, draft: shownExpired(record) }))]
   }
 
   /**
-   * Discards the drafts of a field, of a user, or of both.
+   * Discards the drafts of a field, of a user, or of both; of these, with `draft`, the one with this id.
    * @throws {Failure} BAD_REQUEST without a field and a user
    */
-  async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
+  async function discard (entity: Entity, { draft: id, ...query }: DiscardQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
-    const { expired, kept } = await find(entity, query)
-    await forEach(expired, async (record) => { await table.remove(keyOf(record), isStill(record)) })
-    await forEach(kept, async (draft) => { await table.remove(keyOf(draft)) })
+    const found = (await find(entity, query)).filter(({ draft }) => id === undefined || draft.id === id)
+    await forEach(found, async ({ record }) => {
+      const { env_entityType_entityId: key, fieldName } = record
+      await table.remove({ env_entityType_entityId: key, fieldName } as Key, isStill(record))
+    })
   }
 
   return { keptUntil, keep, list, discard }
-}
-
-function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
-  return { env_entityType_entityId: key, fieldName } as Key
 }

@@ -72,6 +72,12 @@ export const DraftsQuery = Type.Object({
 })
 export type DraftsQuery = Static<typeof DraftsQuery>
 
+export const DiscardQuery = Type.Object({
+  ...DraftsQuery.properties,
+  draft: Type.Optional(Type.String({ minLength: 1, description: 'Only the draft with this id' }))
+})
+export type DiscardQuery = Static<typeof DiscardQuery>
+
 const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any', examples: ['"Zm9vYmFyYmF6cXV4"'] }))
 
 /** Conditions in the header of a request. */
@@ -139,6 +145,7 @@ export const Listed = Type.Object({ success: Type.Literal(true), data: Type.Ref(
 
 /** The text of a lock that somebody else took over or released, or that has expired. */
 export const Draft = Type.Object({
+  id: Type.String({ description: 'Tells it from the other drafts of the field' }),
   ...Holder.properties,
   payload: Type.String({ description: 'The text that was held with the lock' }),
   version: Type.Optional(Type.String({ description: 'The version of the lock that held it' })),
@@ -150,6 +157,7 @@ export const Draft = Type.Object({
   $id: 'Draft',
   additionalProperties: true,
   examples: [{
+    id: 'Zm9vYmFyYmF6cXV4',
     fieldName: 'field_headline',
     timestamp: 1767225600,
     userData: { uid: '7', name: 'Ada' },

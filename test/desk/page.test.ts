@@ -236,17 +236,18 @@ t.test('a few boards are asked for at a time, those on the screen, each again af
 
 t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
   const calls: unknown[] = []
-  let drafts = [{ fieldName: 'title', payload: 'A', displacedAt: 5 }] as Draft[]
+  let drafts = [{ id: 'v', fieldName: 'title', payload: 'A', displacedAt: 5 }, { id: 'w', fieldName: 'title', payload: 'B', displacedAt: 4 }] as Draft[]
   const kept = createKept({
-    locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = [] } }, entity: () => ({ type: 'node', id: '1' }), changed: () => calls.push('changed')
+    locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } }, entity: () => ({ type: 'node', id: '1' }), changed: () => calls.push('changed')
   })
   kept.add({ fieldName: 'title', payload: 'A' })
   kept.add({ fieldName: 'title', payload: 'AB' })
   t.strictSame(kept.all.map(({ payload }) => payload), ['AB', 'A'])
   await kept.load()
-  t.strictSame(kept.all.map(({ payload, displacedAt }) => [payload, displacedAt]), [['AB', undefined], ['A', 5]], 'one that has arrived there is shown once')
-  kept.add({ fieldName: 'other', payload: 'B' })
-  await kept.discard('title')
-  t.strictSame(kept.all, [{ fieldName: 'other', payload: 'B' }])
-  t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title' }, 'changed'])
+  t.strictSame(kept.all.map(({ payload, displacedAt }) => [payload, displacedAt]), [['AB', undefined], ['A', 5], ['B', 4]], 'one that has arrived there is shown once')
+  await kept.discard(kept.all[1]!)
+  await kept.discard(kept.all[0]!)
+  t.strictSame(kept.all, drafts)
+  t.match(kept.all, [{ payload: 'B' }])
+  t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title', draft: 'v' }, 'changed', 'changed'])
 })

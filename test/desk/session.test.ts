@@ -258,12 +258,15 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   await session.restore(session.kept[0]!)
   t.match([session.notice, field().text], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine'])
   await session.restore({ fieldName: 'gone', payload: 'x' })
+  service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
+  await session.discard({ fieldName: 'title', payload: 'Mine, and more' })
+  t.strictSame([session.kept, service.discarded], [service.drafts, []], 'of what the service does not have it is not asked')
   service.acquire = away()
   await session.discard(session.kept[0]!)
   t.equal(session.notice?.text, 'The CMS is away')
   service.acquire = undefined
-  await session.discard({ fieldName: 'title', payload: 'Mine' })
-  t.strictSame([session.kept, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title' }]])
+  await session.discard(session.kept[0]!)
+  t.strictSame([session.kept, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title', draft: 'v' }]])
 })
 
 t.test('a save is of what has changed, and ends its locks', async (t) => {

@@ -51,7 +51,8 @@ for (const engine of engineNames) {
       const before = Math.floor(Date.now() / 1000)
       await send('PUT', '', { ...bob, avatar: 'b.png' }, 'of Bob')
       const { success, data } = await drafts()
-      const [{ displacedAt, ...draft }] = data.Items
+      const [{ id, displacedAt, ...draft }] = data.Items
+      t.equal(id, second)
       t.ok(success && displacedAt >= before && displacedAt <= Date.now() / 1000)
       // Not tap's comparison, which asks an object's member `constructor` for its class.
       t.ok(isDeepStrictEqual(draft, {
@@ -72,6 +73,20 @@ for (const engine of engineNames) {
         t.equal((await drafts(query)).data.Count, count, query)
       }
       for (const path of ['', '?fieldName=title', '?uid=7']) t.equal((await app.inject(url + path)).json().data.Count, 0, 'drafts never show among the locks')
+
+      await send('POST', '', ada, 'fourth')
+      await send('DELETE', '?fieldName=title')
+      const { id: fourth } = (await drafts()).data.Items.find(({ payload }: { payload: string }) => payload === 'fourth')
+      const discard = (query: string) => app.inject({ method: 'DELETE', url: `${url}/drafts${query}` })
+      for (const query of [`?uid=8&draft=${fourth}`, `?fieldName=none&draft=${fourth}`, '?uid=7&draft=none']) {
+        t.equal((await discard(query)).body, '{"success":true}')
+        t.equal((await drafts()).data.Count, 4, query)
+      }
+      t.match((await discard(`?draft=${fourth}`)).json(), { error: { code: 'BAD_REQUEST', message: 'querystring must have fieldName or uid' } })
+      t.match((await discard('?uid=7&draft=')).json(), { error: { code: 'BAD_REQUEST', message: 'querystring/draft must NOT have fewer than 1 characters' } })
+      await discard(`?fieldName=title&uid=7&draft=${fourth}`)
+      t.notOk((await drafts()).data.Items.some(({ payload }: { payload: string }) => payload === 'fourth'))
+      t.equal((await drafts('?fieldName=title&uid=7')).data.Count, 1, 'the other one of the field is left')
 
       t.match((await app.inject({ method: 'DELETE', url: `${url}/drafts` })).json(), { success: false, error: { code: 'BAD_REQUEST', message: 'querystring must have fieldName or uid' } })
       for (const [query, left] of [['?uid=9', 3], ['?fieldName=title&uid=7', 2], ['?fieldName=title', 1], ['?uid=7', 0], ['?uid=7', 0]] as const) {
@@ -135,7 +150,7 @@ for (const engine of engineNames) {
       t.strictSame(await shown({ uid: '7' }), [['lead', 'of Ada too', undefined], ['title', 'of Ada', undefined]])
       t.strictSame(await shown({ fieldName: 'body', uid: '7' }), [])
       t.strictSame((await locks.drafts.list(at, { fieldName: 'title' })), {
-        Items: [{ fieldName: 'title', timestamp: 5, userData: ada, payload: 'of Ada', version: held!.version, displacedAt: LATER / 1000 + 60 }], Count: 1
+        Items: [{ id: held!.version, fieldName: 'title', timestamp: 5, userData: ada, payload: 'of Ada', version: held!.version, displacedAt: LATER / 1000 + 60 }], Count: 1
       })
 
       await t.rejects(during('after', 'PutCommand', crash).overwrite(at, { fieldName: 'title', userData: bob }))
@@ -147,7 +162,9 @@ for (const engine of engineNames) {
       await during('before', 'DeleteCommand', renewed).drafts.discard(at, { fieldName: 'body' })
       t.match((await locks.list(at, { fieldName: 'body' })).Items, [{ payload: 'of Bob, and more' }], 'a lock that is renewed meanwhile is not discarded')
       time += 60_000
-      await locks.drafts.discard(at, { uid: '7' })
+      await locks.drafts.discard(at, { uid: '8', draft: held!.version! })
+      t.equal((await shown()).length, 3)
+      for (const draft of [held!.version!, undefined]) await locks.drafts.discard(at, { uid: '7', ...(draft !== undefined && { draft }) })
       t.strictSame(await shown(), [['body', 'of Bob, and more', undefined]])
       time += 2 * DAY * 1000 - 1000
       t.equal((await shown()).length, 1)
@@ -181,6 +198,10 @@ for (const engine of engineNames) {
       const { Items } = await locks.drafts.list(at)
       t.strictSame(Items.map(({ payload }) => payload).sort(), ['a', 'b', 'c', 'd', 'e'])
       t.equal(Items.find(({ payload }) => payload === 'e')?.timestamp, '12345678901234567000', 'a number too large to be exact, as it was read')
+      for (const [index, { id }] of Items.entries()) {
+        await locks.drafts.discard(at, { fieldName: 'title', draft: id })
+        t.strictSame((await locks.drafts.list(at)).Items, Items.slice(index + 1))
+      }
     })
 
     t.test('at no point of a crash is a text in neither place, and calling again finishes the work', async (t) => {
