@@ -8,7 +8,7 @@ import { app } from '../../app.ts'
 import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { failures } from '../../lib/errors.ts'
+import { Failure, failures } from '../../lib/errors.ts'
 import { EditionFailure } from '../../lib/editions/schemas.ts'
 import { Holder, LockFailure } from '../../lib/locks/schemas.ts'
 import { answer, refuse } from '../../plugins/errors.ts'
@@ -237,6 +237,11 @@ t.test('an exception nobody thought of answers 500 without internals and is logg
   const reply = await fastify.inject('/api/cloud/data-state/a/b/throws')
   t.equal(reply.statusCode, 500)
   isShaped(t, 'lock', 500, reply.json(), 'what was thrown is no Error')
+})
+
+t.test('a failure records no stack, and errors after it do', async (t) => {
+  t.notMatch(new Failure('FIELD_LOCKED', 'held').stack, /\n/)
+  t.match(new Error('unforeseen').stack, /errors\.test\.ts/)
 })
 
 t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
