@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ownNamedOnly, ownOnly } from '../lib/auth/own.ts'
-import { DiscardQuery, Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
+import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
 import { answers, done } from './lock-answers.ts'
 
 const tags = ['locks']
@@ -28,7 +28,7 @@ export default async function drafts (fastify: FastifyInstance) {
       summary: 'Discard the drafts of a field, of a user, or of both',
       description: 'At least one of the two is needed. Discarding what is not there succeeds.',
       params: Entity,
-      querystring: DiscardQuery,
+      querystring: DraftsQuery,
       response: { 200: done('Discarded'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
     }
   }, discard)
@@ -38,7 +38,7 @@ async function list (this: FastifyInstance, { params, query, user }: FastifyRequ
   return { success: true, data: await this.locks.drafts.list(params, ownOnly(user, query)) }
 }
 
-async function discard (this: FastifyInstance, { params, query, user }: FastifyRequest<{ Params: Entity, Querystring: DiscardQuery }>) {
+async function discard (this: FastifyInstance, { params, query, user }: FastifyRequest<{ Params: Entity, Querystring: DraftsQuery }>) {
   await this.locks.drafts.discard(params, ownNamedOnly(user, query))
   return { success: true }
 }

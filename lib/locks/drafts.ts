@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import { draftOf, draftsOf, expiredOf, shown, shownExpired, type Displacer } from './draft.ts'
 import { isStill, recordKey, type Found } from './record.ts'
-import type { DiscardQuery, Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
+import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, type Key, type LockTable } from './table.ts'
 
 const DAY = 86_400
@@ -28,7 +28,7 @@ export function createDrafts ({ table, environment, draftDays, seconds }: Drafts
     await table.put(draftOf(record, by, now, keptUntil(now)))
   }
 
-  /** The drafts of an entity, be it of one field or one user: the newest first. The text of an expired lock is one before anybody takes the field. */
+  /** The drafts of an entity, be it of one field or one user, or one alone: the newest first. The text of an expired lock is one before anybody takes the field. */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
     const drafts = new Map<string, Draft>()
     for (const { draft } of await find(entity, query)) {
@@ -45,17 +45,17 @@ export function createDrafts ({ table, environment, draftDays, seconds }: Drafts
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
     const expired = await table.query(expiredOf(key, query, seconds()))
     const kept = await table.query(draftsOf(key, query, seconds()))
-    return [...kept.Items.map((record) => ({ record, draft: shown(record) })), ...expired.Items.map((record) => ({ record, draft: shownExpired(record) }))]
+    const found = [...kept.Items.map((record) => ({ record, draft: shown(record) })), ...expired.Items.map((record) => ({ record, draft: shownExpired(record) }))]
+    return found.filter(({ draft: { id } }) => query.draft === undefined || id === query.draft)
   }
 
   /**
-   * Discards the drafts of a field, of a user, or of both; of these, with `draft`, the one with this id.
+   * Discards the drafts of a field, of a user, or of both, or one of them alone.
    * @throws {Failure} BAD_REQUEST without a field and a user
    */
-  async function discard (entity: Entity, { draft: id, ...query }: DiscardQuery): Promise<void> {
+  async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
-    const found = (await find(entity, query)).filter(({ draft }) => id === undefined || draft.id === id)
-    await forEach(found, async ({ record }) => {
+    await forEach(await find(entity, query), async ({ record }) => {
       const { env_entityType_entityId: key, fieldName } = record
       await table.remove({ env_entityType_entityId: key, fieldName } as Key, isStill(record))
     })

@@ -68,15 +68,10 @@ export type FeedHeaders = Static<typeof FeedHeaders>
 
 export const DraftsQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only drafts of this field' }),
-  uid: Type.Optional({ ...Uid, description: "Only drafts of this user's texts" })
-})
-export type DraftsQuery = Static<typeof DraftsQuery>
-
-export const DiscardQuery = Type.Object({
-  ...DraftsQuery.properties,
+  uid: Type.Optional({ ...Uid, description: "Only drafts of this user's texts" }),
   draft: Type.Optional(Type.String({ minLength: 1, description: 'Only the draft with this id' }))
 })
-export type DiscardQuery = Static<typeof DiscardQuery>
+export type DraftsQuery = Static<typeof DraftsQuery>
 
 const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any', examples: ['"Zm9vYmFyYmF6cXV4"'] }))
 

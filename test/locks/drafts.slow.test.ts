@@ -77,6 +77,8 @@ for (const engine of engineNames) {
       await send('POST', '', ada, 'fourth')
       await send('DELETE', '?fieldName=title')
       const { id: fourth } = (await drafts()).data.Items.find(({ payload }: { payload: string }) => payload === 'fourth')
+      t.match((await drafts(`?draft=${fourth}`)).data, { Items: [{ payload: 'fourth' }], Count: 1 })
+      t.equal((await drafts('?draft=none')).data.Count, 0)
       const discard = (query: string) => app.inject({ method: 'DELETE', url: `${url}/drafts${query}` })
       for (const query of [`?uid=8&draft=${fourth}`, `?fieldName=none&draft=${fourth}`, '?uid=7&draft=none']) {
         t.equal((await discard(query)).body, '{"success":true}')
