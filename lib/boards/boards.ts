@@ -10,7 +10,7 @@ import { entitiesOf } from './entities.ts'
 
 export interface BoardsDeps {
   locks: Pick<Locks, 'view' | 'feed'>
-  editions: Pick<Editions, 'read'>
+  editions: Pick<Editions, 'bare'>
   model: ContentModel
 }
 
@@ -26,12 +26,12 @@ export type Boards = ReturnType<typeof createBoards>
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {
   async function entities (id: string, caller: Caller): Promise<Entity[]> {
-    return entitiesOf((await editions.read(id, caller)).entity, model)
+    return entitiesOf(await editions.bare(id, caller), model)
   }
 
   /**
    * @param id integer id or uuid of the edition
-   * @throws {Failure} as `editions.read`; STORE_UNAVAILABLE, STORE_FAILED
+   * @throws {Failure} as `editions.bare`; STORE_UNAVAILABLE, STORE_FAILED
    */
   async function read (id: string, caller: Caller): Promise<Board> {
     const wanted = await entities(id, caller)

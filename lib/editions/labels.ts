@@ -24,7 +24,7 @@ export function createLabels ({ cms, catalog, resources, model }: LabelsOptions)
    * @throws {Failure} as `resources.load`
    */
   return async function labels (id: string, caller: Caller): Promise<Record<string, string>> {
-    const { resource } = await resources.load(id, caller)
+    const { resource } = await resources.load(id, caller, 'bare')
     const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
     const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
     const targets = names.flatMap((name) => identifiers(resource.relationships![name]))

@@ -3,7 +3,6 @@ import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
-import { createUserAliases, usersIn, type Aliases } from './aliases.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { refusal, unknownProperties } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
@@ -11,7 +10,8 @@ import type { Filters } from './filters.ts'
 import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
 import { findById } from './scan.ts'
 import { createShapes, type Shape } from './shapes.ts'
-import { covers, includeOf, urlsOf, type Include } from './urls.ts'
+import { createTargetMemory, referencesIn, type Targets, type Told } from './targets.ts'
+import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
 import type { Page } from './listing.ts'
 import type { UrlOf } from './read.ts'
 
@@ -23,10 +23,10 @@ export interface Loaded {
 
 export interface Resources {
   /**
-   * The edition with an integer id or uuid.
+   * The edition with an integer id or uuid; a `bare` one without the urls of its references, which Drupal answers sooner.
    * @throws {Failure} NOT_FOUND, CMS_UNAUTHORIZED, CMS_FORBIDDEN, and those of the CMS.
    */
-  load (id: string, caller: Caller): Promise<Loaded>
+  load (id: string, caller: Caller, purpose?: 'edition' | 'bare'): Promise<Loaded>
   /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
   page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<Loaded>>
   /** The same with no more than some attributes of each row. */
@@ -47,8 +47,8 @@ export interface ResourcesOptions {
   cmsUrl: string
 }
 
-/** An answer, with what is remembered of users that it does not include. */
-type Answer = JsonapiAnswer & { users?: Aliases | undefined }
+/** An answer, with what its caller was told of the targets of its references if their urls are wanted. */
+type Answer = JsonapiAnswer & { targets?: Targets }
 
 type Parameters = Array<[string, string]>
 
@@ -64,38 +64,46 @@ const PROPERTIES_DROPPED = 50
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const site = new URL(cmsUrl)
   const shapes = createShapes(model)
-  const aliases = createUserAliases(model)
+  const memory = createTargetMemory()
   // As a size, since with `max` the room for all of them would be set aside at once.
   const remembered = new LRUCache<string, { type: string, uuid: string }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttribute = publicName(model, model.keys.id)
 
-  /** A GET that asks for the urls' sources too, and once more when the answer shows references nobody knew of. */
-  async function get (resourceType: string, path: string, query: Parameters, caller: Caller): Promise<Answer> {
+  /**
+   * A GET that asks for the sources of the urls too, and once more when the answer shows references nobody knew of. Users
+   * are included only where nothing is remembered, and nothing is in a page that was asked for before: Drupal keeps no
+   * answer that includes them, or what is not published.
+   */
+  async function get (resourceType: string, path: string, query: Parameters, caller: Caller, purpose: 'edition' | 'page' | 'bare'): Promise<Answer> {
+    const page = `${path}?${query.join('&')}`
     for (let attempt = 0; ; attempt++) {
-      const known = aliases.of(caller)
-      const include = includeOf(shapes.of(resourceType), model, known ? 'others' : 'all')
-      const asked = aliases.now()
+      const told = memory.toldTo(caller)
+      const include = includeOf(shapes.of(resourceType), model, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
       const answer = await cms.request({ path, query: [...query, ...include.query], caller })
       if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
         shapes.forget(resourceType)
         continue
       }
       const found = learned(answer.document)
+      if (purpose === 'bare') return answer
       const covered = found.every((resource) => resource.type === resourceType && covers(include, resource, model))
-      if (covered && !known) aliases.learn(caller, found, answer.document, asked)
-      if (covered || attempt > 1) return { ...answer, users: known && await withUsers(known, found, path, query, caller) }
+      if (covered || attempt > 1) {
+        memory.learn(told, referencesIn(found, include.included), answer.document, caller, purpose === 'page' ? page : undefined)
+        await learnRest(told, found, include, path, query, caller)
+        return { ...answer, targets: told.targets }
+      }
       resourceType = found[0]!.type
     }
   }
 
-  /** The aliases of all users of what was found; asks for the users alone where one is not known. */
-  async function withUsers (known: Aliases, found: Resource[], path: string, query: Parameters, caller: Caller): Promise<Aliases> {
+  /** Asks for the targets alone that are neither included in what was found nor remembered. */
+  async function learnRest (told: Told, found: Resource[], { relationships }: Include, path: string, query: Parameters, caller: Caller): Promise<void> {
     const [resource] = found
-    if (!resource || usersIn(found, model).every((id) => known.has(id))) return known
-    const include = includeOf(shapes.of(resource.type), model, 'users')
-    const asked = aliases.now()
-    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resource.type}]`, include.included.join(',')]], caller })
-    return new Map([...known, ...aliases.learn(caller, resourcesOf(document), document, asked)])
+    const untold = [...relationships].filter((name) => referencesIn(found, [name]).some(({ type, id }) => !told.targets.get(type)?.has(id)))
+    if (!resource || untold.length === 0) return
+    const { query: include, included } = includeOf(shapes.of(resource.type), model, (name) => untold.includes(name))
+    const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resource.type}]`, included.join(',')]], caller })
+    memory.learn(told, referencesIn(resourcesOf(document), included), document, caller)
   }
 
   function learned (document: Document): Resource[] {
@@ -104,63 +112,67 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found
   }
 
-  function loaded ({ document, users }: Answer): Loaded | undefined {
+  function loaded ({ document, targets }: Answer): Loaded | undefined {
     const resource = oneResource(document) ?? resources(document)[0]
     if (!resource) return undefined
     remember(resource)
-    return { resource, urlOf: urlsOf(document.included, model, site, users) }
+    return { resource, urlOf: urls(targets) }
+  }
+
+  function urls (targets: Targets | undefined): UrlOf {
+    return targets ? urlsOf(targets, model, site) : () => undefined
   }
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
     for (const id of [uuid, String(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
   }
 
-  async function load (given: string, caller: Caller): Promise<Loaded> {
+  async function load (given: string, caller: Caller, purpose: 'edition' | 'bare' = 'edition'): Promise<Loaded> {
     const id = given.toLowerCase()
     const collections = await catalog.editions(caller)
     const known = remembered.get(id)
     const collection = known && collections.find(({ resourceType }) => resourceType === known.type)
     if (collection) {
-      const found = await findByUuid(collection, known.uuid, caller)
+      const found = await findByUuid(collection, known.uuid, caller, purpose)
       // A site that was set back to an earlier state may have given an id to another edition since.
       if (found || known.uuid === id) return found ?? notFound(id)
     }
-    return UUID.test(id) ? byUuid(collections[0]!, id, id, caller) : byInteger(collections, id, caller)
+    return UUID.test(id) ? byUuid(collections[0]!, id, id, caller, purpose) : byInteger(collections, id, caller, purpose)
   }
 
   /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
-  async function findByUuid ({ path, resourceType }: Collection, uuid: string, caller: Caller): Promise<Loaded | undefined> {
-    const answer = await get(resourceType, `${path}/${uuid}`, [], caller)
+  async function findByUuid ({ path, resourceType }: Collection, uuid: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded | undefined> {
+    const answer = await get(resourceType, `${path}/${uuid}`, [], caller, purpose)
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
     return loaded(answer)
   }
 
-  async function byUuid (collection: Collection, uuid: string, id: string, caller: Caller): Promise<Loaded> {
-    return await findByUuid(collection, uuid, caller) ?? notFound(id)
+  async function byUuid (collection: Collection, uuid: string, id: string, caller: Caller, purpose: 'edition' | 'bare' = 'edition'): Promise<Loaded> {
+    return await findByUuid(collection, uuid, caller, purpose) ?? notFound(id)
   }
 
-  async function byInteger (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
-    if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller)
-    const answers = await Promise.all(collections.map(({ resourceType, path }) => get(resourceType, path, idQuery(idAttribute, [id]), caller)))
+  async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded> {
+    if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller, purpose)
+    const answers = await Promise.all(collections.map(({ resourceType, path }) => get(resourceType, path, idQuery(idAttribute, [id]), caller, purpose)))
     const refused = answers.find(({ status }) => status >= 400)
     if (refused) throw refusal(refused)
     const found = answers.map(loaded).find((found) => found !== undefined)
-    return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller))
+    return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller, purpose))
   }
 
-  async function byScan (collections: Collection[], id: string, caller: Caller): Promise<Loaded> {
+  async function byScan (collections: Collection[], id: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded> {
     const idOf = ({ resource }: Loaded) => Number(resource.attributes?.[idAttribute])
     const found = await Promise.all(collections.map(async (collection) => {
       const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
       return row && { collection, uuid: row.resource.id }
     }))
     const one = found.find((row) => row !== undefined)
-    return one ? byUuid(one.collection, one.uuid, id, caller) : notFound(id)
+    return one ? byUuid(one.collection, one.uuid, id, caller, purpose) : notFound(id)
   }
 
   async function page ({ resourceType, path }: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
-    return pageOf(await get(resourceType, path, query, caller))
+    return pageOf(await get(resourceType, path, query, caller, 'page'))
   }
 
   async function sparsePage ({ resourceType, path }: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<Loaded>> {
@@ -169,8 +181,8 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
 
   function pageOf (answer: Answer): Page<Loaded> {
     if (answer.status >= 400) throw refusal(answer)
-    const { links, meta, included } = answer.document
-    const urlOf = urlsOf(included, model, site, answer.users)
+    const { links, meta } = answer.document
+    const urlOf = urls(answer.targets)
     return {
       rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,
@@ -201,9 +213,11 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   async function saved (answer: JsonapiAnswer, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
     const [resource] = learned(answer.document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
-    if (covers(include, resource, model)) return loaded(answer)!
+    const told = memory.toldTo(caller)
+    memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
+    const saved = loaded({ ...answer, targets: told.targets })!
     // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
-    return byUuid(collection, resource.id, resource.id, caller).catch(() => loaded(answer)!)
+    return covers(include, resource, model) ? saved : byUuid(collection, resource.id, resource.id, caller).catch(() => saved)
   }
 
   /** Takes properties that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */
@@ -216,7 +230,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found.length > 0
   }
 
-  return { load, page, sparsePage, shape, send, age: aliases.age }
+  return { load, page, sparsePage, shape, send, age: memory.age }
 }
 
 function resourcesOf (document: Document): Resource[] {

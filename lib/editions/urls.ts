@@ -1,8 +1,11 @@
-import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { identifiers, isObject, type Resource } from '../jsonapi/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
-import { USER, type Aliases } from './aliases.ts'
 import { isContentEntity, type Shape } from './shapes.ts'
+import type { Targets } from './targets.ts'
+
+/** Drupal's entity type of users. */
+export const USER = 'user'
 
 /**
  * JSON:API does not give a reference's `url`; it is put together from the target's path alias or file URI, which come
@@ -18,9 +21,9 @@ export interface Include {
 
 /**
  * What to ask for so that the urls of an edition's references can be told; nothing while its fields are not known.
- * @param which `users` alone, or all `others`, or `all`
+ * @param isWanted which relationships to include, by their public names and the entity types of their targets; all, if not given
  */
-export function includeOf (shape: Shape | undefined, model: ContentModel, which: 'all' | 'users' | 'others' = 'all'): Include {
+export function includeOf (shape: Shape | undefined, model: ContentModel, isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
   const relationships = new Set<string>()
   const included: string[] = []
   const types = new Set<string>()
@@ -29,7 +32,7 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, which:
     const name = publicName(model, field)
     const entityType = sample && splitType(model, sample.type).entityType
     relationships.add(name)
-    if (which !== 'all' && (which === 'users') !== (entityType === USER)) continue
+    if (!isWanted(name, entityType)) continue
     included.push(name)
     if (sample && entityType !== model.entityType) types.add(sample.type)
   }
@@ -50,28 +53,18 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
  * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
  * @param site the CMS's URL, with a path if Drupal lives under one
- * @param users what is remembered of users' aliases
+ * @param targets what the caller was told of them
  */
-export function urlsOf (included: Resource[] | undefined = [], model: ContentModel, site: URL, users?: Aliases): UrlOf {
+export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf {
   const { origin, pathname } = site
   const base = pathname.replace(/\/$/, '')
-  const targets = new Map(included.map((target) => [target.id, target]))
-
-  function attributesOf ({ type, id }: ResourceIdentifier): NonNullable<Resource['attributes']> {
-    const target = targets.get(id)
-    // Uuids are unique, but nothing in JSON:API says so of two types.
-    const found = target === undefined || target.type === type ? target : included.findLast((other) => other.id === id && other.type === type)
-    return found?.attributes ?? {}
-  }
 
   return (identifier, entityType) => {
-    const { id, meta } = identifier
-    const { path, uri } = attributesOf(identifier)
+    const { path, uri } = targets.get(identifier.type)?.get(identifier.id) ?? {}
     if (isObject(uri) && typeof uri.url === 'string') return SAFE_PATH.test(uri.url) ? origin + uri.url : new URL(uri.url, origin).href
-    const alias = isObject(path) ? path.alias : entityType === USER && users?.get(id)
-    if (typeof alias === 'string') return base + alias
+    if (isObject(path) && typeof path.alias === 'string') return base + path.alias
     const canonical = model.canonicalPaths[entityType]
-    const target = meta?.drupal_internal__target_id
+    const target = identifier.meta?.drupal_internal__target_id
     return canonical && target !== undefined ? base + canonical.replace('{id}', String(target)) : undefined
   }
 }

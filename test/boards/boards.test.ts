@@ -175,12 +175,12 @@ t.test('a live board that is left while the edition is read again leaves nothing
   const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { heartbeatMs: 1 } })
   t.teardown(locks.feed.close)
   const model = contentModel({})
-  const of = (...articles: number[]) => ({ entity: { id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) }, etag: '', id: '1' })
+  const of = (...articles: number[]) => ({ id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) })
   for (const change of [of(4), of(5), new Failure('NOT_FOUND', 'gone'), new Failure('CMS_TIMEOUT', 'slow')]) {
     const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let reads = 0
     const editions = {
-      async read () {
+      async bare () {
         if (++reads === 1) return of(4)
         asked.resolve()
         await answered.promise

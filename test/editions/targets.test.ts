@@ -1,0 +1,196 @@
+import t, { type Test } from 'tap'
+import { createCms } from '../../dev/cms.ts'
+import { newspaper } from '../../dev/content.ts'
+import { createTargetMemory } from '../../lib/editions/targets.ts'
+import { createEditions } from '../../lib/editions/editions.ts'
+import { createHttp, createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
+import { isObject, type Resource } from '../../lib/jsonapi/document.ts'
+import { model, withoutUrls } from './fixtures.ts'
+import { basic, enlarged } from './site.ts'
+
+/**
+ * Editions of the sample site with Pathauto's field `path` on users and articles, shown to administrators; what was asked of
+ * the site; and switches: what the aliases are, and whether an answer to a request for references alone is a refusal.
+ */
+async function openWithAliases (t: Test) {
+  const cms = createCms({ content: enlarged(newspaper(), 0) })
+  const url = await cms.listen()
+  const http = createHttp({ url, timeoutMs: 5000 })
+  t.teardown(async () => { await http.close(); await cms.close() })
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const asked: string[] = []
+  const site = { alias: (uid: unknown): string | null => `/people/${uid}`, article: (alias: unknown): unknown => alias, refuses: false }
+
+  const request: Jsonapi['request'] = async (one) => {
+    const query = new URLSearchParams([...one.query ?? []] as Array<[string, string]>)
+    asked.push(`${one.path}?${decodeURIComponent(query.toString())}`)
+    if (site.refuses && query.has('fields[publisher_container--daily]')) return { status: 404, document: { errors: [] } }
+    const answer = await jsonapi.request(one)
+    const included = answer.document.included?.map((resource) => resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource))
+    return { ...answer, document: { ...answer.document, ...(included && { included }) } }
+  }
+
+  const names = new Map(newspaper().entities.filter(({ type }) => type === 'user--user').map(({ uuid, id }) => [uuid, id]))
+  function withPath (resource: Resource, authorization: string | undefined): Resource {
+    if (authorization !== basic('admin').authorization) return resource
+    return { ...resource, attributes: { ...resource.attributes, path: { alias: site.alias(names.get(resource.id)) } } }
+  }
+
+  function withAlias (resource: Resource): Resource {
+    const path = resource.attributes?.['path']
+    return isObject(path) ? { ...resource, attributes: { ...resource.attributes, path: { ...path, alias: site.article(path['alias']) } } } : resource
+  }
+
+  const editions = createEditions({ cms: { request }, model, cmsUrl: url, warn () {} })
+  return { editions, site, asked: () => asked.splice(0) }
+}
+
+const author = (entity: any) => entity.uid[0].url
+const articles = (entities: any[]): any[] => entities.flatMap(({ field_articles: items }) => items)
+const search = { limit: 50, offset: 0, total: false }
+
+t.test('the aliases of users come along once, and are not asked for again', async (t) => {
+  const { editions, site, asked } = await openWithAliases(t)
+  const admin = basic('admin')
+  const { entity } = await editions.read('1', admin)
+  const uid = entity['uid']![0]!['target_id']
+  t.equal(author(entity), `/people/${uid}`)
+  t.ok(asked().some((line) => /include=[^&]*\buid\b/.test(line)), 'with the edition')
+
+  const again = await editions.read('1', admin)
+  t.strictSame(again.entity, entity)
+  const lines = asked()
+  t.equal(lines.length, 1)
+  t.match(lines[0], /include=(?!.*uid).*field_articles.*fields\[node--article\]=path,uri/, 'other references are included as ever')
+
+  site.alias = () => null
+  t.equal(author((await editions.read('1', admin)).entity), `/people/${uid}`, 'remembered')
+  t.ok(editions.age(admin) > 0, 'and how old that is counts')
+})
+
+t.test('users that are not known yet cost a list one request more, whatever their number', async (t) => {
+  const { editions, asked } = await openWithAliases(t)
+  const admin = basic('admin')
+  const { entity } = await editions.read('1', admin)
+  asked()
+  const { editions: listed } = await editions.search('daily', search, admin)
+  const lines = asked()
+  t.ok(new Set(listed.map(author)).size > 1, 'several authors')
+  t.ok(listed.every((one: any) => author(one) === `/people/${one.uid[0].target_id}`))
+  t.strictSame(lines.filter((line) => /fields\[publisher_container--daily\]=[\w,]*uid$/.test(line)).length, 1, 'the users alone')
+  t.equal(lines.length, 2)
+
+  await editions.search('daily', search, admin)
+  t.equal(asked().length, 1, 'known')
+  t.strictSame((await editions.read('1', admin)).entity, entity)
+})
+
+t.test('what one caller was told is not shown to another', async (t) => {
+  const { editions } = await openWithAliases(t)
+  const { entity } = await editions.read('1', basic('admin'))
+  const { entity: seen } = await editions.read('1', basic('reader'))
+  const uid = seen['uid']![0]!['target_id']
+  t.equal(author(seen), `/user/${uid}`)
+  t.equal(author(entity), `/people/${uid}`)
+  t.equal(author((await editions.read('1', { ...basic('admin'), 'accept-language': 'fr' })).entity), `/people/${uid}`)
+})
+
+t.test('where the users cannot be asked for any more, their urls are the canonical ones', async (t) => {
+  const { editions, site } = await openWithAliases(t)
+  const admin = basic('admin')
+  await editions.read('1', admin)
+  site.refuses = true
+  const { editions: listed } = await editions.search('daily', search, admin)
+  t.ok(listed.some((one: any) => author(one) === `/user/${one.uid[0].target_id}`))
+})
+
+t.test('a page of a list that is asked for again includes nothing, and has the urls that were told', async (t) => {
+  const { editions, site, asked } = await openWithAliases(t)
+  const admin = basic('admin')
+  const first = await editions.search('daily', search, admin)
+  t.match(asked().at(-1), /include=.*field_articles/)
+  t.ok(articles(first.editions).some(({ url }) => !/^\/node\//.test(url)), 'aliases')
+
+  site.article = () => '/moved'
+  t.strictSame(await editions.search('daily', search, admin), first, 'remembered')
+  t.strictSame(asked().map((line) => /include|fields/.test(line)), [false])
+  t.ok(editions.age(admin) > 0, 'and how old that is counts')
+
+  await editions.search('daily', { ...search, limit: 3 }, admin)
+  t.match(asked()[0], /include=(?!.*uid).*field_articles/, 'another page')
+  t.ok(articles((await editions.search('daily', search, admin)).editions.slice(0, 3)).every(({ url }) => url === '/moved'), 'what was told last counts')
+
+  const { entity } = await editions.read('1', admin)
+  t.ok(articles([entity]).every(({ url }) => url === '/moved'), 'one edition has them as they are')
+})
+
+t.test('what has come into a page since costs one request more', async (t) => {
+  const { editions, asked } = await openWithAliases(t)
+  const admin = basic('admin')
+  const { editions: daily }: { editions: any[] } = await editions.search('daily', search, admin)
+  const known = new Set(articles(daily).map(({ target_id: id }) => id))
+  const [newest] = daily
+  const special = (await editions.search('special', search, basic('editor'))).editions
+  const other = articles(special).find(({ target_id: id }) => !known.has(id))
+  await editions.update(String(newest.id[0].value), { field_articles: [{ target_id: other.target_id }] }, basic('editor'))
+  asked()
+
+  const { editions: [changed] } = await editions.search('daily', search, admin)
+  t.strictSame(articles([changed]).map(({ url }) => url), [other.url])
+  t.strictSame(asked().map((line) => /include=field_articles&fields\[node--article\]=path,uri&fields\[publisher_container--daily\]=field_articles$/.test(line)), [false, true])
+})
+
+t.test('an update, and what a board reads, include nothing', async (t) => {
+  const { editions, asked } = await openWithAliases(t)
+  const admin = basic('admin')
+  const { entity } = await editions.read('1', admin)
+  asked()
+  const bare = await editions.bare('1', admin)
+  t.strictSame(bare, withoutUrls(entity))
+  await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
+  t.strictSame(asked().map((line) => /include/.test(line)), [false, false, true], 'but what is saved comes back with its urls')
+
+  const { entity: same } = await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
+  t.strictSame(same['field_articles'], entity['field_articles'], 'where nothing differs too')
+})
+
+t.test('targets are remembered for a minute from when the first was asked for', (t) => {
+  let now = 1000
+  const memory = createTargetMemory(() => now)
+  const caller = basic('admin')
+  const user = (id: string) => ({ type: 'user--user', id })
+  const path = { alias: '/people/a' }
+
+  const told = memory.toldTo(caller)
+  t.equal(memory.age(caller), 0)
+  memory.learn(told, [], {}, caller)
+  t.not(memory.toldTo(caller), told, 'nothing was told')
+  now = 1100
+  memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, caller)
+  now = 2000
+  const { targets: known } = memory.toldTo(caller)
+  t.strictSame([...known.get('user--user')!], [['a', { path, uri: undefined }], ['b', {}]])
+  memory.learn(memory.toldTo(caller), [user('a')], {}, caller)
+  t.strictSame(known.get('user--user')!.get('a'), {}, 'hidden since')
+  t.equal(memory.age(caller), 1000, 'as old as the oldest')
+  t.equal(memory.toldTo(basic('editor')).targets.size, 0)
+  now = 61_000
+  t.equal(memory.toldTo(caller).targets.size, 0)
+  t.equal(memory.age(caller), 0)
+  t.end()
+})
+
+t.test('of more targets than are remembered those of whom asked longest ago are forgotten', (t) => {
+  const memory = createTargetMemory()
+  const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
+  const names = ['anna', 'ben', 'cleo']
+  for (const name of names) memory.learn(memory.toldTo(basic(name)), many(name), {}, basic(name))
+  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.get('node--article')?.size), [undefined, 40_000, 40_000])
+  memory.learn(memory.toldTo(basic('ben')), many('of ben too '), {}, basic('ben'))
+  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.get('node--article')?.size), [undefined, 80_000, undefined], 'what is told later counts too')
+  for (let page = 0; page < 20_000; page++) memory.learn(memory.toldTo(basic('ben')), [], {}, basic('ben'), `/daily?${page}`)
+  t.equal(memory.toldTo(basic('ben')).pages.size, 20_000)
+  memory.learn(memory.toldTo(basic('ben')), [], {}, basic('ben'), '/daily')
+  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.size), [0, 0, 0], 'and so do pages')
+  t.end()
+})
