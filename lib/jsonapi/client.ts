@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Pool } from 'undici'
+import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure, type FailureCode } from '../errors.ts'
 import { exchange } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
