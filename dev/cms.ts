@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createCache } from './cms/cache.ts'
 import { errorDocument } from './cms/document.ts'
@@ -58,6 +58,9 @@ export interface Cms {
   /** Switches that may be turned while the site runs. */
   readonly settings: Settings
 }
+
+// Not imported, as in lib/status-codes.ts.
+const { createServer } = process.getBuiltinModule('node:http')
 
 const keptLines = 1000
 

@@ -3,15 +3,18 @@ import fp from 'fastify-plugin'
 import { createValidation } from '../config/validation.ts'
 import { Failure } from '../lib/errors.ts'
 
+/** How long after the start what no request has needed yet is compiled: the first to ask are the probes of a supervisor. */
+const COMPILE_MS = 1000
+
 /** Requests are held to the schemas of their routes, as config/validation.ts has it, and query strings to UTF-8. */
 async function validation (fastify: FastifyInstance) {
   const { schemaController, compileAll } = createValidation()
   // Not setValidatorCompiler: a scope that adds schemas of its own would fall back to Fastify's default validation.
   fastify.setSchemaController(schemaController)
 
-  // Requests are answered meanwhile, each after what it needs itself. A test compiles them all, so none can fail here.
+  // Requests are answered before and meanwhile, each after what it needs itself. A test compiles them all, so none can fail here.
   fastify.addHook('onListen', (done) => {
-    compileAll()
+    setTimeout(compileAll, COMPILE_MS).unref()
     done()
   })
 
