@@ -89,12 +89,19 @@ interface Issue {
   date: number
 }
 
-const inWords = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' })
+const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
+const months = ['January', 'February', 'March', 'April', 'May', 'June', 'July', 'August', 'September', 'October', 'November', 'December']
+
+/** Without Intl, which takes 7 MiB. */
+function inWords (seconds: number): string {
+  const date = new Date(seconds * 1000)
+  return `${weekdays[date.getUTCDay()]}, ${date.getUTCDate()} ${months[date.getUTCMonth()]} ${date.getUTCFullYear()}`
+}
 
 function issues (): Issue[] {
   const daily = Array.from({ length: 45 }, (_, index): Issue => {
     const date = firstDay + index * day
-    return { kind: 'daily', key: `daily-${iso(date).slice(0, 10)}`, title: inWords.format(date * 1000), date }
+    return { kind: 'daily', key: `daily-${iso(date).slice(0, 10)}`, title: inWords(date), date }
   })
   const special = specials.map((name, index): Issue => {
     const date = firstDay + index * 3 * day + day / 2
