@@ -15,10 +15,10 @@ export function inReadme (work: string): boolean {
 }
 
 function suiteTable ({ title, date, command, machine: { cores, cpu, node, system }, rounds }: SuiteResult, comparisons: Comparison[]): string {
-  const baselines = Object.keys(comparisons[0]!.ratios)
+  const baselines = [...new Set(comparisons.flatMap(({ ratios }) => Object.keys(ratios)))]
   const names = baselines.map((name) => ` compared with ${name} |`).join('')
   const rows = comparisons.map(({ work, contestants, ratios }) =>
-    `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => ` ${relative(ratios[name]!)} |`).join('')}`)
+    `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => ratios[name] ? ` ${relative(ratios[name])} |` : ' |').join('')}`)
   return [
     `**${title}**, ${date}, \`${command}\`, medians of ${rounds} rounds, on ${cores} cores of ${cpu}, Node ${node.slice(1)}, ${system}:`,
     '',
