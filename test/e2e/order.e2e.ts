@@ -16,6 +16,8 @@ t.test('the running order', async (t) => {
     const id = await edition('Order one', [4, 2, 9])
     const anna = await seat(t, 'anna')
     await openEdition(anna, id, 'Order one')
+    // What articles are called comes after the rest.
+    await shows(mover(anna, 9, 'up'))
     t.strictSame(await shown(anna), named(4, 2, 9))
     await mover(anna, 9, 'up').click()
     t.strictSame(await shown(anna), named(4, 9, 2))
