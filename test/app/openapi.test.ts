@@ -93,6 +93,8 @@ t.test('what no request has needed yet is compiled a second after the service li
   await bare.ready()
   t.equal(read.size, 0)
   await bare.listen({ host: '127.0.0.1', port: 0 })
+  await wait(200)
+  t.equal(read.size, 0, 'the first requests do not wait for it')
   while (read.size < 2) await wait(20)
 })
 

@@ -270,7 +270,7 @@ t.test('a CMS that accepts no connection is known not to have been written to', 
     await check(t, names, slower, { status: 504, code: 'CMS_TIMEOUT', message: /^The CMS did not accept a connection within 2000 ms$/, cause: /Connect Timeout/ })
   }
   deaf.wake()
-  // The system repeats an unanswered connection after a second, and then later and later; each has several.
+  // The system repeats an unanswered connection after a second, then after two more, and there are several.
   for (const end = performance.now() + 8000; performance.now() < end && (await statusesOf(service.app)).some((status) => status >= 500);) await sleep(50)
   await works(t, service)
 })
