@@ -35,7 +35,7 @@ async function open (t: Test, fault: Fault) {
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
   t.teardown(() => { proxy.closeAllConnections(); proxy.close() })
-  const app = await build(t, { CMS_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', CMS_TIMEOUT_MS: '500' })
+  const app = await build(t, { CMS_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor', ...(fault === 'hang after' && { CMS_TIMEOUT_MS: '1500' }) })
   const change = () => app.inject({ method: 'POST', url: '/api/collection/1', headers: json, payload: { title: [{ value: 'Changed' }] } })
   const create = () => app.inject({ method: 'POST', url: '/api/collection', headers: json, payload: { type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new-key' }] } })
   return { cms, change, create }
