@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Http } from './client.ts'
 import { objectIn, userIn } from './document.ts'
+import { textOf } from './documents.ts'
 
 type Headers = Record<string, string>
 
@@ -52,14 +53,14 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
   let seenAlive = 0
   let checking: Promise<boolean> | undefined
   const session = remembering<Headers>(async () => {
-    const { status, headers, text } = await http.send({
+    const { status, headers, body } = await http.send({
       method: 'POST',
       path: '/user/login?_format=json',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ name: user, pass: password })
     })
     if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
-    const token = status === 200 ? objectIn(text)?.csrf_token : undefined
+    const token = status === 200 ? objectIn(textOf(body))?.csrf_token : undefined
     const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
     if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
     seenAlive = now()
@@ -91,14 +92,14 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
 export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId: string, clientSecret: string): Account {
   let expires = 0
   const token = remembering<Headers>(async () => {
-    const { status, text } = await http.send({
+    const { status, body } = await http.send({
       method: 'POST',
       path: '/oauth/token',
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
     })
     if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
-    const { access_token: accessToken, expires_in: seconds } = objectIn(text) ?? {}
+    const { access_token: accessToken, expires_in: seconds } = objectIn(textOf(body)) ?? {}
     if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
     // A token that does not say how long it lives (NaN) is used until it is refused.
     expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
@@ -139,9 +140,9 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
 
 /** Whether the CMS knows who is asking. */
 async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
-  const { status, text } = await http.send({ method: 'GET', path: jsonapiPath, headers })
+  const { status, body } = await http.send({ method: 'GET', path: jsonapiPath, headers })
   if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
-  const entry = status === 200 ? objectIn(text) : undefined
+  const entry = status === 200 ? objectIn(textOf(body)) : undefined
   return entry !== undefined && userIn(entry) !== undefined
 }
 

@@ -7,6 +7,7 @@ import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import { readKey, sessionCookies, type Caller } from './credentials.ts'
 import { documentIn, type Document } from './document.ts'
+import { createDocuments, textOf } from './documents.ts'
 import { createFlights } from './flights.ts'
 import { observed } from './observed.ts'
 import { twice } from './retry.ts'
@@ -34,7 +35,8 @@ export interface JsonapiAnswer {
 export interface Jsonapi {
   /**
    * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other. Reads of one caller for
-   * the same at the same time are one request, and their answer one object, not to be changed.
+   * the same at the same time are one request. Where what is read has not changed since the caller read it last, the
+   * document is the same object (documents.ts), not to be changed.
    * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
    *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too much of it). Their
    *   messages hold nothing that the CMS said.
@@ -55,7 +57,7 @@ export interface HttpRequest {
 export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
-  text: string
+  body: Buffer
 }
 
 /** HTTP to the CMS. */
@@ -86,8 +88,6 @@ export interface JsonapiOptions {
 }
 
 const MEDIA_TYPE = 'application/vnd.api+json'
-/** Leaves out a byte order mark, which a file of PHP may put before everything. */
-const utf8 = new TextDecoder()
 const LARGEST_BODY = 16 * 1024 * 1024
 const RETRY_AFTER_SECONDS = '30'
 /** RFC 9110 section 10.2.3: seconds, or a date. */
@@ -116,7 +116,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   async function sendOnce ({ method, path, headers: fields, body: content }: HttpRequest, ms: number): Promise<HttpAnswer> {
     try {
       const { statusCode, headers, body } = await exchange(pool, { method, path: base + path, headers: fields, body: content ?? null }, { ms })
-      return { status: statusCode, headers, text: utf8.decode(body) }
+      return { status: statusCode, headers, body }
     } catch (error) {
       throw transportFailure(error, timeoutMs)
     }
@@ -129,11 +129,13 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
 /** A client of Drupal's JSON:API. */
 export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiOptions): Jsonapi {
   const reads = createFlights<JsonapiAnswer>()
+  const documents = createDocuments()
 
   async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
-    const answer = method === 'GET' ? await reads.share(readKey(target, caller), ask) : await ask().finally(reads.part)
+    const key = method === 'GET' ? readKey(target, caller) : undefined
+    const answer = key === undefined ? await ask().finally(reads.part) : await reads.share(key, ask)
     if (answer.cookies && caller.cookie !== undefined) renewed?.(caller, answer.cookies)
     return answer
 
@@ -142,7 +144,11 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       const answer = await send(credentials)
       // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
       const refused = answer.status === 401 || answer.status === 403
-      return answerOf(refused && account && await account.renew(credentials) ? await send(await account.credentials()) : answer)
+      return answerOf(refused && account && await account.renew(credentials) ? await send(await account.credentials()) : answer, documentOf)
+    }
+
+    function documentOf (body: Buffer): Document | undefined {
+      return key === undefined ? documentIn(textOf(body)) : documents.read(key, body)
     }
 
     function send (credentials: Record<string, string>): Promise<HttpAnswer> {
@@ -159,19 +165,20 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   return { request }
 }
 
-function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
+/** @param read gives the document in a body, if there is one */
+function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) => Document | undefined): JsonapiAnswer {
   if (status === 503 || status === 429) {
     const retryAfter = String(headers['retry-after'])
     throw new Failure('CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later', {
       headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
-      cause: upstream(status, text)
+      cause: upstream(status, body)
     })
   }
-  if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, text) })
-  const document = status < 300 || status >= 400 ? documentOf(mediaType(headers['content-type']), text) : undefined
+  if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, body) })
+  const document = (status < 300 || status >= 400) && isJson(headers) ? read(body) : undefined
   if (!document || (status < 300 && document.data === undefined)) {
     throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
-      cause: upstream(status, text)
+      cause: upstream(status, body)
     })
   }
   const challenge = headers['www-authenticate']
@@ -179,8 +186,8 @@ function answerOf ({ status, headers, text }: HttpAnswer): JsonapiAnswer {
   return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
 }
 
-function documentOf (mediaType: string, text: string): Document | undefined {
-  return mediaType === MEDIA_TYPE || mediaType === 'application/json' ? documentIn(text) : undefined
+function isJson ({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
+  return [MEDIA_TYPE, 'application/json'].includes(mediaType(contentType))
 }
 
 export function mediaType (contentType: string | undefined): string {
@@ -188,7 +195,8 @@ export function mediaType (contentType: string | undefined): string {
 }
 
 /** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
-export function upstream (status: number, text: string): Error {
+export function upstream (status: number, body: Buffer): Error {
+  const text = textOf(body)
   const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text) ?? []
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }

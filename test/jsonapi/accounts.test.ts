@@ -19,7 +19,7 @@ async function cmsFor (t: Test) {
   const http: Http = {
     async send (request) {
       const answer = await send(request)
-      if (request.path.startsWith('/user/login')) logoutToken = JSON.parse(answer.text).logout_token
+      if (request.path.startsWith('/user/login')) logoutToken = JSON.parse(answer.body.toString()).logout_token
       return answer
     },
     close

@@ -219,6 +219,23 @@ t.test('the same read by the same caller at the same time is one request', async
   t.equal(await outcome(), '200', 'and not remembered')
 })
 
+t.test('what is read again and has not changed is the same document', async (t) => {
+  const { ask, script } = await clientFor(t)
+  const monday = answers(200, { data: [{ type: 'a', id: 'monday' }] }, JSONAPI)
+  const documentOf = async (script_: Script, request: Partial<JsonapiRequest> = {}) => {
+    script.push(script_)
+    return (await ask(request)).document
+  }
+  const first = await documentOf(monday)
+  t.equal(await documentOf(monday), first)
+  const others: Array<Partial<JsonapiRequest>> = [{ caller: { authorization: 'Basic b' } }, { caller: { 'accept-language': 'de' } }, { path: '/x' }, { query: [['a', 'b']] }, POST]
+  for (const request of others) t.not(await documentOf(monday, request), first, JSON.stringify(request))
+  t.not(await documentOf(monday, POST), await documentOf(monday, POST), 'what is written is answered for itself')
+  t.equal(await documentOf(monday), first)
+  t.strictSame(await documentOf(answers(403, errors(403, 'no'), JSONAPI)), errors(403, 'no'))
+  t.strictSame(await documentOf(answers(200, { data: [] }, JSONAPI)), { data: [] })
+})
+
 t.test('a session cookie goes to each caller who came with one, and no other cookie', async (t) => {
   const { ask, script, cookies } = await clientFor(t)
   const session = ['SESS0123abcd=new; path=/; domain=.example.org; HttpOnly; SameSite=Lax', 'SSESS0123abcd=new; path=/; secure']
