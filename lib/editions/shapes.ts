@@ -1,5 +1,6 @@
 import { identifiers, isObject, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { internalName, splitType, type ContentModel } from './model.ts'
+import { planFor, type Plan } from './plans.ts'
 
 /** What documents have shown of one field. */
 export interface FieldShape {
@@ -27,24 +28,20 @@ export interface Shapes {
  */
 export function createShapes (model: ContentModel): Shapes {
   const shapes = new Map<string, Map<string, FieldShape>>()
+  /** Of resources with the same members: the relationships, by their public names, that were empty in all seen so far. */
+  const empty = new WeakMap<Plan, { shape: Shape, names: string[] }>()
 
   function learn (resource: Resource): void {
     const shape = shapes.get(resource.type) ?? shapes.set(resource.type, new Map()).get(resource.type)!
-    if (isKnown(resource, shape)) return
+    const plan = planFor(resource, model)
+    const known = empty.get(plan)
+    // Of nearly all that come by there is nothing to learn.
+    if (known?.shape === shape && known.names.every((name) => isEmpty(resource.relationships![name]!.data))) return
     for (const [field, seen] of shapeOf(resource, model)) {
       const known = shape.get(field)
       if (!known || (seen.sample && !known.sample)) shape.set(field, seen)
     }
-  }
-
-  /** Whether there is nothing to learn from a resource, as of nearly all that come by. */
-  function isKnown ({ attributes, relationships = {} }: Resource, shape: Shape): boolean {
-    for (const name in attributes) if (!shape.has(internalName(model, name))) return false
-    for (const name in relationships) {
-      const known = shape.get(internalName(model, name))
-      if (!known || !(known.sample ?? isEmpty(relationships[name]!.data))) return false
-    }
-    return true
+    empty.set(plan, { shape, names: plan.names.relationships.filter((name) => !shape.get(internalName(model, name))!.sample) })
   }
 
   return { learn, of: (resourceType) => shapes.get(resourceType), forget: (resourceType) => { shapes.delete(resourceType) } }
