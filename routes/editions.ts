@@ -7,6 +7,9 @@ import {
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504]
 
+/** Editions come as JSON already, which Fastify would take for plain text. */
+const JSON_TYPE = 'application/json; charset=utf-8'
+
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {
   fastify.addSchema(EditionFailure)
@@ -65,23 +68,23 @@ export default async function editions (fastify: FastifyInstance) {
 }
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { entity, etag, id } = await this.editions.create(request.body, request.caller)
-  reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag })
-  return entity
+  const { json, etag, id } = await this.editions.create(request.body, request.caller)
+  reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
+  return json
 }
 
 async function update (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: UpdateHeaders, Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { entity, etag } = await this.editions.update(request.params.id, request.body, request.caller, {
+  const { json, etag } = await this.editions.update(request.params.id, request.body, request.caller, {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
-  reply.header('etag', etag)
-  return entity
+  reply.header('etag', etag).type(JSON_TYPE)
+  return json
 }
 
 async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>, reply: FastifyReply) {
-  const { entity, etag } = await this.editions.read(request.params.id, request.caller)
-  reply.header('etag', etag)
-  return entity
+  const { json, etag } = await this.editions.read(request.params.id, request.caller)
+  reply.header('etag', etag).type(JSON_TYPE)
+  return json
 }
 
 async function bundles (this: FastifyInstance, request: FastifyRequest) {
@@ -92,7 +95,7 @@ async function types (this: FastifyInstance, request: FastifyRequest) {
   return { data: await this.editions.types(request.caller) }
 }
 
-async function search (this: FastifyInstance, request: FastifyRequest<{ Params: SearchParams, Querystring: SearchQuery }>) {
+async function search (this: FastifyInstance, request: FastifyRequest<{ Params: SearchParams, Querystring: SearchQuery }>, reply: FastifyReply) {
   const { bundle } = request.params
   const { total: wantTotal, _format, ...query } = request.query
   const { editions, hasMore, total } = await this.editions.search(bundle, { ...query, total: wantTotal === 1 }, request.caller)
@@ -101,13 +104,12 @@ async function search (this: FastifyInstance, request: FastifyRequest<{ Params: 
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
     return `/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
   }
-  return {
-    data: editions,
-    meta: { limit, offset, hasMore, total },
-    links: {
-      self: link(offset),
-      ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
-      ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
-    }
+  const meta = { limit, offset, hasMore, total }
+  const links = {
+    self: link(offset),
+    ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
+    ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
   }
+  reply.type(JSON_TYPE)
+  return `{"data":[${editions.join(',')}],"meta":${JSON.stringify(meta)},"links":${JSON.stringify(links)}}`
 }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import type { NewResource } from '../jsonapi/document.ts'
+import type { NewResource, Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, refusal } from './failures.ts'
@@ -10,7 +10,7 @@ import { createFilters, remedy } from './filters.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, isUncertain } from './outcome.ts'
-import { read, type Entity } from './read.ts'
+import { read, type Entity, type UrlOf } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
@@ -18,15 +18,16 @@ import { shapeOf } from './shapes.ts'
 import { createTurns } from './turns.ts'
 import * as write from './write.ts'
 
-/** An edition in core REST's JSON, with its entity tag and integer id. */
+/** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
 export interface Edition {
-  entity: Entity
+  json: string
   etag: string
   id: string
 }
 
 export interface Found {
-  editions: Entity[]
+  /** Each as a text of core REST's JSON. */
+  editions: string[]
   hasMore: boolean
   /** How many there are in all; null where nobody has counted. */
   total: number | null
@@ -94,14 +95,26 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const search = createSearch({ cms, catalog, resources, filters, model })
   const turns = createTurns()
   const changedAttribute = publicName(model, model.keys.changed)
+  const idAttribute = publicName(model, model.keys.id)
+  /** What was made of resources, for as long as they come again as they were. */
+  const made = new WeakMap<Resource, { urlOf: UrlOf, json: string }>()
 
   function entityOf ({ resource, urlOf }: Loaded): Entity {
     return read(resource, model, urlOf)
   }
 
+  function jsonOf (loaded: Loaded): string {
+    const { resource, urlOf } = loaded
+    const known = made.get(resource)
+    if (known?.urlOf === urlOf) return known.json
+    const json = JSON.stringify(entityOf(loaded))
+    made.set(resource, { urlOf, json })
+    return json
+  }
+
   function editionOf (loaded: Loaded): Edition {
-    const entity = entityOf(loaded)
-    return { entity, etag: etagOf(entity, model), id: String(entity[model.keys.id]?.[0]?.value ?? loaded.resource.id) }
+    const { resource } = loaded
+    return { json: jsonOf(loaded), etag: etagOf(resource, model), id: String(resource.attributes?.[idAttribute] ?? resource.id) }
   }
 
   async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition> {
@@ -163,11 +176,11 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {
-    const edition = editionOf(current)
-    if (ifMatch !== undefined && !matches(ifMatch, edition.etag)) throw moved(edition.etag)
+    const etag = etagOf(current.resource, model)
+    if (ifMatch !== undefined && !matches(ifMatch, etag)) throw moved(etag)
     const changes = write.difference(entity, current.resource, model)
-    if (Object.keys(changes).length === 0) return editionOf(await resources.load(edition.id, caller))
-    await guard?.({ edition: edition.entity, fields: Object.keys(changes), uid })
+    if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
+    await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
 
     const wanted = write.unresolved(changes, shapeOf(current.resource, model), model)
     const resolve = await references.resolver(wanted, caller, current.resource)
@@ -175,7 +188,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await certain(
       () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
-      () => applied(current.resource.id, changes, edition.etag, caller),
+      () => applied(current.resource.id, changes, etag, caller),
       warn
     )
     if ('saved' in result) return editionOf(result.saved)
@@ -203,7 +216,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     bare: async (id, caller) => entityOf(await resources.load(id, caller, 'bare')),
     async search (bundle, wanted, caller) {
       const { rows, hasMore, total } = await search(bundle, wanted, caller)
-      return { editions: rows.map(entityOf), hasMore, total }
+      return { editions: rows.map(jsonOf), hasMore, total }
     },
     labels: createLabels({ cms, catalog, resources, model }),
     bundles: catalog.bundles,

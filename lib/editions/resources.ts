@@ -10,12 +10,15 @@ import type { Filters } from './filters.ts'
 import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
 import { findById } from './scan.ts'
 import { createShapes, type Shape } from './shapes.ts'
-import { createTargetMemory, referencesIn, type Targets, type Told } from './targets.ts'
+import { createTargetMemory, referencesIn, untoldIn, type Told } from './targets.ts'
 import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
 import type { Page } from './listing.ts'
 import type { UrlOf } from './read.ts'
 
-/** An edition as JSON:API gives it, with the urls of its references. */
+/**
+ * An edition as JSON:API gives it, with the urls of its references. As long as neither has changed for the caller, both are the
+ * same objects.
+ */
 export interface Loaded {
   resource: Resource
   urlOf: UrlOf
@@ -47,8 +50,8 @@ export interface ResourcesOptions {
   cmsUrl: string
 }
 
-/** An answer, with what its caller was told of the targets of its references if their urls are wanted. */
-type Answer = JsonapiAnswer & { targets?: Targets }
+/** An answer, with the urls of its references if they are wanted. */
+type Answer = JsonapiAnswer & { urlOf?: UrlOf }
 
 type Parameters = Array<[string, string]>
 
@@ -64,7 +67,7 @@ const PROPERTIES_DROPPED = 50
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const site = new URL(cmsUrl)
   const shapes = createShapes(model)
-  const memory = createTargetMemory()
+  const memory = createTargetMemory((targets) => urlsOf(targets, model, site))
   // As a size, since with `max` the room for all of them would be set aside at once.
   const remembered = new LRUCache<string, { type: string, uuid: string }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttribute = publicName(model, model.keys.id)
@@ -84,25 +87,25 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
         shapes.forget(resourceType)
         continue
       }
+      if (purpose !== 'bare' && told.learned.has(answer.document)) return { ...answer, urlOf: told.urlOf }
       const found = learned(answer.document)
       if (purpose === 'bare') return answer
       const covered = found.every((resource) => resource.type === resourceType && covers(include, resource, model))
       if (covered || attempt > 1) {
         memory.learn(told, referencesIn(found, include.included), answer.document, caller, purpose === 'page' ? page : undefined)
-        await learnRest(told, found, include, path, query, caller)
-        return { ...answer, targets: told.targets }
+        const untold = untoldIn(found, include.relationships, told.targets)
+        if (untold.length === 0) told.learned.add(answer.document)
+        else await learnRest(told, found[0]!.type, untold, path, query, caller)
+        return { ...answer, urlOf: told.urlOf }
       }
       resourceType = found[0]!.type
     }
   }
 
-  /** Asks for the targets alone that are neither included in what was found nor remembered. */
-  async function learnRest (told: Told, found: Resource[], { relationships }: Include, path: string, query: Parameters, caller: Caller): Promise<void> {
-    const [resource] = found
-    const untold = [...relationships].filter((name) => referencesIn(found, [name]).some(({ type, id }) => !told.targets.get(type)?.has(id)))
-    if (!resource || untold.length === 0) return
-    const { query: include, included } = includeOf(shapes.of(resource.type), model, (name) => untold.includes(name))
-    const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resource.type}]`, included.join(',')]], caller })
+  /** Asks for the targets of some relationships alone. */
+  async function learnRest (told: Told, resourceType: string, names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
+    const { query: include, included } = includeOf(shapes.of(resourceType), model, (name) => names.includes(name))
+    const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resourceType}]`, included.join(',')]], caller })
     memory.learn(told, referencesIn(resourcesOf(document), included), document, caller)
   }
 
@@ -112,15 +115,11 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found
   }
 
-  function loaded ({ document, targets }: Answer): Loaded | undefined {
+  function loaded ({ document, urlOf = withoutUrls }: Answer): Loaded | undefined {
     const resource = oneResource(document) ?? resources(document)[0]
     if (!resource) return undefined
     remember(resource)
-    return { resource, urlOf: urls(targets) }
-  }
-
-  function urls (targets: Targets | undefined): UrlOf {
-    return targets ? urlsOf(targets, model, site) : () => undefined
+    return { resource, urlOf }
   }
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
@@ -179,10 +178,9 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }))
   }
 
-  function pageOf (answer: Answer): Page<Loaded> {
+  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer): Page<Loaded> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta } = answer.document
-    const urlOf = urls(answer.targets)
     return {
       rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,
@@ -215,7 +213,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     const told = memory.toldTo(caller)
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
-    const saved = loaded({ ...answer, targets: told.targets })!
+    const saved = loaded({ ...answer, urlOf: told.urlOf })!
     // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
     return covers(include, resource, model) ? saved : byUuid(collection, resource.id, resource.id, caller).catch(() => saved)
   }
@@ -232,6 +230,8 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
 
   return { load, page, sparsePage, shape, send, age: memory.age }
 }
+
+function withoutUrls (): undefined {}
 
 function resourcesOf (document: Document): Resource[] {
   return [oneResource(document) ?? resources(document)].flat()

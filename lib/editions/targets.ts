@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { readKey, type Caller } from '../jsonapi/credentials.ts'
-import { identifiers, type Document, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
-import { isLost } from './read.ts'
+import { identifiers, isObject, type Document, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { isLost, type UrlOf } from './read.ts'
 
-/** The attributes of a reference's target that its url is made from; none where the caller may not see it. */
+/** What the url of a reference is made from: its target's path alias, or the URL of its file; neither where the caller may not see it. */
 export interface Target {
-  path?: unknown
-  uri?: unknown
+  alias?: string
+  fileUrl?: string
 }
 
 /** Targets by their type and uuid: uuids are unique, but nothing in JSON:API says so of two types. */
@@ -17,6 +17,10 @@ export interface Told {
   /** When the first of it was asked for, in milliseconds of the clock. */
   since: number
   targets: Map<string, Map<string, Target>>
+  /** The urls of these; another function once one of them is another. */
+  urlOf: UrlOf
+  /** Documents that nothing more can be learned from: all that they tell is what is known. */
+  learned: WeakSet<Document>
   /** The pages of lists whose targets were all told. */
   pages: Set<string>
 }
@@ -46,7 +50,8 @@ const REMEMBERED = 100_000
 
 const HIDDEN: Target = {}
 
-export function createTargetMemory (now: () => number = Date.now): TargetMemory {
+/** @param urlsOf makes the urls of targets, be they put there before or after */
+export function createTargetMemory (urlsOf: (targets: Targets) => UrlOf, now: () => number = Date.now): TargetMemory {
   const remembered = new LRUCache<string, Told>({ maxSize: REMEMBERED, sizeCalculation: count })
   const keyOf = (caller: Caller) => readKey('', caller)
 
@@ -55,21 +60,27 @@ export function createTargetMemory (now: () => number = Date.now): TargetMemory 
     return told && now() - told.since < REMEMBERED_MS ? told : undefined
   }
 
+  function empty (): Told {
+    const targets = new Map()
+    return { since: now(), targets, urlOf: urlsOf(targets), learned: new WeakSet(), pages: new Set() }
+  }
+
   function learn (told: Told, references: ResourceIdentifier[], { included = [] }: Document, caller: Caller, page?: string): void {
     const { targets, pages } = told
     const before = count(told)
     if (page !== undefined) pages.add(page)
-    for (const reference of references) put(targets, reference, HIDDEN)
-    for (const target of included) {
-      const { path, uri } = target.attributes ?? {}
-      if (path || uri) put(targets, target, { path, uri })
-    }
-    // As a new object, for its size to be counted anew.
-    if (targets.size > 0 && count(told) > before) remembered.set(keyOf(caller), { ...told })
+    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes)]))
+    let isOther = false
+    for (const reference of references) isOther = put(targets, reference, shown.get(`${reference.type} ${reference.id}`) ?? HIDDEN) || isOther
+    if (isOther) Object.assign(told, { urlOf: urlsOf(targets), learned: new WeakSet() })
+    if (targets.size === 0 || count(told) === before) return
+    // Taken out first, for its size to be counted anew.
+    remembered.delete(keyOf(caller))
+    remembered.set(keyOf(caller), told)
   }
 
   return {
-    toldTo: (caller) => fresh(caller) ?? { since: now(), targets: new Map(), pages: new Set() },
+    toldTo: (caller) => fresh(caller) ?? empty(),
     learn,
     age (caller) {
       const told = fresh(caller)
@@ -89,9 +100,26 @@ export function referencesIn (found: Resource[], names: string[]): ResourceIdent
   return references
 }
 
-function put (targets: Told['targets'], { type, id }: ResourceIdentifier, target: Target): void {
+/** The relationships, of these, in which resources refer to what nothing was told of. */
+export function untoldIn (found: Resource[], names: ReadonlySet<string>, targets: Targets): string[] {
+  const isTold = (identifier: ResourceIdentifier) => isLost(identifier) || targets.get(identifier.type)?.has(identifier.id)
+  return [...names].filter((name) => !found.every(({ relationships }) => identifiers(relationships?.[name]).every(isTold)))
+}
+
+/** What the attributes of an included resource tell of its url. */
+export function targetOf ({ path, uri }: Record<string, unknown> = {}): Target {
+  return {
+    ...(isObject(path) && typeof path.alias === 'string' && { alias: path.alias }),
+    ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url })
+  }
+}
+
+/** Whether another target was known in its place. */
+function put (targets: Told['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
+  const known = ofType.get(id)
   ofType.set(id, target)
+  return known !== undefined && (known.alias !== target.alias || known.fileUrl !== target.fileUrl)
 }
 
 function count ({ targets, pages }: Told): number {

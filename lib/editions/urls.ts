@@ -1,4 +1,4 @@
-import { identifiers, isObject, type Resource } from '../jsonapi/document.ts'
+import { identifiers, type Resource } from '../jsonapi/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
 import { isContentEntity, type Shape } from './shapes.ts'
@@ -60,9 +60,9 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
   const base = pathname.replace(/\/$/, '')
 
   return (identifier, entityType) => {
-    const { path, uri } = targets.get(identifier.type)?.get(identifier.id) ?? {}
-    if (isObject(uri) && typeof uri.url === 'string') return SAFE_PATH.test(uri.url) ? origin + uri.url : new URL(uri.url, origin).href
-    if (isObject(path) && typeof path.alias === 'string') return base + path.alias
+    const { alias, fileUrl } = targets.get(identifier.type)?.get(identifier.id) ?? {}
+    if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : new URL(fileUrl, origin).href
+    if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
     const target = identifier.meta?.drupal_internal__target_id
     return canonical && target !== undefined ? base + canonical.replace('{id}', String(target)) : undefined

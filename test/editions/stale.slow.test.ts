@@ -289,8 +289,9 @@ t.test('what is shared is changed by nobody', async (t) => {
   const frozen: Jsonapi = { request: async (request) => deepFreeze(await jsonapi.request(request)) }
   const editions = createEditions({ cms: frozen, model, cmsUrl: url, warn: () => {} })
   const caller = basic('editor')
-  const { entity, id } = await editions.create({ type: 'daily', title: ['T'], field_key: ['frozen'], field_articles: [{ target_id: 4, nonsense: 1 }] }, caller)
-  t.equal((await editions.update(id, { ...entity, title: [{ value: 'U' }] }, caller, { ifMatch: '*' })).entity['title']![0]!['value'], 'U')
+  const { json, id } = await editions.create({ type: 'daily', title: ['T'], field_key: ['frozen'], field_articles: [{ target_id: 4, nonsense: 1 }] }, caller)
+  const updated = await editions.update(id, { ...JSON.parse(json), title: [{ value: 'U' }] }, caller, { ifMatch: '*' })
+  t.equal(JSON.parse(updated.json).title[0].value, 'U')
   t.ok((await editions.search('daily', { limit: 60, offset: 0, total: true, q: 'a' }, caller)).editions.length > 0)
   t.ok((await editions.bundles(caller)).length > 0 && (await editions.types(caller)).length > 0)
 })

@@ -2,9 +2,11 @@ import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createTargetMemory } from '../../lib/editions/targets.ts'
-import { createEditions } from '../../lib/editions/editions.ts'
+import { createEditions, type Edition } from '../../lib/editions/editions.ts'
+import type { Entity } from '../../lib/editions/read.ts'
 import { createHttp, createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
-import { isObject, type Resource } from '../../lib/jsonapi/document.ts'
+import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
+import { createDocuments } from '../../lib/jsonapi/documents.ts'
 import { model, withoutUrls } from './fixtures.ts'
 import { basic, enlarged } from './site.ts'
 
@@ -18,6 +20,7 @@ async function openWithAliases (t: Test) {
   const http = createHttp({ url, timeoutMs: 5000 })
   t.teardown(async () => { await http.close(); await cms.close() })
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const documents = createDocuments()
   const asked: string[] = []
   const site = { alias: (uid: unknown): string | null => `/people/${uid}`, article: (alias: unknown): unknown => alias, refuses: false }
 
@@ -27,7 +30,9 @@ async function openWithAliases (t: Test) {
     if (site.refuses && query.has('fields[publisher_container--daily]')) return { status: 404, document: { errors: [] } }
     const answer = await jsonapi.request(one)
     const included = answer.document.included?.map((resource) => resource.type === 'user--user' ? withPath(resource, one.caller['authorization']) : withAlias(resource))
-    return { ...answer, document: { ...answer.document, ...(included && { included }) } }
+    const text = JSON.stringify({ ...answer.document, ...(included && { included }) })
+    // What has not changed is the same object, as from lib/jsonapi/documents.ts.
+    return { ...answer, document: documents.read(`${asked.at(-1)} ${one.caller['authorization']}`, Buffer.from(text))! }
   }
 
   const names = new Map(newspaper().entities.filter(({ type }) => type === 'user--user').map(({ uuid, id }) => [uuid, id]))
@@ -41,8 +46,21 @@ async function openWithAliases (t: Test) {
     return isObject(path) ? { ...resource, attributes: { ...resource.attributes, path: { ...path, alias: site.article(path['alias']) } } } : resource
   }
 
-  const editions = createEditions({ cms: { request }, model, cmsUrl: url, warn () {} })
+  const { read, update, search, ...rest } = createEditions({ cms: { request }, model, cmsUrl: url, warn () {} })
+  const editions = {
+    ...rest,
+    read: async (...given: Parameters<typeof read>) => parsed(await read(...given)),
+    update: async (...given: Parameters<typeof update>) => parsed(await update(...given)),
+    async search (...given: Parameters<typeof search>) {
+      const { editions, ...found } = await search(...given)
+      return { ...found, editions: editions.map((json): Entity => JSON.parse(json)) }
+    }
+  }
   return { editions, site, asked: () => asked.splice(0) }
+}
+
+function parsed ({ json, ...edition }: Edition): Omit<Edition, 'json'> & { entity: Entity } {
+  return { ...edition, entity: JSON.parse(json) }
 }
 
 const author = (entity: any) => entity.uid[0].url
@@ -124,6 +142,49 @@ t.test('a page of a list that is asked for again includes nothing, and has the u
   t.ok(articles([entity]).every(({ url }) => url === '/moved'), 'one edition has them as they are')
 })
 
+t.test('what has not changed is not translated again, but where the url of a reference has', async (t) => {
+  let translated = 0
+  const counted = { toJSON: () => { translated++; return { value: 1 } } }
+  const site = { alias: '/first' }
+  const edition = {
+    type: 'publisher_container--daily',
+    id: 'ceea8601-33e7-4005-8409-18a46e1916e1',
+    attributes: { drupal_internal__id: 1, drupal_internal__revision_id: 1, changed: '2026-11-16T06:00:00+00:00', field_counted: counted },
+    relationships: { field_articles: { data: [{ type: 'node--article', id: 'a', meta: { drupal_internal__target_id: 4 } }] } }
+  }
+  const documents = new Map<string, Document>()
+  const request: Jsonapi['request'] = async ({ path, query }) => {
+    const include = [...query ?? []].some(([name]) => name === 'include')
+    const key = `${path} ${include && site.alias}`
+    if (path === '') return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [edition.type]: { href: 'http://cms.example/jsonapi/daily' } } } }
+    const included = [{ type: 'node--article', id: 'a', attributes: { path: { alias: site.alias } } }]
+    const document = documents.get(key) ?? { data: path === '/daily' ? [edition] : { ...edition }, ...(include && { included }) }
+    documents.set(key, document)
+    return { status: 200, document }
+  }
+  const editions = createEditions({ cms: { request }, model, cmsUrl: 'http://cms.example', warn () {} })
+  const caller = basic('editor')
+  const list = async () => (await editions.search('daily', search, caller)).editions[0]
+  const read = async () => (await editions.read(edition.id, caller)).json
+  /** The url of the article, and how often the edition was translated for it. */
+  const seen = async (json: string | undefined) => [JSON.parse(json!).field_articles[0].url, translated]
+
+  t.strictSame(await seen(await list()), ['/first', 1])
+  t.strictSame(await seen(await read()), ['/first', 2])
+  for (let time = 0; time < 3; time++) {
+    t.strictSame(await seen(await list()), ['/first', 2])
+    t.strictSame(await seen(await read()), ['/first', 2])
+  }
+  site.alias = '/second'
+  t.strictSame(await seen(await list()), ['/first', 2], 'remembered')
+  t.strictSame(await seen(await read()), ['/second', 3])
+  t.strictSame(await seen(await list()), ['/second', 4], 'the page is the same, the url is not')
+  t.strictSame(await seen(await list()), ['/second', 4])
+  site.alias = '/first'
+  t.strictSame(await seen(await read()), ['/first', 5], 'and back, in a document that was seen before')
+  t.strictSame(await seen(await list()), ['/first', 6])
+})
+
 t.test('what has come into a page since costs one request more', async (t) => {
   const { editions, asked } = await openWithAliases(t)
   const admin = basic('admin')
@@ -156,7 +217,7 @@ t.test('an update, and what a board reads, include nothing', async (t) => {
 
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
   let now = 1000
-  const memory = createTargetMemory(() => now)
+  const memory = createTargetMemory(() => () => undefined, () => now)
   const caller = basic('admin')
   const user = (id: string) => ({ type: 'user--user', id })
   const path = { alias: '/people/a' }
@@ -169,7 +230,7 @@ t.test('targets are remembered for a minute from when the first was asked for', 
   memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, caller)
   now = 2000
   const { targets: known } = memory.toldTo(caller)
-  t.strictSame([...known.get('user--user')!], [['a', { path, uri: undefined }], ['b', {}]])
+  t.strictSame([...known.get('user--user')!], [['a', { alias: '/people/a' }], ['b', {}]])
   memory.learn(memory.toldTo(caller), [user('a')], {}, caller)
   t.strictSame(known.get('user--user')!.get('a'), {}, 'hidden since')
   t.equal(memory.age(caller), 1000, 'as old as the oldest')
@@ -181,7 +242,7 @@ t.test('targets are remembered for a minute from when the first was asked for', 
 })
 
 t.test('of more targets than are remembered those of whom asked longest ago are forgotten', (t) => {
-  const memory = createTargetMemory()
+  const memory = createTargetMemory(() => () => undefined)
   const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
   const names = ['anna', 'ben', 'cleo']
   for (const name of names) memory.learn(memory.toldTo(basic(name)), many(name), {}, basic(name))
