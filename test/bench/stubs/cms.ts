@@ -3,22 +3,27 @@ import type { AddressInfo } from 'node:net'
 import { createCms } from '../../../dev/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
 
-// A CMS that answers at once: what it was asked once it answers as the sample CMS did then. GET /asked tells, and
-// forgets, what was asked of it.
+// A CMS that answers at once: what it was asked once it answers as the sample CMS did then. What was written to is answered
+// in other bytes the next time, of the same meaning; after PUT /changing everything is, each time, until DELETE /changing.
+// GET /asked tells, and forgets, what was asked of it.
 
 export interface Asked { method: string, path: string, headers: Record<string, string>, body: string, status: number }
-interface Answer { status: number, headers: Record<string, string>, body: Buffer }
+interface Answer { status: number, headers: Record<string, string>, bodies: [Buffer, Buffer] }
 
 // What is written goes to a CMS of its own, so that what is read stays as it was.
 const [read, written] = await Promise.all([newspaper(), newspaper()].map((content) => createCms({ content }).listen()))
 const answers = new Map<string, Promise<Answer>>()
 const asked: Asked[] = []
+/** How often what is at a path has changed for a caller. */
+const changes = new Map<string, number>()
+let changing = false
 
 async function first ({ method, url, headers }: IncomingMessage, body: string): Promise<Answer> {
   const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...rest } = headers
   const response = await fetch((method === 'GET' ? read : written)! + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
   const { date, connection: _, 'transfer-encoding': __, ...kept } = Object.fromEntries(response.headers)
-  return { status: response.status, headers: kept, body: Buffer.from(await response.arrayBuffer()) }
+  const text = await response.text()
+  return { status: response.status, headers: kept, bodies: [Buffer.from(text), Buffer.from(`${text}\n`)] }
 }
 
 const server = createServer(async (request, response) => {
@@ -29,11 +34,19 @@ const server = createServer(async (request, response) => {
     response.end(JSON.stringify(asked.splice(0)))
     return
   }
+  if (url === '/changing') {
+    changing = method === 'PUT'
+    response.end()
+    return
+  }
   const body = Buffer.concat(chunks).toString()
   const key = `${method} ${url}`
+  const place = `${url.split('?', 1)[0]} ${request.headers['accept-language']}`
   const answer = answers.get(key) ?? first(request, body)
   answers.set(key, answer)
-  const { status, headers, body: given } = await answer
+  const { status, headers, bodies } = await answer
+  if (changing || method !== 'GET') changes.set(place, (changes.get(place) ?? 0) + 1)
+  const given = bodies[(changes.get(place) ?? 0) % 2 as 0 | 1]
   if (asked.length < 100) asked.push({ method, path: url, headers: { accept: request.headers.accept!, ...(body && { 'content-type': request.headers['content-type']! }) }, body, status })
   response.writeHead(status, { ...headers, 'content-length': given.length }).end(given)
 })

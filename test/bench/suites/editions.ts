@@ -11,10 +11,17 @@ const JSON_TYPE = { 'content-type': 'application/json' }
 /** How long each work is done before it is measured, so that code is compiled by then. */
 const WARM_UP_MS = 3000
 
-const works: Array<{ name: string, request: LoadRequest }> = [
-  { name: 'read', request: { method: 'GET', path: '/api/collection/60', headers: CALLER, status: 200 } },
-  { name: 'list of 20', request: { method: 'GET', path: '/api/collections/daily?limit=20', headers: CALLER, status: 200 } },
-  { name: 'list of 50', request: { method: 'GET', path: '/api/collections/daily?limit=50', headers: CALLER, status: 200 } },
+const get = (path: string): LoadRequest => ({ method: 'GET', path, headers: CALLER, status: 200 })
+
+const reads: Array<[name: string, request: LoadRequest]> = [
+  ['read', get('/api/collection/60')],
+  ['list of 20', get('/api/collections/daily?limit=20')],
+  ['list of 50', get('/api/collections/daily?limit=50')]
+]
+
+/** `changing`: what is read has changed each time since the caller read it last. */
+const works: Array<{ name: string, request: LoadRequest, changing?: true }> = [
+  ...reads.flatMap(([name, request]) => [{ name, request }, { name: `${name}, changed since`, request, changing: true as const }]),
   {
     name: 'create',
     request: { method: 'POST', path: '/api/collection', headers: { ...CALLER, ...JSON_TYPE }, body: '{"type":[{"target_id":"daily"}],"title":[{"value":"Friday"}],"field_key":[{"value":"bench"}]}', status: 201 }
@@ -38,7 +45,8 @@ async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Co
   const load = await startWorker<Load>('load.ts')
   const comparisons: Comparison[] = []
   try {
-    for (const { name, request } of works) {
+    for (const { name, request, changing } of works) {
+      await fetch(`${cms.url}/changing`, { method: changing ? 'PUT' : 'DELETE' })
       await load.run({ url: quoin.url, requests: [request], concurrency: 32, ms: WARM_UP_MS })
       await asked(cms.url)
       await load.run({ url: quoin.url, requests: [request], concurrency: 1, ms: 1 })
