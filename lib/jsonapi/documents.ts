@@ -10,19 +10,21 @@ export interface Documents {
   read (key: string, body: Buffer): Document | undefined
 }
 
-/** How many bytes of bodies are remembered. */
+/** How many bytes are remembered: of bodies, and what each takes besides, however short it is. */
 const BYTES = 16 * 1024 * 1024
+const BESIDES = 1024
 
 /** A memory of the last answers, for who asks again for what has not changed. */
 export function createDocuments (): Documents {
-  const remembered = new LRUCache<string, { body: Buffer, document: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }) => body.length || 1 })
+  const remembered = new LRUCache<string, { body: Uint8Array, document: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }, key) => body.length + 2 * key.length + BESIDES })
 
   return {
     read (key, body) {
       const known = remembered.get(key)
-      if (known?.body.equals(body)) return known.document
+      if (known && body.equals(known.body)) return known.document
       const document = documentIn(textOf(body))
-      if (document) remembered.set(key, { body, document })
+      // A copy: a short Buffer keeps a larger piece of memory that it shares with others.
+      if (document) remembered.set(key, { body: new Uint8Array(body), document })
       return document
     }
   }

@@ -39,5 +39,9 @@ t.test('of more than 16 MiB those are forgotten that were asked for longest ago'
   const huge = bodyOf({ data: null, meta: { text: 'x'.repeat(17 * 1024 * 1024) } })
   t.not(documents.read('e', huge), documents.read('e', huge), 'what is larger than all of it is not remembered')
   t.equal(read('a'), a)
+
+  const small = Array.from({ length: 20_000 }, (_, index) => documents.read(`${index}`, bodyOf({ data: null })))
+  t.not(documents.read('0', bodyOf({ data: null })), small[0], 'a short one takes a KiB')
+  t.equal(documents.read('19999', bodyOf({ data: null })), small[19_999])
   t.end()
 })
