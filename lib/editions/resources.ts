@@ -16,8 +16,8 @@ import type { Page } from './listing.ts'
 import type { UrlOf } from './read.ts'
 
 /**
- * An edition as JSON:API gives it, with the urls of its references. As long as neither has changed for the caller, both are the
- * same objects.
+ * An edition as JSON:API gives it, with the urls of its references. What a caller is given again and again without a change in
+ * either is the same objects.
  */
 export interface Loaded {
   resource: Resource
