@@ -1,5 +1,5 @@
 import { inReadme } from './markdown.ts'
-import type { Results } from './results.ts'
+import { baselinesIn, type Results } from './results.ts'
 
 const WIDTH = 860
 const LABELS = 330
@@ -22,7 +22,8 @@ export function chartOf (results: Results): string {
     if (works.length === 0) continue
     text(0, `${title}: requests a second, as a multiple (${date})`, 'title')
     y += ROW
-    Object.keys(works[0]!.ratios).forEach((baseline, index) => {
+    const baselines = baselinesIn(works)
+    baselines.forEach((baseline, index) => {
       parts.push(`<rect x="0" y="${y - 11}" width="12" height="12" class="${kindOf(index)}"/>`)
       text(20, `of ${baseline}`, 'muted')
       y += ROW
@@ -30,12 +31,12 @@ export function chartOf (results: Results): string {
     const top = y - 14
     for (const { work, ratios } of works) {
       text(0, work)
-      Object.values(ratios).forEach(({ requestsPerSecond: ratio = 0 }, index) => {
+      for (const [baseline, { requestsPerSecond: ratio = 0 }] of Object.entries(ratios)) {
         const length = Math.min(ratio, MOST) * SCALE
-        parts.push(`<rect x="${LABELS}" y="${y - 11}" width="${length.toFixed(1)}" height="14" class="${kindOf(index)}"/>`)
+        parts.push(`<rect x="${LABELS}" y="${y - 11}" width="${length.toFixed(1)}" height="14" class="${kindOf(baselines.indexOf(baseline))}"/>`)
         text(LABELS + length + 6, `${ratio}x`, 'muted')
         y += ROW - 4
-      })
+      }
       y += 8
     }
     const one = LABELS + SCALE

@@ -1,4 +1,4 @@
-import type { Results, SuiteResult } from './results.ts'
+import { baselinesIn, type Results, type SuiteResult } from './results.ts'
 import type { Comparison, Figures } from './suite.ts'
 
 /**
@@ -15,7 +15,7 @@ export function inReadme (work: string): boolean {
 }
 
 function suiteTable ({ title, date, command, machine: { cores, cpu, node, system }, rounds }: SuiteResult, comparisons: Comparison[]): string {
-  const baselines = [...new Set(comparisons.flatMap(({ ratios }) => Object.keys(ratios)))]
+  const baselines = baselinesIn(comparisons)
   const names = baselines.map((name) => ` compared with ${name} |`).join('')
   const rows = comparisons.map(({ work, contestants, ratios }) =>
     `| ${work} | ${absolute(Object.values(contestants)[0]!)} |${baselines.map((name) => ratios[name] ? ` ${relative(ratios[name])} |` : ' |').join('')}`)

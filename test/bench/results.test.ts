@@ -71,4 +71,5 @@ t.test("README's tables and the chart are those of the committed results", async
   t.ok(read('README.md').includes(tableOf(newest, inReadme)), 'npm run bench -- --table')
   t.equal(read('test/bench/results.svg'), chartOf(newest))
   t.match(chartOf(newest), /^<svg [^>]*>.*prefers-color-scheme:dark/)
+  t.match(chartOf(newest), '>of one that includes what the urls are made of<', 'the legend has what one work alone is compared with, too')
 })

@@ -15,6 +15,11 @@ export interface SuiteResult extends Circumstances {
   comparisons: Comparison[]
 }
 
+/** All that Quoin was compared with in some works. */
+export function baselinesIn (comparisons: Comparison[]): string[] {
+  return [...new Set(comparisons.flatMap(({ ratios }) => Object.keys(ratios)))]
+}
+
 /** The newest result of each suite, by its name. */
 export type Results = Record<string, SuiteResult>
 
