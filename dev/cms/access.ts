@@ -64,6 +64,16 @@ export function entityAccess (viewer: Viewer, entity: Entity, operation: Operati
   }
 }
 
+/**
+ * Whether the permissions alone do not tell if the viewer may see the entity, so that no answer that includes it is kept.
+ * Source: Drupal\node\NodeAccessControlHandler::checkViewAccess(), Drupal\user\UserAccessControlHandler (cache context `user`).
+ */
+export function isPersonal (viewer: Viewer, entity: Entity): boolean {
+  if (entity.entityType === 'user') return true
+  const mayOwn = viewer.uid !== 0 && !can(viewer, 'bypass node access') && can(viewer, 'view own unpublished content')
+  return entity.entityType === 'node' && !isPublished(entity) && mayOwn
+}
+
 /** Whether a new entity of that type and bundle may be made. */
 export function createAccess (viewer: Viewer, entityType: string, bundle: string): Access {
   if (entityType === 'publisher_container') {

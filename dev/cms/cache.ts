@@ -14,7 +14,8 @@ const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVers
 /**
  * The part of Drupal's dynamic page cache that shows: users of equal permissions share an answer, parameters that
  * JSON:API does not know are not part of its key (so they are neither refused nor seen in `links.self` on a hit) until
- * one of them was refused, and deleting a referenced entity does not clear what refers to it.
+ * one of them was refused, and deleting a referenced entity does not clear what refers to it. Personal answers
+ * (access.ts) are not for it.
  */
 export function createCache (): Cache {
   const kept = new Map<string, { uuid: string, body: object }>()

@@ -1,4 +1,4 @@
-import { entityAccess, fieldViewAccess, type Viewer } from './access.ts'
+import { entityAccess, fieldViewAccess, isPersonal, type Viewer } from './access.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, isReference } from './model.ts'
 import type { Omitted } from './document.ts'
@@ -32,8 +32,9 @@ function parseInclude (entityType: string, include: string): Tree {
 /**
  * The entities that an `include` parameter adds to the primary ones, each once, parents before their children; what
  * the viewer may not see goes to `omitted`.
+ * @param personal called where the answer is for nobody else
  */
-export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omitted: Omitted[]): Entity[] {
+export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omitted: Omitted[], personal: () => void): Entity[] {
   const found = new Map<string, Entity>()
   const visit = (entities: Entity[], tree: Tree): void => {
     for (const [name, inner] of Object.entries(tree)) {
@@ -50,6 +51,7 @@ export function includedEntities (site: Site, viewer: Viewer, entityType: string
         for (const id of ids) {
           const target = site.store.byId(field.target!, id as number | string)
           if (!target || next.includes(target)) continue
+          if (isPersonal(viewer, target)) personal()
           const access = entityAccess(viewer, target, 'view')
           if (access.allowed || isLabelOnly(viewer, target)) next.push(target)
           else {

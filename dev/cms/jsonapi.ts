@@ -77,7 +77,8 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
   if (query.resourceVersion !== undefined && isWrite(method)) {
     throw new CmsError(400, `${method} requests with a \`resourceVersion\` query parameter are not supported.`)
   }
-  const request: Request = { viewer: caller.viewer, url, query }
+  let isPersonal = false
+  const request: Request = { viewer: caller.viewer, url, query, personal: () => { isPersonal = true } }
   const entity = 'uuid' in route ? site.store.byUuid(route.entityType, route.uuid) : undefined
   if ('uuid' in route && !entity) throw notConverted(route, method)
   const isCached = route.kind === 'individual' && !isWrite(method)
@@ -94,7 +95,7 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
     return write(site, route, request, method, incoming.text)
   }
   const body = read(site, route, request)
-  if (isCached) site.cache.set(caller.viewer, url, query, route.uuid, body)
+  if (isCached && !isPersonal) site.cache.set(caller.viewer, url, query, route.uuid, body)
   return { status: 200, body }
 }
 

@@ -16,6 +16,8 @@ export interface Request {
   viewer: Viewer
   url: string
   query: Query
+  /** Called where the answer is for nobody else. */
+  personal: () => void
 }
 
 const unreadable = 'The current user is not allowed to GET the selected resource.'
@@ -71,11 +73,11 @@ function requireView (viewer: Viewer, entity: Entity): void {
 export function entityDocument (site: Site, request: Request, entityType: string, data: Entity | Entity[] | null, extra: {
   omitted?: Omitted[], links?: Record<string, { href: string }>, meta?: Record<string, unknown>, bundle?: string
 } = {}): object {
-  const { viewer, query } = request
+  const { viewer, query, personal } = request
   const fields = sparseFields(query)
   const omitted = [...extra.omitted ?? []]
   const primary = data === null ? [] : Array.isArray(data) ? data : [data]
-  const included = includedEntities(site, viewer, entityType, primary, String(query.include ?? ''), omitted)
+  const included = includedEntities(site, viewer, entityType, primary, String(query.include ?? ''), omitted, personal)
   const own = (entity: Entity) => resource(site, entity, { viewer, fields, ...(extra.bundle ? { bundle: extra.bundle } : {}) })
   return document({
     data: data === null ? null : Array.isArray(data) ? data.map(own) : own(data),
