@@ -3,7 +3,7 @@ import { comings } from './comings.ts'
 import { shapesOf } from './fields.ts'
 import { createField, type Field, type Lost } from './field.ts'
 import { createKept, type Kept } from './kept.ts'
-import { known } from './known.ts'
+import { known, persist } from './known.ts'
 import { refusalOf, UNDECIDED } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
@@ -84,7 +84,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced
     }))
     watch()
-    await Promise.all([offers(), kept.load()].map((loading) => loading.catch(known)))
+    await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
   }
 
   /** Asks what the edition refers to is called, where there is something new. */
@@ -103,6 +103,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     for (const { fieldName, userData, payload } of records) {
       if (userData.uid === user.uid) fieldOf(fieldName)?.offered(payload)
     }
+    changed()
   }
 
   /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */

@@ -185,7 +185,10 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       changed()
     },
 
-    offered: (earlier: string | undefined): void => { offer = earlier === base ? undefined : earlier },
+    /** The lock has this text; what was typed here since is newer. */
+    offered (earlier: string | undefined): void {
+      if (!held && !isDirty()) offer = earlier === base ? undefined : earlier
+    },
 
     /** What the lock board says of the field now. */
     board (lock: LockView | undefined): void {

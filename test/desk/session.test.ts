@@ -35,6 +35,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     watched: [] as string[],
     listener: undefined as Listener | undefined,
     acquire: undefined as Error | undefined,
+    /** Why the locks cannot be told, each time that they are asked for. */
+    unknown: [] as Error[],
     /** The texts that were sent to locks. */
     saved: [] as string[],
     /** What a release waits for. */
@@ -67,7 +69,11 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
       subscribe: subscribe('edition')
     },
     locks: {
-      list: async () => records,
+      list: async () => {
+        const unknown = service.unknown.shift()
+        if (unknown) throw unknown
+        return records
+      },
       drafts: async () => service.drafts,
       discard: async (what: object) => {
         if (service.acquire) throw service.acquire
@@ -220,6 +226,33 @@ t.test('the texts that were typed before are offered, and what an edition refers
   t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 })], ['Harbour', 'No. 2', 'A picture', 'No. unknown', 'No. 9'])
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
+})
+
+t.test('where the own locks cannot be told they are asked for again, and what was typed since is newer', async (t) => {
+  const records = ['title', 'field_x', 'field_key'].map((fieldName) => ({ fieldName, userData: { uid: 'anna' }, payload: 'Typed' }))
+  const edition = editionOf('Saved', { field_x: [{ value: 'x' }], field_key: [{ value: 'k' }] })
+  const { session, service, field, pass } = open(t, { records, edition })
+  service.unknown = [away(), away()]
+  await turn()
+  field('field_x').focus()
+  await turn()
+  field('field_key').type('Now')
+  await pass(10_000)
+  t.strictSame(session.fields.map(({ offer }) => offer), [undefined, undefined, undefined])
+  await pass(10_000)
+  t.strictSame([field(), field('field_x'), field('field_key')].map(({ offer }) => offer), ['Typed', undefined, undefined])
+
+  const { service: refused, field: fieldOf, pass: wait } = open(t, { records })
+  refused.unknown = [new QuoinError(403, 'FORBIDDEN', 'No')]
+  await wait(30_000)
+  t.equal(fieldOf().offer, undefined, 'what is refused is not asked for again')
+
+  const { session: left, service: there, pass: later } = open(t, { records })
+  there.unknown = [away(), away()]
+  await turn()
+  await left.close()
+  await later(30_000)
+  t.equal(there.unknown.length, 1, 'nor by a page that was left')
 })
 
 t.test('what others begin and end is said, and what they ended is read again', async (t) => {
