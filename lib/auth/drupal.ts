@@ -2,7 +2,6 @@ import type { Failure } from '../errors.ts'
 import { upstream, type Http } from '../jsonapi/client.ts'
 import { callerOf, sessionsIn, type Caller } from '../jsonapi/credentials.ts'
 import { documentIn, oneResource, userIn, type Document } from '../jsonapi/document.ts'
-import { textOf } from '../jsonapi/documents.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
 
@@ -65,7 +64,7 @@ async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promi
   async function read (path: string): Promise<Document | undefined> {
     const { status, headers, body } = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
     if (status === 401 || status === 403) return undefined
-    const document = status === 200 ? documentIn(textOf(body)) : undefined
+    const document = status === 200 ? documentIn(body) : undefined
     if (!document) throw cannotSay(upstream(status, body), headers['retry-after'])
     return document
   }

@@ -1,7 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Http } from './client.ts'
 import { objectIn, userIn } from './document.ts'
-import { textOf } from './documents.ts'
 
 type Headers = Record<string, string>
 
@@ -60,7 +59,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
       body: JSON.stringify({ name: user, pass: password })
     })
     if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
-    const token = status === 200 ? objectIn(textOf(body))?.csrf_token : undefined
+    const token = status === 200 ? objectIn(body)?.csrf_token : undefined
     const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
     if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
     seenAlive = now()
@@ -99,7 +98,7 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
     })
     if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
-    const { access_token: accessToken, expires_in: seconds } = objectIn(textOf(body)) ?? {}
+    const { access_token: accessToken, expires_in: seconds } = objectIn(body) ?? {}
     if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
     // A token that does not say how long it lives (NaN) is used until it is refused.
     expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
@@ -142,7 +141,7 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
 async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
   const { status, body } = await http.send({ method: 'GET', path: jsonapiPath, headers })
   if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
-  const entry = status === 200 ? objectIn(textOf(body)) : undefined
+  const entry = status === 200 ? objectIn(body) : undefined
   return entry !== undefined && userIn(entry) !== undefined
 }
 

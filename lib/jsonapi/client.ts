@@ -6,8 +6,8 @@ import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import { readKey, sessionCookies, type Caller } from './credentials.ts'
-import { documentIn, type Document } from './document.ts'
-import { createDocuments, textOf } from './documents.ts'
+import { documentIn, textOf, type Document } from './document.ts'
+import { createDocuments } from './documents.ts'
 import { createFlights } from './flights.ts'
 import { observed } from './observed.ts'
 import { twice } from './retry.ts'
@@ -148,7 +148,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     }
 
     function documentOf (body: Buffer): Document | undefined {
-      return key === undefined ? documentIn(textOf(body)) : documents.read(key, body)
+      return key === undefined ? documentIn(body) : documents.read(key, body)
     }
 
     function send (credentials: Record<string, string>): Promise<HttpAnswer> {

@@ -38,19 +38,26 @@ export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The object in a text of JSON, or undefined where there is none. */
-export function objectIn (text: string): Record<string, unknown> | undefined {
+/** Leaves out a byte order mark, which a file of PHP may put before everything. */
+const utf8 = new TextDecoder()
+
+export function textOf (body: Uint8Array): string {
+  return utf8.decode(body)
+}
+
+/** The object in a body of JSON, or undefined where there is none. */
+export function objectIn (body: Uint8Array): Record<string, unknown> | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(textOf(body))
     return isObject(value) ? value : undefined
   } catch {
     return undefined
   }
 }
 
-/** The document in a text of JSON, or undefined where there is none. */
-export function documentIn (text: string): Document | undefined {
-  const value = objectIn(text)
+/** The document in a body of JSON, or undefined where there is none. */
+export function documentIn (body: Uint8Array): Document | undefined {
+  const value = objectIn(body)
   return isDocument(value) ? value : undefined
 }
 

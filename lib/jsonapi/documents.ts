@@ -23,7 +23,7 @@ export function createDocuments (): Documents {
       const last = remembered.get(key)
       const isSame = last !== undefined && body.equals(last.body)
       if (isSame && last.document) return last.document
-      const document = documentIn(textOf(body))
+      const document = documentIn(body)
       // What comes once, as most pages of a search do, does not outlive its request.
       if (isSame && document) last.document = document
       if (!isSame && document) remembered.set(key, { body: own(body) })
@@ -35,11 +35,4 @@ export function createDocuments (): Documents {
 /** A short Buffer is part of a larger piece of memory, which it would keep from being freed. */
 function own (body: Buffer): Uint8Array {
   return body.length === body.buffer.byteLength ? body : new Uint8Array(body)
-}
-
-/** Leaves out a byte order mark, which a file of PHP may put before everything. */
-const utf8 = new TextDecoder()
-
-export function textOf (body: Buffer): string {
-  return utf8.decode(body)
 }
