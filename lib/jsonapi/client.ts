@@ -35,8 +35,8 @@ export interface JsonapiAnswer {
 export interface Jsonapi {
   /**
    * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other. Reads of one caller for
-   * the same at the same time are one request. Where what a caller reads again has not changed, the document is one
-   * object (documents.ts), not to be changed.
+   * the same at the same time are one request with one answer, and where what he reads again has not changed, the
+   * document is one object (documents.ts): neither is to be changed.
    * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
    *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too much of it). Their
    *   messages hold nothing that the CMS said.
