@@ -236,6 +236,7 @@ t.test('where the own locks cannot be told they are asked for again, and what wa
   await turn()
   field('field_x').focus()
   await turn()
+  service.acquire = away()
   field('field_key').type('Now')
   await pass(10_000)
   t.strictSame(session.fields.map(({ offer }) => offer), [undefined, undefined, undefined])
@@ -244,6 +245,7 @@ t.test('where the own locks cannot be told they are asked for again, and what wa
 
   const { service: refused, field: fieldOf, pass: wait } = open(t, { records })
   refused.unknown = [new QuoinError(403, 'FORBIDDEN', 'No')]
+  await turn()
   await wait(30_000)
   t.equal(fieldOf().offer, undefined, 'what is refused is not asked for again')
 
