@@ -142,47 +142,55 @@ t.test('a page of a list that is asked for again includes nothing, and has the u
   t.ok(articles([entity]).every(({ url }) => url === '/moved'), 'one edition has them as they are')
 })
 
-t.test('what has not changed is not translated again, but where the url of a reference has', async (t) => {
+t.test('what has not changed is neither looked through nor translated again, but where the url of a reference has', async (t) => {
   let translated = 0
+  let looked = 0
   const counted = { toJSON: () => { translated++; return { value: 1 } } }
   const site = { alias: '/first' }
-  const edition = {
-    type: 'publisher_container--daily',
-    id: 'ceea8601-33e7-4005-8409-18a46e1916e1',
+  const [type, id] = ['publisher_container--daily', 'ceea8601-33e7-4005-8409-18a46e1916e1']
+  const edition = (): Resource => ({
+    type,
+    id,
     attributes: { drupal_internal__id: 1, drupal_internal__revision_id: 1, changed: '2026-11-16T06:00:00+00:00', field_counted: counted },
-    relationships: { field_articles: { data: [{ type: 'node--article', id: 'a', meta: { drupal_internal__target_id: 4 } }] } }
-  }
+    get relationships () {
+      looked++
+      return { field_articles: { data: [{ type: 'node--article', id: 'a', meta: { drupal_internal__target_id: 4 } }] } }
+    }
+  })
   const documents = new Map<string, Document>()
   const request: Jsonapi['request'] = async ({ path, query }) => {
     const include = [...query ?? []].some(([name]) => name === 'include')
     const key = `${path} ${include && site.alias}`
-    if (path === '') return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [edition.type]: { href: 'http://cms.example/jsonapi/daily' } } } }
+    if (path === '') return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/daily' } } } }
     const included = [{ type: 'node--article', id: 'a', attributes: { path: { alias: site.alias } } }]
-    const document = documents.get(key) ?? { data: path === '/daily' ? [edition] : { ...edition }, ...(include && { included }) }
+    const document = documents.get(key) ?? { data: path === '/daily' ? [edition()] : edition(), ...(include && { included }) }
     documents.set(key, document)
     return { status: 200, document }
   }
   const editions = createEditions({ cms: { request }, model, cmsUrl: 'http://cms.example', warn () {} })
   const caller = basic('editor')
   const list = async () => (await editions.search('daily', search, caller)).editions[0]
-  const read = async () => (await editions.read(edition.id, caller)).json
+  const read = async () => (await editions.read(id, caller)).json
   /** The url of the article, and how often the edition was translated for it. */
   const seen = async (json: string | undefined) => [JSON.parse(json!).field_articles[0].url, translated]
 
   t.strictSame(await seen(await list()), ['/first', 1])
   t.strictSame(await seen(await read()), ['/first', 2])
+  t.strictSame(await seen(await list()), ['/first', 3], 'without what is included it is another page')
+  looked = 0
   for (let time = 0; time < 3; time++) {
-    t.strictSame(await seen(await list()), ['/first', 2])
-    t.strictSame(await seen(await read()), ['/first', 2])
+    t.strictSame(await seen(await list()), ['/first', 3])
+    t.strictSame(await seen(await read()), ['/first', 3])
   }
+  t.equal(looked, 0)
   site.alias = '/second'
-  t.strictSame(await seen(await list()), ['/first', 2], 'remembered')
-  t.strictSame(await seen(await read()), ['/second', 3])
-  t.strictSame(await seen(await list()), ['/second', 4], 'the page is the same, the url is not')
-  t.strictSame(await seen(await list()), ['/second', 4])
+  t.strictSame(await seen(await list()), ['/first', 3], 'remembered')
+  t.strictSame(await seen(await read()), ['/second', 4])
+  t.strictSame(await seen(await list()), ['/second', 5], 'the page is the same, the url is not')
+  t.strictSame(await seen(await list()), ['/second', 5])
   site.alias = '/first'
-  t.strictSame(await seen(await read()), ['/first', 5], 'and back, in a document that was seen before')
-  t.strictSame(await seen(await list()), ['/first', 6])
+  t.strictSame(await seen(await read()), ['/first', 6], 'and back, in a document that was seen before')
+  t.strictSame(await seen(await list()), ['/first', 7])
 })
 
 t.test('what has come into a page since costs one request more', async (t) => {

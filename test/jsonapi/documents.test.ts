@@ -23,6 +23,16 @@ t.test('what comes again and again under one key is one document, from the secon
   t.end()
 })
 
+t.test('what is remembered does not hang on the memory that an answer came in', (t) => {
+  const documents = createDocuments()
+  const received = Buffer.alloc(100)
+  const read = (id: string) => documents.read('a', received.subarray(0, bodyOf({ data: { type: 'a', id } }).copy(received)))
+  read('monday')
+  read('monday')
+  t.match(read('friday'), { data: { id: 'friday' } })
+  t.end()
+})
+
 t.test('what is no document is not remembered, and ends no memory', (t) => {
   const documents = createDocuments()
   const read = () => documents.read('a', bodyOf({ data: null }))
