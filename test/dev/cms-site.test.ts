@@ -143,6 +143,20 @@ t.test('a reference to a deleted article stays, and is missing', async t => {
   t.strictSame(rest.body.field_articles[0], { target_id: article.meta.drupal_internal__target_id })
 })
 
+t.test('an answer that includes what one user alone may see is not given to others of the same permissions', async t => {
+  const edition = newspaper().entities.find(({ type, id }) => type === 'publisher_container--daily' && id === 60)!
+  for (const include of ['field_articles', 'uid']) {
+    const { send } = await start(t)
+    const seen = async (as: string) => {
+      const { body } = await send(`${daily}/${edition.uuid}?include=${include}`, { as })
+      return body.included.map(({ id, attributes }: { id: string, attributes: object }) => [id, Object.keys(attributes)])
+    }
+    const [one, other] = [await seen('editor'), await seen('editor2')]
+    t.strictNotSame(one, other, include)
+    t.strictSame([await seen('editor2'), await seen('editor')], [other, one])
+  }
+})
+
 t.test('no document makes the stand-in itself fail', async t => {
   const { send } = await start(t)
   const { data: [one] } = (await send(`${daily}?page[limit]=1`)).body
