@@ -12,8 +12,8 @@ export interface Account {
    *   address, and so all who share it, after five.
    */
   credentials (): Promise<Headers>
-  /** After a refused request: whether other credentials than these are there now, to ask again with. */
-  renew (used: Headers): Promise<boolean>
+  /** After a request that was refused (401 or 403): whether other credentials than these are there now, to ask again with. */
+  renew (used: Headers, status: number): Promise<boolean>
 }
 
 export interface AccountOptions {
@@ -111,9 +111,10 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
     return token.get()
   }
 
-  async function renew (used: Headers): Promise<boolean> {
-    token.forget(used)
-    return true
+  /** What a token may not do (403, RFC 6750 section 3.1) another one may not either, and Drupal keeps each until it expires. */
+  async function renew (used: Headers, status: number): Promise<boolean> {
+    if (status === 401) token.forget(used)
+    return status === 401
   }
 
   return { credentials, renew }

@@ -144,7 +144,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       const answer = await send(credentials)
       // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
       const refused = answer.status === 401 || answer.status === 403
-      return answerOf(refused && account && await account.renew(credentials) ? await send(await account.credentials()) : answer, documentOf)
+      return answerOf(refused && account && await account.renew(credentials, answer.status) ? await send(await account.credentials()) : answer, documentOf)
     }
 
     function documentOf (body: Buffer): Document | undefined {

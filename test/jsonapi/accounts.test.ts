@@ -96,7 +96,7 @@ t.test('a refusal that is meant for a living session is passed on', async (t) =>
   t.equal((await attempt()).status, 403)
   t.equal(count(/^GET \/jsonapi /), 1)
   t.equal(count(/^POST \/user\/login/), 1)
-  t.equal(await account.renew({ cookie: 'of an earlier session' }), true, 'another request has renewed it')
+  t.equal(await account.renew({ cookie: 'of an earlier session' }, 403), true, 'another request has renewed it')
 })
 
 t.test('one refused login is the last, and the caller learns whose fault it is', async (t) => {
@@ -115,7 +115,7 @@ t.test('a Basic account is tried out once', async (t) => {
   const account = basicAccount(options, 'editor', 'editor')
   await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
   t.equal(count(/^GET \/jsonapi /), 1)
-  t.equal(await account.renew(await account.credentials()), false, 'a refusal is meant')
+  t.equal(await account.renew(await account.credentials(), 403), false, 'a refusal is meant')
 })
 
 t.test('a CMS that is ill at login is asked again by the next request', async (t) => {
@@ -141,7 +141,7 @@ t.test('what answers a Basic account with anything but the entry point knows nob
   }
 })
 
-t.test('an OAuth token is fetched once, replaced before its end and after a refusal', async (t) => {
+t.test('an OAuth token is fetched once, replaced before its end and where it is not accepted, not for what it may not do', async (t) => {
   let granted = 0
   const bodies: string[] = []
   const http = await fake(t, (request, response) => {
@@ -151,6 +151,7 @@ t.test('an OAuth token is fetched once, replaced before its end and after a refu
         bodies.push(body)
         return asJson(response, 200, { access_token: `t${++granted}`, token_type: 'Bearer', expires_in: 300 })
       }
+      if (request.url === '/jsonapi/forbidden') return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
       const accepted = request.headers.authorization === `Bearer t${granted}` && granted !== 3
       return response.writeHead(accepted ? 200 : 401, { 'content-type': 'application/vnd.api+json' }).end(accepted ? '{"data":[]}' : '{"errors":[]}')
     })
@@ -166,8 +167,9 @@ t.test('an OAuth token is fetched once, replaced before its end and after a refu
   t.strictSame(await account.credentials(), { authorization: 'Bearer t2' }, 'half a minute before its end')
   const cms = createJsonapi({ ...options, account })
   t.equal((await cms.request({ path: '', caller: {} })).status, 200)
-  await account.renew(await account.credentials())
+  await account.renew(await account.credentials(), 401)
   t.equal((await cms.request({ path: '', caller: {} })).status, 200, 't3 is refused, t4 is not')
+  t.equal((await cms.request({ path: '/forbidden', caller: {} })).status, 403)
   t.equal(granted, 4)
 })
 
