@@ -43,6 +43,7 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
   const entities = new Map<string, Watched>()
   const watchers = new Set<() => void>()
   let warnedAt = -WARN_MS
+  let isClosed = false
 
   const nameOf = ({ type, id }: Entity) => `${type}-${id}`
   const intervalMs = () => Math.max(pollMs, entities.size * 1000 / READS_PER_SECOND)
@@ -72,10 +73,11 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
 
   /**
    * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when `lastEventId` names the
-   * state that they are in; then what changes.
+   * state that they are in; then what changes. Of a feed that was closed there is nothing to be told.
    * @throws {Failure} TOO_MANY_WATCHERS; STORE_UNAVAILABLE, STORE_FAILED when the first read fails
    */
   async function watch (wanted: Entity[], { lastEventId }: { lastEventId?: string | undefined } = {}): Promise<Watcher> {
+    if (isClosed) return { next: async () => undefined, leave () {} }
     if (watchers.size >= watchersMax) {
       throw new Failure('TOO_MANY_WATCHERS', `This instance serves ${watchersMax} event streams, as many as it may; try again later, or poll`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
     }
@@ -146,8 +148,9 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     writing,
     /** How much is watched, and by how many. */
     counts: () => ({ watchers: watchers.size, entities: entities.size }),
-    /** Ends every watcher. */
+    /** Ends every watcher, and those that are still to come. */
     close: () => {
+      isClosed = true
       for (const leave of [...watchers]) leave()
     }
   }

@@ -406,13 +406,18 @@ t.test('the reads of an instance in a second are bounded, however much is watche
   t.ok(reads <= most, `${reads} reads, at most ${most}`)
 })
 
-t.test('close ends every watcher, one that waits too', async (t) => {
+t.test('close ends every watcher, one that waits and one that is on its way in too', async (t) => {
   const locks = instance(t, memoryStore())
   const [waiting, idle] = [await locks.feed.watch([at('1')]), await locks.feed.watch([at('1')])]
   await take(waiting)
   const pending = waiting.next()
+  const reading = locks.feed.watch([at('2')])
   locks.feed.close()
   t.strictSame([await pending, await waiting.next(), await idle.next()], [undefined, undefined, undefined])
+  for (const late of [await reading, await locks.feed.watch([at('1')])]) {
+    t.equal(await late.next(), undefined)
+    late.leave()
+  }
   t.strictSame(locks.feed.counts(), { watchers: 0, entities: 0 })
 })
 
