@@ -79,7 +79,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const quick = fenced(alone ? isFree(seconds()) : isFreeFor(uid, seconds()), ifMatch)
+    const quick = () => fenced(alone ? isFree(seconds()) : isFreeFor(uid, seconds()), ifMatch)
     return write(place, request, quick, ACQUIRE_ATTEMPTS, (found) => {
       const expired = found && isExpired(found, seconds())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
@@ -96,7 +96,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    const quick = fenced(isWithoutTextOfOthers(uid), ifMatch)
+    const quick = () => fenced(isWithoutTextOfOthers(uid), ifMatch)
     return write(place, request, quick, DISPLACE_ATTEMPTS, (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
@@ -105,13 +105,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
   async function write (
-    place: Place, request: LockRequest, quick: Condition, attempts: number,
+    place: Place, request: LockRequest, quick: () => Condition, attempts: number,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
     const { uid, name } = request.userData
     const record = newRecord(place, request)
     const { version, expiresAt } = record
-    let condition = quick
+    let condition = quick()
     for (let attempt = 1; attempt <= attempts; attempt++) {
       const written = await table.put(record, condition)
       const found = written.done ? record : await written.found()
@@ -122,7 +122,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       }
       const verdict = judge(found)
       if (typeof verdict === 'object') return verdict
-      condition = verdict === 'displace' ? await kept(found!, { uid: String(uid), name }) ?? quick : quick
+      condition = (verdict === 'displace' ? await kept(found!, { uid: String(uid), name }) : undefined) ?? quick()
     }
     throw tooFast()
   }

@@ -228,6 +228,25 @@ t.test('a request repeated because its answer was lost finds its own write', asy
   t.equal((await locks.overwrite(at, request)).outcome, 'acquired')
 })
 
+t.test('a lock that expires while it is asked for is free', async (t) => {
+  for (const alone of [true, false]) {
+    const store = memoryStore()
+    let time = 1_700_000_000_000
+    const slow = asClient({
+      async send (command) {
+        const reply = store.send(command)
+        time += 20
+        return reply
+      }
+    })
+    const locks = createLocks({ client: slow, table: 'DataState', environment: 'test', leaseSeconds: 60, now: () => time })
+    const at = { type: 'node', id: '1' }
+    await locks.acquire(at, { fieldName: 'title', userData: ada })
+    time = 1_700_000_059_990
+    t.match(await locks.acquire(at, { fieldName: 'title', userData: bob }, { alone }), { outcome: 'acquired' })
+  }
+})
+
 t.test('a DELETE that was refused for what is no longer so tries again', async (t) => {
   const store = memoryStore({ tells: false })
   let refusals = 0
