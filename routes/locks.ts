@@ -23,7 +23,7 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'Lock a field, or renew your own lock',
-      description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft.',
+      description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft, unless the same user goes on with it.',
       params: Entity,
       headers: PostHeaders,
       body,
@@ -65,7 +65,7 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: "Release a field, or all of a user's fields",
-      description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds. With `fieldName` alone the text is kept as a draft. If-Match needs `fieldName`.",
+      description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds. With `fieldName` alone the text is kept as a draft, and so is that of somebody else or of a lock that has expired. If-Match needs `fieldName`.",
       params: Entity,
       headers: ChangeHeaders,
       querystring: ReleaseQuery,
@@ -112,13 +112,13 @@ async function list (this: FastifyInstance, { params, query, headers }: FastifyR
 }
 
 async function release (this: FastifyInstance, { params, query, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(reply, await this.locks.release(params, ownNamedOnly(user, query), conditionsIn(headers)))
+  return told(reply, await this.locks.release(params, ownNamedOnly(user, query), { ...conditionsIn(headers), by: user }))
 }
 
 async function releaseByBody (this: FastifyInstance, { params, query, body, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
   const { fieldName = body?.fieldName, uid = body?.uid } = query
   const what = { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }
-  return told(reply, await this.locks.release(params, ownNamedOnly(user, what), conditionsIn(headers)))
+  return told(reply, await this.locks.release(params, ownNamedOnly(user, what), { ...conditionsIn(headers), by: user }))
 }
 
 function conditionsIn ({ 'if-match': ifMatch }: ChangeHeaders) {

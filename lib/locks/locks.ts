@@ -7,7 +7,7 @@ import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
 import {
-  holderOf, isAmong, isExpired, isFree, isFreeFor, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
+  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
   recordKey, recordOf, recordsOf, type Found, type Versions
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
@@ -153,25 +153,26 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /**
    * Lets go of a field, whoever holds it; of a field if the user holds it; or of all the user's fields of the entity.
-   * What is not there, or has become another's, is left alone.
+   * What is not there, or has become another's, is left alone, and so is an expired lock with a text unless its version is named.
    * @param ifMatch with a field: only if the lock is in one of these versions; what is gone is released
+   * @param by who asks, if that is known: where it is not `uid`, the text is kept
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted
    */
-  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Released | Changed> {
+  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed> {
     const key = recordKey(environment, place)
-    if (fieldName !== undefined) return releaseField(place, { env_entityType_entityId: key, fieldName }, uid, ifMatch)
+    const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
+    if (fieldName !== undefined) return releaseField(place, keyOf(fieldName), { uid, ifMatch, by })
     if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
-    const query = { ...recordsOf(key, { uid }), ProjectionExpression: 'fieldName' }
+    const query = { ...recordsOf(key, { uid, now: seconds() }), ProjectionExpression: 'fieldName' }
     const fieldNames = (await table.query(query)).Items.map((record) => record['fieldName'] as string)
     const failed = new Map<string, Failure>()
     let unavailable: Failure | undefined
     await forEach(fieldNames, async (fieldName) => {
       // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
-      const failure = unavailable ?? await table.remove({ env_entityType_entityId: key, fieldName }, isOwnedBy(uid))
-        .then(({ done }) => { if (done) place.left.set(fieldName, undefined) }, (error: Failure) => error)
+      const failure = unavailable ?? await releaseField(place, keyOf(fieldName), { uid, by }).then(() => undefined, (error: Failure) => error)
       if (!failure) return
       failed.set(fieldName, failure)
       if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
@@ -184,18 +185,19 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ left }: Place, key: Key, uid: string | undefined, ifMatch: Versions | undefined): Promise<Released | Changed> {
-    const quick = fenced(uid === undefined ? isWithoutText() : isOwnedBy(uid), ifMatch)
+  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
+    const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
+    const quick = fenced(!isOwn ? isWithoutText(uid) : ifMatch ? isOwnedBy(uid) : isHeldBy(uid, seconds()), ifMatch)
     let condition = quick
     for (let attempt = 1; attempt <= DISPLACE_ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)
-      if (removed.done || (uid !== undefined && !ifMatch)) return { outcome: 'released' }
+      if (removed.done || (isOwn && !ifMatch)) return { outcome: 'released' }
       const found = await removed.found()
       if (!found) return { outcome: 'released' }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       if (uid !== undefined && ownerOf(found) !== uid) return { outcome: 'released' }
-      condition = uid === undefined ? await kept(found, undefined) ?? quick : quick
+      condition = isOwn ? quick : await kept(found, by) ?? quick
     }
     throw tooFast()
   }

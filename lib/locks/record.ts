@@ -88,14 +88,19 @@ export function isWithoutTextOfOthers (uid: string): Condition {
   return condition(`${NO_TEXT} OR ${OWNER}`, { ':uid': uid })
 }
 
-/** Condition of a delete: no text is in the way. */
-export function isWithoutText (): Condition {
-  return condition(NO_TEXT)
+/** Condition of a delete: no text is in the way; with a uid, of that user's record. */
+export function isWithoutText (uid?: string): Condition {
+  return uid === undefined ? condition(NO_TEXT) : condition(`${OWNER} AND ${NO_TEXT}`, { ':uid': uid })
 }
 
 /** Condition of a delete: the record is the user's own. */
 export function isOwnedBy (uid: string): Condition {
   return condition(OWNER, { ':uid': uid })
+}
+
+/** Condition of a delete: the record is the user's own, and no expired one with a text, which is a draft by now. */
+export function isHeldBy (uid: string, seconds: number): Condition {
+  return condition(`${OWNER} AND NOT (${EXPIRED} AND attribute_exists(#payload))`, { ':uid': uid, ':now': seconds })
 }
 
 /** Condition of a put or delete: the record is in a state that an If-Match names. */

@@ -155,6 +155,9 @@ for (const engine of engineNames) {
         Items: [{ id: held!.version, fieldName: 'title', timestamp: 5, userData: ada, payload: 'of Ada', version: held!.version, displacedAt: LATER / 1000 + 60 }], Count: 1
       })
 
+      for (const query of [{ uid: '7' }, { fieldName: 'title', uid: '7' }]) await locks.release(at, query)
+      t.strictSame(await shown({ uid: '7' }), [['lead', 'of Ada too', undefined], ['title', 'of Ada', undefined]], 'and is none that her release takes with it')
+
       await t.rejects(during('after', 'PutCommand', crash).overwrite(at, { fieldName: 'title', userData: bob }))
       t.strictSame(await shown({ fieldName: 'title' }), [['title', 'of Ada', '8']], 'one that somebody was about to displace is shown once')
       const displaced = () => locks.overwrite(at, { fieldName: 'lead', userData: bob })
