@@ -1,3 +1,4 @@
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
@@ -35,7 +36,7 @@ async function lock (app: FastifyInstance, fieldName: string, uid: string, { ent
 
 for (const engine of engineNames) {
   t.test(`saves that respect locks, over ${engine}`, async (t) => {
-    const { endpoint } = await startEngine(t, engine)
+    const { endpoint, client } = await startEngine(t, engine)
     const { app, writes } = await guarded(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce' })
     await lock(app, 'title', '7')
 
@@ -51,6 +52,17 @@ for (const engine of engineNames) {
           locks: [{ entityType: 'publisher_container', entityId: '1', fieldName: 'title', timestamp: 5, userData: { uid: '7', name: 'User 7' }, version: String }]
         })
         t.equal(reply.json().locks.length, 1)
+      }
+      t.strictSame(writes, [])
+    })
+
+    t.test("a record of others, which may not say whose it is, is another's too", async (t) => {
+      const Item = { env_entityType_entityId: 'test-publisher_container-2', fieldName: 'title', timestamp: 5 }
+      await client.send(new PutCommand({ TableName: 'DataState', Item }))
+      for (const headers of [bob, {}]) {
+        const reply = await save(app, { title: [{ value: 'By Bob' }] }, headers, '2')
+        t.equal(reply.statusCode, 423)
+        t.match(reply.json(), { message: 'Nothing was saved: title is locked by somebody', locks: [{ fieldName: 'title', timestamp: 5 }] })
       }
       t.strictSame(writes, [])
     })
