@@ -31,12 +31,20 @@ export async function certain<T> (write: () => Promise<T>, look: () => Promise<T
 
 /** Whether the CMS may have saved what failed so. */
 export function isUncertain (error: unknown): error is Failure {
-  return error instanceof Failure && UNCERTAIN.includes(error.code) && !NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))
+  return error instanceof Failure && (isGateways(error) || (UNCERTAIN.includes(error.code) && !NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))))
 }
 
-/** A gateway that gave up waiting (504) says no more of the CMS behind it than a deadline of our own. */
-function isUnfinished ({ code, cause }: Failure): boolean {
-  return UNFINISHED.includes(code) || (cause as { status?: number } | undefined)?.status === 504
+function isUnfinished (failure: Failure): boolean {
+  return UNFINISHED.includes(failure.code) || isGateways(failure)
+}
+
+/**
+ * A gateway that gave up waiting (504), or lost the CMS half-way (503, as Apache and Varnish have it), says no more of it than
+ * a deadline of our own. Drupal's own 503 is JSON and comes before anything else.
+ */
+function isGateways ({ cause }: Failure): boolean {
+  const { status, isDrupals } = (cause ?? {}) as { status?: number, isDrupals?: boolean }
+  return status === 504 || (status === 503 && isDrupals === false)
 }
 
 function told ({ code, message, cause, headers }: Failure, outcome: string): Failure {

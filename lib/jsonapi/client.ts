@@ -171,7 +171,7 @@ function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) =
     const retryAfter = String(headers['retry-after'])
     throw new Failure('CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later', {
       headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
-      cause: upstream(status, body)
+      cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
     })
   }
   if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, body) })

@@ -10,7 +10,7 @@ import { build } from '../helper.ts'
 
 const json = { 'content-type': 'application/json' }
 
-type Fault = 'fail after' | 'fail before' | 'hang after' | 'reset after' | 'fail, then everything'
+type Fault = 'fail after' | 'fail before' | 'hang after' | 'reset after' | 'lose after' | 'lose before' | 'fail, then everything'
 
 /** The service, with something between it and the sample CMS that spoils the answer to writes. */
 async function open (t: Test, fault: Fault) {
@@ -25,12 +25,15 @@ async function open (t: Test, fault: Fault) {
     if (spoiled && fault === 'fail, then everything') return response.writeHead(500).end()
     if (isWrite) spoiled = true
     if (isWrite && fault === 'fail before') return response.writeHead(500).end()
+    const lost = () => response.writeHead(503, { 'content-type': 'text/html; charset=iso-8859-1' }).end('<title>503 Service Unavailable</title>')
+    if (isWrite && fault === 'lose before') return lost()
     const { 'content-type': type = '', authorization = '' } = request.headers
     const answer = await fetch(origin + request.url, { method: request.method!, headers: { ...(type && { 'content-type': type }), authorization }, ...(isWrite && { body: Buffer.concat(chunks) }) })
     const text = await answer.text()
     if (!isWrite) return response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type')! }).end(text)
     if (fault === 'hang after') return
     if (fault === 'reset after') return request.socket.destroy()
+    if (fault === 'lose after') return lost()
     return response.writeHead(500, { 'content-type': 'text/plain' }).end('PDOException: SQLSTATE[HY000]')
   }).listen(0, '127.0.0.1')
   await once(proxy, 'listening')
@@ -43,7 +46,7 @@ async function open (t: Test, fault: Fault) {
 
 const writes = (cms: Cms) => cms.requestLines.filter((line) => /^(?:POST|PATCH)/.test(line)).length
 
-for (const fault of ['fail after', 'hang after', 'reset after'] as const) {
+for (const fault of ['fail after', 'hang after', 'reset after', 'lose after'] as const) {
   t.test(`a write that was saved is reported so although the CMS did ${fault} it`, async (t) => {
     const { cms, change, create } = await open(t, fault)
     const changed = await change()
@@ -65,6 +68,16 @@ t.test('a write that was not saved is reported so, and not repeated', async (t) 
   t.equal(writes(cms), 0)
 })
 
+t.test('a gateway that has lost the CMS leaves open whether it still saves', async (t) => {
+  const { cms, change, create } = await open(t, 'lose before')
+  for (const write of [change, create]) {
+    const reply = await write()
+    t.match(reply.json(), { statusCode: 503, code: 'CMS_UNAVAILABLE', message: /whether your change was saved is not known/ })
+    t.equal(reply.headers['retry-after'], '30')
+  }
+  t.equal(writes(cms), 0)
+})
+
 t.test('where the CMS cannot be asked, the caller is told that nobody knows', async (t) => {
   for (const name of ['change', 'create'] as const) {
     const writer = await open(t, 'fail, then everything')
@@ -77,8 +90,10 @@ t.test('where the CMS cannot be asked, the caller is told that nobody knows', as
 t.test('an answer that says what happened is taken at its word', async (t) => {
   const look = async () => { throw new Error('nobody looks') }
   const fail = (failure: unknown) => certain(async () => { throw failure }, look, () => {})
-  const maintenance = new Failure('CMS_UNAVAILABLE', 'later')
-  await t.rejects(fail(maintenance), maintenance)
+  for (const cause of [undefined, Object.assign(new Error(), { status: 503, isDrupals: true })]) {
+    const maintenance = new Failure('CMS_UNAVAILABLE', 'later', { cause })
+    await t.rejects(fail(maintenance), maintenance)
+  }
   const refused = new Failure('CMS_UNREACHABLE', 'away', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   await t.rejects(fail(refused), refused)
   await t.rejects(fail(new TypeError('a defect')), { message: 'a defect' })
