@@ -75,6 +75,15 @@ export function unknownProperties ({ status, document }: JsonapiAnswer): { field
   return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
 }
 
+/**
+ * The relationship that Drupal was to include and does not: its field is gone, or there is no bundle that it may refer to.
+ * Drupal looks at `include` when it puts the answer together: what it was to save is saved by then.
+ * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
+ */
+export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
+  return status === 400 ? /^`([^`]+)` is not a valid relationship field name/.exec(document.errors?.[0]?.detail ?? '')?.[1] : undefined
+}
+
 function forbidden (detail: string): string {
   const [, method, field, reason] = ACCESS.exec(detail) ?? []
   if (method === 'POST') return `Access denied on creating field '${field}'.`

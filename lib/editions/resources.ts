@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { isObject, oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
+import { oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
-import { refusal, unknownProperties } from './failures.ts'
+import { notIncludable, refusal, unknownProperties } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
 import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
@@ -14,6 +14,7 @@ import { createTargetMemory, referencesIn, untoldIn, type Told } from './targets
 import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
 import type { Page } from './listing.ts'
 import type { UrlOf } from './read.ts'
+import { dropProperties } from './write.ts'
 
 /**
  * An edition as JSON:API gives it, with the urls of its references. What a caller is given again and again without a change in
@@ -83,6 +84,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
       const told = memory.toldTo(caller)
       const include = includeOf(shapes.of(resourceType), model, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
       const answer = await cms.request({ path, query: [...query, ...include.query], caller })
+      if (isExcluded(answer, resourceType, include)) continue
       if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
         shapes.forget(resourceType)
         continue
@@ -100,6 +102,14 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
       }
       resourceType = found[0]!.type
     }
+  }
+
+  /** Whether an answer fails for a relationship that Drupal does not include, which is left out from then on. */
+  function isExcluded (answer: JsonapiAnswer, resourceType: string, { included }: Include): boolean {
+    const name = notIncludable(answer)
+    if (name === undefined || !included.includes(name)) return false
+    shapes.exclude(resourceType, internalName(model, name))
+    return true
   }
 
   /** Asks for the targets of some relationships alone. */
@@ -202,8 +212,9 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ method, path, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
+      if (isExcluded(answer, resource.type, include)) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
-      if (!unknown || dropped === PROPERTIES_DROPPED || !drop(resource, unknown.field, unknown.properties)) return { refused: answer }
+      if (!unknown || dropped === PROPERTIES_DROPPED || !dropProperties(resource, unknown, model)) return { refused: answer }
       return write(dropped + 1)
     }
   }
@@ -216,16 +227,6 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const saved = loaded({ ...answer, urlOf: told.urlOf })!
     // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
     return covers(include, resource, model) ? saved : byUuid(collection, resource.id, resource.id, caller).catch(() => saved)
-  }
-
-  /** Takes properties that Drupal does not know out of a field, as core REST does by itself; nothing was saved. */
-  function drop ({ attributes = {}, relationships = {} }: NewResource, field: string, properties: string[]): boolean {
-    const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
-    if (name === undefined) return false
-    const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
-    const found = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
-    for (const { item, property } of found) delete item[property]
-    return found.length > 0
   }
 
   return { load, page, sparsePage, shape, send, age: memory.age }

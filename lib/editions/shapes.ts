@@ -9,6 +9,8 @@ export interface FieldShape {
   many: boolean
   /** An identifier seen in this relationship, if any: tells the target's type and the names of the item's properties. */
   sample?: ResourceIdentifier
+  /** Whether Drupal refuses to include what it refers to. */
+  isExcluded?: boolean
 }
 
 export type Shape = ReadonlyMap<string, FieldShape>
@@ -18,6 +20,8 @@ export interface Shapes {
   learn (resource: Resource): void
   /** Fields (by internal name) of a resource type; undefined while no document of it was seen. */
   of (resourceType: string): Shape | undefined
+  /** For a relationship, by its internal name, that Drupal does not include. */
+  exclude (resourceType: string, field: string): void
   /** For a resource type whose fields have changed. */
   forget (resourceType: string): void
 }
@@ -44,7 +48,12 @@ export function createShapes (model: ContentModel): Shapes {
     empty.set(plan, { shape, names: plan.names.relationships.filter((name) => !shape.get(internalName(model, name))!.sample) })
   }
 
-  return { learn, of: (resourceType) => shapes.get(resourceType), forget: (resourceType) => { shapes.delete(resourceType) } }
+  function exclude (resourceType: string, field: string): void {
+    const shape = shapes.get(resourceType)!
+    shape.set(field, { ...shape.get(field)!, isExcluded: true })
+  }
+
+  return { learn, of: (resourceType) => shapes.get(resourceType), exclude, forget: (resourceType) => { shapes.delete(resourceType) } }
 }
 
 /** The shape that one resource shows. */

@@ -16,6 +16,8 @@ export interface Include {
   relationships: ReadonlySet<string>
   /** Of these, the ones included. */
   included: string[]
+  /** Public names of the relationships that Drupal does not include. */
+  excluded: ReadonlySet<string>
   query: Array<[string, string]>
 }
 
@@ -26,23 +28,28 @@ export interface Include {
 export function includeOf (shape: Shape | undefined, model: ContentModel, isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
   const relationships = new Set<string>()
   const included: string[] = []
+  const excluded = new Set<string>()
   const types = new Set<string>()
-  for (const [field, { kind, sample }] of shape ?? []) {
+  for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     const name = publicName(model, field)
+    if (isExcluded) {
+      excluded.add(name)
+      continue
+    }
     const entityType = sample && splitType(model, sample.type).entityType
     relationships.add(name)
     if (!isWanted(name, entityType)) continue
     included.push(name)
     if (sample && entityType !== model.entityType) types.add(sample.type)
   }
-  if (included.length === 0) return { relationships, included, query: [] }
-  return { relationships, included, query: [['include', included.join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
+  if (included.length === 0) return { relationships, included, excluded, query: [] }
+  return { relationships, included, excluded, query: [['include', included.join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
 }
 
-/** Whether everything that an edition refers to, and that has a url, was included. */
-export function covers ({ relationships }: Include, resource: Resource, model: ContentModel): boolean {
-  return Object.keys(resource.relationships ?? {}).every((name) => relationships.has(name) ||
+/** Whether everything that an edition refers to, that has a url and that Drupal includes, was included. */
+export function covers ({ relationships, excluded }: Include, resource: Resource, model: ContentModel): boolean {
+  return Object.keys(resource.relationships ?? {}).every((name) => relationships.has(name) || excluded.has(name) ||
     internalName(model, name) === model.keys.bundle || !identifiers(resource.relationships![name]).some(isContentEntity))
 }
 

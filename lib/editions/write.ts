@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import { isObject, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { COMPUTED, instant, sameItems } from './canonical.ts'
 import { invalid, unknownUuid } from './failures.ts'
-import { publicName, type ContentModel } from './model.ts'
+import { internalName, publicName, type ContentModel } from './model.ts'
 import { isProperty, read, type Entity, type Item } from './read.ts'
 import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
 
@@ -114,6 +114,16 @@ export function stale (changed: unknown): Failure {
 /** The resource object that updates an edition: only the fields given. */
 export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve): NewResource {
   return { type: current.type, id: current.id, ...members(changes, shapeOf(current, model), model, resolve) }
+}
+
+/** Takes properties that Drupal does not know out of a field, as core REST does by itself; whether any was there. */
+export function dropProperties ({ attributes = {}, relationships = {} }: NewResource, { field, properties }: { field: string, properties: string[] }, model: ContentModel): boolean {
+  const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
+  if (name === undefined) return false
+  const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
+  const found = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
+  for (const { item, property } of found) delete item[property]
+  return found.length > 0
 }
 
 function members (fields: Entity, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
