@@ -52,8 +52,11 @@ export const ContentModel = Type.Object({
   resourceTypes: Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} }),
   /** Integer id keys of referenced entity types. */
   idKeys: Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' }),
-  /** Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. */
-  canonicalPaths: Names({ node: '/node/{id}', taxonomy_term: '/taxonomy/term/{id}', user: '/user/{id}', media: '/media/{id}' }),
+  /**
+   * Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media
+   * on pages of their own (media.settings, standalone_url) has `/media/{id}`.
+   */
+  canonicalPaths: Names({ node: '/node/{id}', taxonomy_term: '/taxonomy/term/{id}', user: '/user/{id}', media: '/media/{id}/edit', publisher_container: '/publisher_container/{id}' }),
   /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
   lockTypes: Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), { default: {} }),
   /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */

@@ -109,10 +109,24 @@ export function untoldIn (found: Resource[], names: ReadonlySet<string>, targets
 /** What the attributes of an included resource tell of its url. */
 export function targetOf ({ path, uri }: Record<string, unknown> = {}): Target {
   return {
-    ...(isObject(path) && typeof path.alias === 'string' && { alias: path.alias }),
+    ...(isObject(path) && typeof path.alias === 'string' && { alias: encoded(path.alias) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url })
   }
 }
+
+/**
+ * An alias as it is in a URL: each part percent-encoded (RFC 3986, as PHP's rawurlencode() has it), and no part for a step of
+ * the path. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
+ */
+function encoded (alias: string): string {
+  if (PLAIN.test(alias)) return alias
+  return alias.split('/').map((part) => /^\.\.?$/.test(part)
+    ? part.replaceAll('.', '%2E')
+    : encodeURIComponent(part.toWellFormed()).replace(/[!'()*]/g, (letter) => `%${letter.charCodeAt(0).toString(16).toUpperCase()}`)).join('/')
+}
+
+/** An alias in which there is nothing to encode, as nearly all are. */
+const PLAIN = /^(?:\/(?!\.)[\w.~-]+)+$/
 
 /** Whether another target was known in its place. */
 function put (targets: Told['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {

@@ -1,9 +1,10 @@
 import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { createTargetMemory } from '../../lib/editions/targets.ts'
+import { createTargetMemory, targetOf } from '../../lib/editions/targets.ts'
 import { createEditions, type Edition } from '../../lib/editions/editions.ts'
 import type { Entity } from '../../lib/editions/read.ts'
+import { urlsOf } from '../../lib/editions/urls.ts'
 import { createHttp, createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
 import { createDocuments } from '../../lib/jsonapi/documents.ts'
@@ -221,6 +222,32 @@ t.test('an update, and what a board reads, include nothing', async (t) => {
 
   const { entity: same } = await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
   t.strictSame(same['field_articles'], entity['field_articles'], 'where nothing differs too')
+})
+
+t.test('an alias is encoded as Drupal encodes it', (t) => {
+  const aliases = {
+    '/plain/a-b_c.d~1': '/plain/a-b_c.d~1',
+    '/artikel/\u00fcber-uns': '/artikel/%C3%BCber-uns',
+    '/a b': '/a%20b',
+    '/was?': '/was%3F',
+    '/a#b': '/a%23b',
+    '/a%20b': '/a%2520b',
+    "/it's(1)!*": '/it%27s%281%29%21%2A',
+    '/a+b@c:d,e;f=g&h': '/a%2Bb%40c%3Ad%2Ce%3Bf%3Dg%26h',
+    '/../a/./b': '/%2E%2E/a/%2E/b',
+    '/.a/b..c': '/.a/b..c',
+    '/half \ud83d': '/half%20%EF%BF%BD',
+    '/': '/'
+  }
+  for (const [alias, url] of Object.entries(aliases)) t.strictSame(targetOf({ path: { alias } }), { alias: url })
+  t.end()
+})
+
+t.test('where there is no alias a url is the canonical path', (t) => {
+  const urlOf = urlsOf(new Map(), model, new URL('http://cms.example/site/'))
+  const url = (entityType: string, id: number) => urlOf({ type: entityType, id: 'a', meta: { drupal_internal__target_id: id } }, entityType)
+  t.strictSame([url('node', 1), url('media', 2), url('publisher_container', 3), url('paragraph', 4)], ['/site/node/1', '/site/media/2/edit', '/site/publisher_container/3', undefined])
+  t.end()
 })
 
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
