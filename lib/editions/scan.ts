@@ -27,7 +27,7 @@ export function selects ({ q, status, types = [], key }: Selection, { attributes
   return (!q || String(value(model.keys.label) ?? '').toLowerCase().includes(q.toLowerCase())) &&
     (status === undefined || value(model.keys.published) === (status === 1)) &&
     (editionType === null || types.every((type) => value(editionType) === type)) &&
-    (key === undefined || value(model.fields.key) === key)
+    (key === undefined || String(value(model.fields.key) ?? '') === key)
 }
 
 /**

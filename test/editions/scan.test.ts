@@ -36,6 +36,8 @@ t.test('what is selected here is what a filter selects', async (t) => {
   t.ok(is({ status: 1 }) && !is({ status: 0 }))
   t.ok(is({ types: ['daily'] }) && !is({ types: ['daily', 'special'] }))
   t.ok(is({ key: 'k-1' }) && !is({ key: 'K-1' }))
+  t.ok(selects({ key: '32' }, { attributes: { field_key: 32 } }, model), 'a key that is a number')
+  t.notOk(selects({ key: 'k-1' }, {}, model))
   t.notOk(selects({ q: 'x' }, {}, model), 'a title that may not be seen contains nothing')
   t.ok(selects({ types: ['daily'] }, {}, { ...model, fields: { ...model.fields, editionType: null } }))
 })
