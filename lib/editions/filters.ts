@@ -47,6 +47,8 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     const before = known(first.entityType, caller)
     if (before !== undefined) return before
     const answers = await Promise.all(collections.map((collection) => isTrap(collection, caller)))
+    // Where nothing is to be seen nothing is found out.
+    if (answers.every((answer) => answer === undefined)) return true
     const trapped = answers.includes(true)
     remembered.set(keyOf(first.entityType, caller), { at: now(), usable: !trapped })
     if (trapped && !warned.has(first.entityType)) {
@@ -56,15 +58,15 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     return !trapped
   }
 
-  /** Whether rows that the caller may see are gone as soon as a filter is set that all of them pass. */
-  async function isTrap ({ path }: Collection, caller: Caller): Promise<boolean> {
+  /** Whether rows that the caller may see are gone as soon as a filter is set that all of them pass; undefined where there are none. */
+  async function isTrap ({ path }: Collection, caller: Caller): Promise<boolean | undefined> {
     const rows = async (query: Array<[string, string]>) => {
       const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['sort', 'id']], caller })
       if (answer.status >= 400) throw refusal(answer)
       return resources(answer.document)
     }
     const [visible] = await rows([])
-    return visible !== undefined && (await rows([['filter[id]', visible.id]])).length === 0
+    return visible && (await rows([['filter[id]', visible.id]])).length === 0
   }
 
   return { known, usable }

@@ -50,6 +50,17 @@ for (const [name, content] of [['two bundles', newspaper], ['one bundle', single
   })
 }
 
+t.test('where there was no edition to be seen yet, nothing is known of filters', async (t) => {
+  const content = newspaper()
+  content.entities = content.entities.filter(({ type }) => !type.startsWith('publisher_container--'))
+  const { call } = await open(t, { content, filterAccess: false, env: { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' } })
+  t.match((await call('GET', '/health/ready')).body.dependencies.cms, { status: 'ok', message: undefined })
+  t.strictSame((await call('GET', '/api/collections/daily?q=first')).body.data, [])
+  await call('POST', '/api/collection', { body: { type: 'daily', title: [{ value: 'The first' }], field_key: [{ value: 'first' }] } })
+  t.equal((await call('GET', '/api/collection/1')).status, 200)
+  t.strictSame(ids((await call('GET', '/api/collections/daily?q=first')).body.data), [1])
+})
+
 t.test('bundles and edition types of the content model are the only ones', async (t) => {
   const { call } = await open(t, { env: modelled(t, { bundles: { special: 'Beilagen', daily: 'Tageszeitung' }, editionTypes: { daily: 'Täglich' } }) })
   t.strictSame((await call('GET', '/api/collection/bundles')).body.data, [{ id: 'special', label: 'Beilagen' }, { id: 'daily', label: 'Tageszeitung' }])
