@@ -146,7 +146,10 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
       // A site that was set back to an earlier state may have given an id to another edition since.
       if (found || known.uuid === id) return found ?? notFound(id)
     }
-    return UUID.test(id) ? byUuid(collections[0]!, id, id, caller, purpose) : byInteger(collections, id, caller, purpose)
+    if (!UUID.test(id)) return byInteger(collections, id, caller, purpose)
+    const found = await byUuid(collections[0]!, id, id, caller, purpose)
+    // It may be of a bundle that the content model leaves out.
+    return collections.some(({ resourceType }) => resourceType === found.resource.type) ? found : notFound(id)
   }
 
   /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */

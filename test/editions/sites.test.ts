@@ -66,6 +66,12 @@ t.test('bundles and edition types of the content model are the only ones', async
   t.strictSame((await call('GET', '/api/collection/bundles')).body.data, [{ id: 'special', label: 'Beilagen' }, { id: 'daily', label: 'Tageszeitung' }])
   t.strictSame((await call('GET', '/api/publisher-edition/bundles')).body.data, [{ id: 'daily', label: 'Täglich' }])
   failed(t, 'a type left out', await call('GET', '/api/collections/publisher_container?type=special'), 400, 'BAD_REQUEST', 'querystring/type must be "daily"')
+  const special = newspaper().entities.find(({ type }) => type === 'publisher_container--special')!
+  const { call: ask } = await open(t, { env: modelled(t, { bundles: { daily: 'Daily' } }) })
+  for (const id of [special.id, special.uuid]) {
+    failed(t, 'an edition left out', await ask('GET', `/api/collection/${id}`, { as: 'editor' }), 404, 'NOT_FOUND', `There is no edition ${id}`)
+    failed(t, 'nor is it changed', await ask('POST', `/api/collection/${id}`, { as: 'editor', body: { title: [{ value: 'New' }] } }), 404, 'NOT_FOUND', `There is no edition ${id}`)
+  }
   const other = await open(t, { env: modelled(t, { bundles: { weekly: 'Weekly' } }) })
   failed(t, 'none of them there', await other.call('GET', '/api/collection/bundles'), 502, 'CMS_INVALID_RESPONSE', 'The CMS exposes no resource type publisher_container--weekly through JSON:API')
 })
