@@ -80,9 +80,10 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
    */
   async function get (resourceType: string, path: string, query: Parameters, caller: Caller, purpose: 'edition' | 'page' | 'bare'): Promise<Answer> {
     const page = `${path}?${query.join('&')}`
+    const exposed = await catalog.all(caller)
     for (let attempt = 0; ; attempt++) {
       const told = memory.toldTo(caller)
-      const include = includeOf(shapes.of(resourceType), model, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
+      const include = includeOf(shapes.of(resourceType), model, exposed, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
       const answer = await cms.request({ path, query: [...query, ...include.query], caller })
       if (isExcluded(answer, resourceType, include)) continue
       if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
@@ -114,7 +115,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
 
   /** Asks for the targets of some relationships alone. */
   async function learnRest (told: Told, resourceType: string, names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
-    const { query: include, included } = includeOf(shapes.of(resourceType), model, (name) => names.includes(name))
+    const { query: include, included } = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
     const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resourceType}]`, included.join(',')]], caller })
     memory.learn(told, referencesIn(resourcesOf(document), included), document, caller)
   }
@@ -209,7 +210,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
     const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
-    const include = includeOf(shapes.of(resource.type), model)
+    const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     return write(0)
 
     async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {

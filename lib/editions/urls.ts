@@ -1,4 +1,5 @@
 import { identifiers, type Resource } from '../jsonapi/document.ts'
+import type { Collection } from './catalog.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
 import { isContentEntity, type Shape } from './shapes.ts'
@@ -21,15 +22,19 @@ export interface Include {
   query: Array<[string, string]>
 }
 
+/** For so many resource types fields are named, those seen first: servers take URLs of 8 KiB (Apache's LimitRequestLine). */
+const SPARSE_MAX = 100
+
 /**
  * What to ask for so that the urls of an edition's references can be told; nothing while its fields are not known.
+ * @param exposed the collections of the CMS: a field may refer to other bundles than have been seen in it
  * @param isWanted which relationships to include, by their public names and the entity types of their targets; all, if not given
  */
-export function includeOf (shape: Shape | undefined, model: ContentModel, isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
+export function includeOf (shape: Shape | undefined, model: ContentModel, exposed: Collection[], isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
   const relationships = new Set<string>()
   const included: string[] = []
   const excluded = new Set<string>()
-  const types = new Set<string>()
+  const seen = new Set<string>()
   for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     const name = publicName(model, field)
@@ -41,10 +46,12 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, isWant
     relationships.add(name)
     if (!isWanted(name, entityType)) continue
     included.push(name)
-    if (sample && entityType !== model.entityType) types.add(sample.type)
+    if (sample && entityType !== model.entityType) seen.add(sample.type)
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
-  return { relationships, included, excluded, query: [['include', included.join(',')], ...[...types].map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
+  const entityTypes = new Set([...seen].map((type) => splitType(model, type).entityType))
+  const types = new Set([...seen, ...exposed.filter(({ entityType }) => entityTypes.has(entityType)).map(({ resourceType }) => resourceType)])
+  return { relationships, included, excluded, query: [['include', included.join(',')], ...[...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
 }
 
 /** Whether everything that an edition refers to, that has a url and that Drupal includes, was included. */

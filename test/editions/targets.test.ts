@@ -3,8 +3,9 @@ import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createTargetMemory, targetOf } from '../../lib/editions/targets.ts'
 import { createEditions, type Edition } from '../../lib/editions/editions.ts'
+import { splitType } from '../../lib/editions/model.ts'
 import type { Entity } from '../../lib/editions/read.ts'
-import { urlsOf } from '../../lib/editions/urls.ts'
+import { includeOf, urlsOf } from '../../lib/editions/urls.ts'
 import { createHttp, createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
 import { createDocuments } from '../../lib/jsonapi/documents.ts'
@@ -207,7 +208,7 @@ t.test('what has come into a page since costs one request more', async (t) => {
 
   const { editions: [changed] } = await editions.search('daily', search, admin)
   t.strictSame(articles([changed]).map(({ url }) => url), [other.url])
-  t.strictSame(asked().map((line) => /include=field_articles&fields\[node--article\]=path,uri&fields\[publisher_container--daily\]=field_articles$/.test(line)), [false, true])
+  t.strictSame(asked().map((line) => /include=field_articles&fields\[node--article\]=path,uri&fields\[node--page\]=path,uri&fields\[publisher_container--daily\]=field_articles$/.test(line)), [false, true])
 })
 
 t.test('an update, and what a board reads, include nothing', async (t) => {
@@ -222,6 +223,15 @@ t.test('an update, and what a board reads, include nothing', async (t) => {
 
   const { entity: same } = await editions.update('1', { title: [{ value: 'Late edition' }] }, admin)
   t.strictSame(same['field_articles'], entity['field_articles'], 'where nothing differs too')
+})
+
+t.test('no more than urls are made of is included, of whatever bundle it is, as far as that fits into a URL', (t) => {
+  const collection = (resourceType: string) => ({ resourceType, path: `/${resourceType}`, ...splitType(model, resourceType) })
+  const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--seen', id: 'a' } }]])
+  const fields = (...exposed: string[]) => includeOf(shape, model, exposed.map(collection)).query.slice(1)
+  t.strictSame(fields('node--article', 'media--image', 'node--seen'), [['fields[node--seen]', 'path,uri'], ['fields[node--article]', 'path,uri']])
+  t.equal(fields(...Array.from({ length: 500 }, (_, index) => `node--${index}`)).length, 100)
+  t.end()
 })
 
 t.test('an alias is encoded as Drupal encodes it', (t) => {
