@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
-  Edition, EditionBody, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
+  Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
 
 /** What every request may end in. */
@@ -30,7 +30,7 @@ export default async function editions (fastify: FastifyInstance) {
       description: 'Only the fields sent change; nothing is written when none of them differs. With EDITION_LOCKS=enforce it is refused when somebody else has locked one of the fields that differ.',
       params: EditionParams,
       headers: UpdateHeaders,
-      body: EditionBody,
+      body: EditionChange,
       response: answers({ 200: { ...Edition, description: 'The edition as it is now, whole' } }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
     }
   }, update)

@@ -43,8 +43,8 @@ export type OwnLockRequest = Static<typeof OwnLockRequest>
 
 export const ListQuery = Type.Object({
   fieldName: Type.Optional({ ...FieldName, description: 'Only the record of this field; excludeUid is then ignored' }),
-  excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user', examples: ['7'] })),
-  payload: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the payloads out', examples: [0] }))
+  excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user' })),
+  payload: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the payloads out' }))
 })
 export type ListQuery = Static<typeof ListQuery>
 
@@ -62,7 +62,7 @@ export const ReleaseRequest = Type.Union([
 export type ReleaseRequest = Static<typeof ReleaseRequest>
 
 export const FeedHeaders = Type.Object({
-  'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event that was received: without a change since then no snapshot is sent', examples: ['2jmj7l5rSw0yVb_vlWAYkK'] }))
+  'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event that was received: without a change since then no snapshot is sent' }))
 })
 export type FeedHeaders = Static<typeof FeedHeaders>
 
@@ -73,18 +73,18 @@ export const DraftsQuery = Type.Object({
 })
 export type DraftsQuery = Static<typeof DraftsQuery>
 
-const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any', examples: ['"Zm9vYmFyYmF6cXV4"'] }))
+const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any' }))
 
 /** Conditions in the header of a request. */
 export const PostHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ pattern: '^\\s*\\*\\s*$', description: "* refuses the same user's own lock too, which is another tab's: 412", examples: ['*'] })),
+  'if-none-match': Type.Optional(Type.String({ pattern: '^\\s*\\*\\s*$', description: "* refuses the same user's own lock too, which is another tab's: 412" })),
   'if-match': IfMatch
 })
 export type PostHeaders = Static<typeof PostHeaders>
 export const ChangeHeaders = Type.Object({ 'if-match': IfMatch })
 export type ChangeHeaders = Static<typeof ChangeHeaders>
 export const ListHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 if nothing has changed since', examples: ['W/"2jmj7l5rSw0yVb_vlWAYkK"'] }))
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 if nothing has changed since' }))
 })
 export type ListHeaders = Static<typeof ListHeaders>
 
