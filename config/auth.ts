@@ -8,6 +8,7 @@ import { itemsIn } from './edges.ts'
 export const AuthEnvironment = {
   AUTH: Type.Union([Type.Literal('none'), Type.Literal('jwt'), Type.Literal('drupal')], { default: 'none', description: 'none, jwt or drupal' }),
   AUTH_JWKS_URL: Type.Optional(Type.String({
+    format: 'url',
     pattern: '^(?:https://[^/?#@\\s]+|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d+)?)(?:/[^#\\s]*)?$',
     description: "the address of the issuer's keys (a JSON Web Key Set), by https, or by http on this machine"
   })),
@@ -53,16 +54,11 @@ function readJwt (settings: Settings, cmsAuth: string | undefined, problems: str
 
 function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: Settings, problems: string[]): JwtOptions['keys'] | undefined {
   if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: only one can say which keys count')
-  else if (jwksUrl && URL.canParse(jwksUrl)) return { jwksUrl }
-  else if (jwksUrl && fits('AUTH_JWKS_URL', jwksUrl)) problems.push(`AUTH_JWKS_URL is ${JSON.stringify(jwksUrl)} but must be ${AuthEnvironment.AUTH_JWKS_URL.description}`)
-  else if (!jwksUrl && !path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.description}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.description} (one of them is needed with AUTH=jwt)`)
-  else if (path && fits('AUTH_PUBLIC_KEY', path)) return readKeyFile(path, problems)
+  else if (jwksUrl) return { jwksUrl }
+  else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.description}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.description} (one of them is needed with AUTH=jwt)`)
+  // One that is not as its pattern has it has been reported with all the others.
+  else if (new RegExp(AuthEnvironment.AUTH_PUBLIC_KEY.pattern!).test(path)) return readKeyFile(path, problems)
   return undefined
-}
-
-/** Whether a value is as its pattern has it; one that is not has been reported with all the others. */
-function fits (name: 'AUTH_JWKS_URL' | 'AUTH_PUBLIC_KEY', value: string): boolean {
-  return new RegExp(AuthEnvironment[name].pattern!).test(value)
 }
 
 function readKeyFile (path: string, problems: string[]): JwtOptions['keys'] | undefined {

@@ -9,6 +9,7 @@ export function itemsIn (list: string): string[] {
 /** Formats of settings that a pattern cannot tell; TypeBox knows them by name once this module is loaded. */
 FormatRegistry.Set('origins', (list) => itemsIn(list).every(isOrigin))
 FormatRegistry.Set('networks', (list) => itemsIn(list).every(isNetwork))
+FormatRegistry.Set('url', (text) => URL.canParse(text))
 
 /** An origin as browsers send it: lower case, no path, no port that is the scheme's own. Source: RFC 6454 section 6.2. */
 function isOrigin (text: string): boolean {
