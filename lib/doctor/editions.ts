@@ -87,10 +87,10 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Finding>
 
 async function timestamps (visitor: Visitor, model: ContentModel): Promise<Finding> {
   const storages = await configured(visitor, 'field_storage_config', [['filter[entity_type]', model.entityType], ['filter[field_storage_config_type]', 'timestamp']])
-  if (storages.length === 0) return unchecked('fields of type timestamp', `${visitor.name} may not see field storages, or there are none; JSON:API does not tell them from dates`)
-  const missing = storages.map((attributes) => String(attributes.field_name)).filter((field) => !model.timestampFields.includes(field))
-  return missing.length > 0
-    ? wrong(`fields of type timestamp: ${missing.join(', ')}`, 'add them to timestampFields in the content model, or Quoin takes them for dates')
+  const missing = [model.keys.changed, ...storages.map((attributes) => String(attributes.field_name))].filter((field) => !model.timestampFields.includes(field))
+  if (missing.length > 0) return wrong(`fields of type timestamp: ${missing.join(', ')}`, 'add them to timestampFields in the content model, a list that takes the place of the default, or Quoin takes them for dates')
+  return storages.length === 0
+    ? unchecked('fields of type timestamp', `${visitor.name} may not see field storages, or there are none; JSON:API does not tell them from dates`)
     : ok('fields of type timestamp: the content model has them all')
 }
 

@@ -97,6 +97,7 @@ t.test('an editor is told what an editor cannot see', async (t) => {
       '-    labels of edition types: editor may not see them; name them in the content model (editionTypes), else machine names may be shown'
     ])
     t.strictSame(about(found, 'filters'), ['ok   filters: editor finds what there is'])
+    t.match(about(await lines(t, { url, as: { kind, user: 'editor' }, model: { timestampFields: ['field_expires'] } }), 'fields of type'), [/^! {4}fields of type timestamp: changed: add them/], 'this needs no sight of field storages')
   }
 })
 
@@ -175,7 +176,8 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [{ fields: { editionType: null } }, ['fields of daily', 'labels of edition types'], ['ok   fields of daily: id, title, status, changed, field_key', 'ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ editionTypes: { daily: 'Täglich' } }, ['labels of edition types'], ['ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ keys: { label: 'name', changed: 'saved' } }, ['fields of daily'], [/name is not there: correct keys\.label in/, /saved is not there: correct keys\.changed in/]],
-    [{ timestampFields: ['created', 'changed'] }, ['fields of type'], ['!    fields of type timestamp: field_expires: add them to timestampFields in the content model, or Quoin takes them for dates']],
+    [{ timestampFields: ['created', 'changed'] }, ['fields of type'], ['!    fields of type timestamp: field_expires: add them to timestampFields in the content model, a list that takes the place of the default, or Quoin takes them for dates']],
+    [{ timestampFields: ['field_expires'] }, ['fields of type'], [/^! {4}fields of type timestamp: changed: add them to timestampFields/]],
     [{ references: { ...model.references, field_gone: 'node' } }, ['references'], ['-    references field_gone: the content model names them, but no edition seen has such a field']],
     [{ bundleEntityType: 'kind' }, ['labels of bundles'], [/^- {4}labels of bundles: admin may not see them/]]
   ]
