@@ -1,10 +1,12 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import t from 'tap'
 import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
+import { imageFiles } from '../app/fixtures/image.ts'
 import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
 
 /** The most that the client may have as one ES module, gzipped, in bytes. */
@@ -24,6 +26,18 @@ t.test('the client is one small ES module that exports what is documented', asyn
   t.ok(length < MOST, `${length} bytes`)
   const { createClient } = await import(outfile)
   t.match(createClient(), { locks: { acquire: Function }, editions: { search: Function } })
+})
+
+t.test('npm pack takes the client that it has built, the sources with its types, and no tests', async (t) => {
+  const directory = emptyDirectory(t)
+  for (const path of [...imageFiles(), '.gitignore', 'test/client/package.test.ts']) cpSync(join(ROOT, path), join(directory, path))
+  const { types, default: built } = manifest.exports['./client']
+  mkdirSync(join(directory, dirname(built)))
+  writeFileSync(join(directory, built), '')
+  const [{ files }] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: directory, encoding: 'utf8', stdio: 'pipe' }))
+  const packed = files.map(({ path }: { path: string }) => `./${path}`)
+  t.ok(packed.includes(types))
+  t.strictSame(packed.sort(), [built, ...imageFiles().filter((path) => path !== 'package-lock.json').map((path) => `./${path}`)].sort())
 })
 
 /** The blocks of code in a section of the README, and what they take as given. */
