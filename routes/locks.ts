@@ -53,6 +53,7 @@ export default async function locks (fastify: FastifyInstance) {
       querystring: ListQuery,
       response: {
         200: { description: 'What was found, be it nothing', $ref: 'Listed#', headers: { ETag: { type: 'string', description: 'A weak entity tag of the answer' } } },
+        304: { type: 'null', description: 'Nothing has changed since the answer that If-None-Match names' },
         400: wrong,
         405: otherMethod,
         500: broken,
