@@ -9,7 +9,7 @@ interface Documented { description: string, content: { 'application/json': Conte
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** OpenAPI's security schemes by name; absent with AUTH=none. */
+    /** OpenAPI's security schemes by name; absent where neither Quoin nor Drupal learns who calls. */
     securitySchemes?: Record<string, object>
   }
 }
@@ -32,9 +32,15 @@ const ANSWERS: Array<[status: number, description: string, code: FailureCode, me
   [503, 'Who calls cannot be found out at the moment; see Retry-After', 'AUTH_UNAVAILABLE', "The issuer's keys cannot be fetched, so the token cannot be checked; try again"]
 ]
 
+/** What asks the CMS on behalf of its caller. */
+const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
+
 /** Shows in OpenAPI how callers are known: after the plugin auth, before openapi and the routes. */
-async function authDocs (fastify: FastifyInstance, { config: { auth } }: { config: Config }) {
-  if (!auth) return
+async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { config: Config }) {
+  if (!auth) {
+    if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
+    return
+  }
   const schemes = SCHEMES[auth.kind]
   fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
   fastify.addHook('onRoute', (route) => {
@@ -42,6 +48,15 @@ async function authDocs (fastify: FastifyInstance, { config: { auth } }: { confi
     if (!route.url.startsWith('/api/') || !response?.[400]) return
     const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
     route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(route, response) } }
+  })
+}
+
+/** With AUTH=none credentials, or none, are what goes on to Drupal. */
+function showPassthrough (fastify: FastifyInstance) {
+  fastify.decorate('securitySchemes', SCHEMES.drupal)
+  const security = [{}, ...Object.keys(SCHEMES.drupal).map((name) => ({ [name]: [] }))]
+  fastify.addHook('onRoute', (route) => {
+    if (OF_EDITIONS.test(route.url)) route.schema = { ...route.schema, security }
   })
 }
 

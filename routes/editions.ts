@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
-  Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
+  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
 
 /** What every request may end in. */
@@ -18,6 +18,7 @@ export default async function editions (fastify: FastifyInstance) {
     schema: {
       tags: ['editions'],
       summary: 'Create an edition',
+      headers: CreateHeaders,
       body: EditionBody,
       response: answers({ 201: { ...Edition, description: 'The new edition, whole; Location has its path' } }, 409, 413, 415, 422, ...ALWAYS)
     }

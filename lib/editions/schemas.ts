@@ -39,7 +39,12 @@ export const EditionParams = Type.Object({
 })
 export type EditionParams = Static<typeof EditionParams>
 
+export const CreateHeaders = Type.Object({
+  'x-csrf-token': Type.Optional(Type.String({ description: "What Drupal's /session/token gives; needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" }))
+})
+
 export const UpdateHeaders = Type.Object({
+  ...CreateHeaders.properties,
   'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when the edition has moved on' })),
   'x-user-uid': Type.Optional(Type.String({ description: 'Who asks, for EDITION_LOCKS=enforce with AUTH=none: the uid that is in the locks; without it every lock is another\'s' }))
 })

@@ -186,9 +186,24 @@ t.test('OpenAPI shows how callers are known, and what they are answered else', a
     const reply = await fastify.inject(LOCK)
     t.ok(isValid(document.paths['/api/cloud/data-state/{type}/{id}'].get.responses[401].content['application/json'].schema, reply.json()))
   }
-  const { components, paths } = (await (await build(t)).inject('/docs/json')).json()
+  const { components, paths } = (await (await build(t, { CMS_AUTH: 'basic', CMS_USER: 'u', CMS_PASSWORD: 'p' })).inject('/docs/json')).json()
   t.notHas(components, { securitySchemes: {} })
   t.notHas(paths['/api/cloud/data-state/{type}/{id}'].post, { security: [] })
+  t.notHas(paths['/api/collection'].post, { security: [] })
+})
+
+t.test('OpenAPI shows with AUTH=none which credentials of a caller go on to Drupal, and what a session needs besides to write', async (t) => {
+  const document = (await (await build(t)).inject('/docs/json')).json()
+  t.strictSame((await new Validator().validate(structuredClone(document))).errors, undefined)
+  const { components, paths } = document
+  t.strictSame(Object.keys(components.securitySchemes), ['session', 'basic', 'bearer'])
+  for (const [path, item] of Object.entries(paths) as Array<[string, Record<string, any>]>) {
+    for (const [method, { security, parameters = [] }] of Object.entries(item)) {
+      const ofEditions = path.startsWith('/api/') && !path.startsWith('/api/cloud/')
+      t.strictSame(security, ofEditions ? [{}, { session: [] }, { basic: [] }, { bearer: [] }] : undefined, `${method} ${path}`)
+      t.equal(parameters.some(({ name }: { name: string }) => name === 'x-csrf-token'), ofEditions && method === 'post', `${method} ${path}`)
+    }
+  }
 })
 
 t.test('a feed shows in OpenAPI that it takes the token in its query', async (t) => {
