@@ -8,7 +8,7 @@ RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --
 
 COPY . .
 
-ENV HOST=0.0.0.0
+ENV HOST=0.0.0.0 METRICS_HOST=0.0.0.0
 EXPOSE 3000
 USER node
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
