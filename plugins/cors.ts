@@ -9,7 +9,7 @@ const PREFLIGHT_SECONDS = 7200
 const shared: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID'],
+  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
   exposedHeaders: ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date'],
   maxAge: PREFLIGHT_SECONDS,
   strictPreflight: false

@@ -55,7 +55,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
     t.strictSame(corsOf(reply.headers), {
       ...read,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID',
+      'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
       'access-control-max-age': '7200'
     })
   }
