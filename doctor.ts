@@ -1,5 +1,6 @@
 import { readConfig, SettingsError, type Config } from './config/env.ts'
 import { checkCms } from './lib/doctor/cms.ts'
+import { checkIssuer } from './lib/doctor/issuer.ts'
 import { checkStore } from './lib/doctor/store.ts'
 import { createStore } from './lib/dynamodb/client.ts'
 import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
@@ -7,12 +8,13 @@ import { createHttp } from './lib/jsonapi/client.ts'
 import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 
-/** `npm run doctor`: what is wrong with the settings, the lock table and the CMS, and what to do. All stays as it was. */
+/** `npm run doctor`: what is wrong with the settings, the issuer's keys, the lock table and the CMS, and what to do. All stays as it was. */
 async function * examine (): AsyncGenerator<Finding> {
   try {
     loadEnvFile()
     const config = readConfig(process.env)
     yield ok('settings: none is missing or wrong')
+    if (config.auth?.kind === 'jwt' && 'jwksUrl' in config.auth.jwt.keys) yield await checkIssuer(config.auth.jwt.keys.jwksUrl)
     yield * table(config)
     yield * cms(config)
   } catch (error) {

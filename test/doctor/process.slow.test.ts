@@ -62,17 +62,18 @@ t.test('wrong settings are all told, exit with 1, and no secret is among them', 
   t.match(await run(t, 'doctor.ts', {}, unreadable), { code: 1, lines: [/^! {4}\.env cannot be read: /, /^-/], stderr: '' })
 })
 
-t.test('a store and a CMS that are away are told, and exit with 1', async (t) => {
+t.test('an issuer, a store and a CMS that are away are told, and exit with 1', async (t) => {
   const nowhere = { DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
+  const jwt = { AUTH: 'jwt', AUTH_JWKS_URL: 'http://127.0.0.1:9', AUTH_ISSUER: 'x', AUTH_AUDIENCE: 'x' }
   const [doctor, table, nobody] = await Promise.all([
-    run(t, 'doctor.ts', { ...nowhere, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', CMS_AUTH: 'basic', CMS_USER: 'ada', CMS_PASSWORD: 'hunter2' }),
+    run(t, 'doctor.ts', { ...nowhere, ...jwt, ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', CMS_AUTH: 'basic', CMS_USER: 'ada', CMS_PASSWORD: 'hunter2' }),
     run(t, 'table.ts', nowhere),
     run(t, 'table.ts', { ...nowhere, AWS_PROFILE: 'nobody', AWS_EC2_METADATA_DISABLED: 'true' })
   ])
   t.match(doctor, {
     code: 1,
     stderr: '',
-    lines: [/^ok/, /^! {4}table DataState: there was no answer \(connect ECONNREFUSED 127\.0\.0\.1:9\)/, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/, /^- {4}the rest of the CMS/]
+    lines: [/^ok/, /^! {4}issuer: its keys cannot be fetched from http:\/\/127\.0\.0\.1:9 /, /^! {4}table DataState: there was no answer \(connect ECONNREFUSED 127\.0\.0\.1:9\)/, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/, /^- {4}the rest of the CMS/]
   })
   t.notMatch(doctor.lines.join('\n'), /hunter2/)
   t.match(table, { code: 1, stderr: '', lines: [/^! {4}table DataState: there was no answer/] })

@@ -1,0 +1,26 @@
+import t, { type Test } from 'tap'
+import { jwkOf, pairs } from '../auth/fixtures.ts'
+import { serving } from '../fixtures/loopback.ts'
+import { checkIssuer } from '../../lib/doctor/issuer.ts'
+import { line } from '../../lib/findings.ts'
+
+async function found (t: Test, status: number, body: string): Promise<string> {
+  return foundAt(await serving(t, (_request, response) => response.writeHead(status, { 'content-type': 'application/json' }).end(body)))
+}
+
+async function foundAt (url: string): Promise<string> {
+  return line(await checkIssuer(`${url}/jwks`)).replace(url, 'URL')
+}
+
+t.test("an issuer's keys are counted", async (t) => {
+  t.equal(await found(t, 200, JSON.stringify({ keys: [jwkOf(pairs.ES256), jwkOf(pairs.EdDSA)] })), 'ok   issuer: keys at URL/jwks: 2')
+})
+
+t.test('keys that cannot be fetched are one line that says what to do', async (t) => {
+  const fails = (reason: string) => `!    issuer: its keys cannot be fetched from URL/jwks (${reason}): correct AUTH_JWKS_URL, or see to the network from here`
+  t.equal(await found(t, 404, '{}'), fails('Expected 200 OK from the JSON Web Key Set HTTP response'))
+  t.equal(await found(t, 200, '<html>'), fails('Failed to parse the JSON Web Key Set HTTP response as JSON'))
+  t.equal(await found(t, 200, '{"jwks":[]}'), fails('JSON Web Key Set malformed'))
+  t.equal(await found(t, 200, '{"keys":[]}'), '!    issuer: there are no keys at URL/jwks: correct AUTH_JWKS_URL')
+  t.equal(await foundAt(await serving(t, ({ socket }) => socket.destroy())), fails('other side closed'))
+})
