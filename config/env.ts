@@ -21,7 +21,7 @@ export const Environment = Type.Object({
   METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' })),
   OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: 'where a collector takes OTLP over HTTP, such as http://127.0.0.1:4318' })),
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: 'the URL that takes traces, such as http://127.0.0.1:4318/v1/traces' })),
-  OTEL_SERVICE_NAME: Type.String({ default: 'quoin', minLength: 1, description: 'the name of this service in traces' }),
+  OTEL_SERVICE_NAME: Type.Optional(Type.String({ minLength: 1, description: 'the name of this service in traces' })),
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
@@ -80,7 +80,7 @@ export interface Config {
   /** Where Prometheus finds the metrics, if anywhere. */
   metrics?: { host: string, port: number }
   /** Where the traces go, if anywhere. */
-  traces?: { url: string, serviceName: string }
+  traces?: { url: string, serviceName?: string }
   /** First part of the key of every lock record. */
   environment: string
   table: string
@@ -210,7 +210,7 @@ function authOf ({ CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_C
 /** Source: OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP". */
 function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_SERVICE_NAME: serviceName }: Environment): Pick<Config, 'traces'> {
   const url = own ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
-  return url === undefined ? {} : { traces: { url, serviceName } }
+  return url === undefined ? {} : { traces: { url, ...(serviceName !== undefined && { serviceName }) } }
 }
 
 /** The value of a variable as its schema has it. Only plain digits are a number: not 1e3, 0x50 or true. */

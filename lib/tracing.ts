@@ -13,7 +13,8 @@ const FLUSH_MS = 2000
 export interface TracingOptions {
   /** What takes OTLP over HTTP, in protobuf. */
   url: string
-  serviceName: string
+  /** Goes before the one in OTEL_RESOURCE_ATTRIBUTES. */
+  serviceName?: string
   serviceVersion: string
   warn: (error: Error) => void
 }
@@ -41,8 +42,9 @@ export function createTracing ({ url, serviceName, serviceVersion, warn }: Traci
   const propagator = new W3CTraceContextPropagator()
   const provider = new TracerProvider({
     resource: defaultResource()
+      .merge(resourceFromAttributes({ 'service.name': 'quoin', 'service.version': serviceVersion }))
       .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
-      .merge(resourceFromAttributes({ 'service.name': serviceName, 'service.version': serviceVersion })),
+      .merge(resourceFromAttributes({ 'service.name': serviceName })),
     spanProcessors: [new BatchSpanProcessor({ exporter: saying(new OTLPTraceExporter({ url }), warn) })]
   })
   const tracer = provider.getTracer('quoin', serviceVersion)

@@ -41,6 +41,19 @@ t.test('without a collector nothing of OpenTelemetry is loaded', async (t) => {
   t.ok(isLoaded(), 'and with one it is')
 })
 
+t.test("the service has the name that its setting gives, else that of OpenTelemetry's attributes, else its own", async (t) => {
+  const OTEL_SERVICE_NAME = 'quoin-eu'
+  t.teardown(() => delete process.env['OTEL_RESOURCE_ATTRIBUTES'])
+  for (const [env, attributes, name] of [[{}, '', 'quoin'], [{}, 'service.name=quoin-blue', 'quoin-blue'], [{ OTEL_SERVICE_NAME }, 'service.name=quoin-blue', 'quoin-eu']] as const) {
+    process.env['OTEL_RESOURCE_ATTRIBUTES'] = attributes
+    const collector = await startCollector(t)
+    const { app: fastify } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...env })
+    await fastify.inject({ url: '/nowhere' })
+    await fastify.close()
+    t.equal(collector.resource['service.name'], name)
+  }
+})
+
 t.test('a request is a span, below that of its caller, and each call to the CMS and the store is one below it', async (t) => {
   const collector = await startCollector(t)
   const engine = await startFakeEngine(t)
