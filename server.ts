@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { existsSync } from 'node:fs'
 import closeWithGrace from 'close-with-grace'
 import Fastify from 'fastify'
@@ -21,7 +22,9 @@ export async function serve (config: Config): Promise<string> {
     else fastify.log.info(`${signal}: what runs has ${config.graceMs} ms to finish`)
     await fastify.close()
   })
-  return fastify.listen({ host: config.host, port: config.port })
+  // By its address: for the name localhost Fastify opens a second server, of which no plugin knows and whose end no close waits for.
+  const { address } = await lookup(config.host, { order: 'ipv4first' })
+  return fastify.listen({ host: address, port: config.port })
 }
 
 /**

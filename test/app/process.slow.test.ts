@@ -45,6 +45,23 @@ t.test('npm run dev listens on 127.0.0.1 and prints two commands that work as pr
   t.equal(output().stderr, '')
 })
 
+t.test('there is one server, also where localhost has two addresses', async (t) => {
+  const hosts = join(emptyDirectory(t), 'hosts.cjs')
+  writeFileSync(hosts, `const dns = require('node:dns')
+const { lookup } = dns
+dns.lookup = (name, options, done) => name === 'localhost' && options?.all
+  ? done(null, [{ address: '127.0.0.1', family: 4 }, { address: '::1', family: 6 }])
+  : lookup(name, options, done)`)
+  const { child, ended, output, says } = runNode(t, ['-r', hosts, ...START], {
+    env: { HOST: 'localhost', PORT: '0', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
+  })
+  const [, address] = await says(/listening at (http:\/\/127\.0\.0\.1:\d+)/)
+  t.equal((await fetch(`${address}/health/live`)).status, 200)
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.equal(output().stdout.match(/listening at/g)?.length, 1)
+})
+
 t.test('a part that the settings name replaces the embedded one, and only that', async (t) => {
   const started = (env: Record<string, string>) => {
     const cwd = emptyDirectory(t)
