@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
-import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
+import { readKey, type Caller } from '../jsonapi/credentials.ts'
 import { isObject, resources } from '../jsonapi/document.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 import { refusal } from './failures.ts'
@@ -41,7 +41,7 @@ export interface Catalog {
 /** How long the CMS's list of resource types is believed, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
-/** For how many callers the edition types are remembered. */
+/** For how many callers, and their languages, the edition types are remembered. */
 const CALLERS = 1000
 
 /** Labels where neither the content model nor the CMS gives any. */
@@ -100,7 +100,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   async function editionTypes (caller: Caller): Promise<Named[]> {
     if (model.editionTypes) return named(model.editionTypes)
     if (model.fields.editionType === null) return bundles(caller)
-    const key = fingerprint(caller)
+    const key = readKey('', caller)
     const known = types.get(key)
     if (known && now() - known.at < REMEMBERED_MS) return known.types
     const found = await askedTypes(model.fields.editionType, caller)
@@ -108,11 +108,11 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     return found
   }
 
-  /** The allowed values where the caller may see them, else the module's own and those that the newest editions have. */
+  /** The allowed values where the caller may see them, and they are no function's (allowed_values_function), else the module's own and those that the newest editions have. */
   async function askedTypes (field: string, caller: Caller): Promise<Named[]> {
     const [storage] = await config('field_storage_config', [['filter[drupal_internal__id]', `${model.entityType}.${field}`]], caller)
-    const allowed = allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined)
-    if (allowed) return named(allowed)
+    const allowed = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
+    if (allowed.length > 0) return allowed
     const name = publicName(model, field)
     const pages = await Promise.all((await editions(caller)).map(({ path, resourceType }) =>
       cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })))
@@ -130,7 +130,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   function age (caller: Caller): number {
-    const times = [remembered?.at, types.get(fingerprint(caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
+    const times = [remembered?.at, types.get(readKey('', caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
     return now() - Math.min(now(), ...times as number[])
   }
 
@@ -147,8 +147,8 @@ function named (labels: Record<string, string>): Named[] {
 }
 
 /** Allowed values as Drupal stores them: an object of labels by value, a list where the values are 0, 1, ..., or a list of pairs. */
-function allowedValues (values: unknown): Record<string, string> | undefined {
-  if (!isObject(values) && !Array.isArray(values)) return undefined
+function allowedValues (values: unknown): Record<string, string> {
+  if (!isObject(values) && !Array.isArray(values)) return {}
   return Object.fromEntries(Object.entries(values).map(([value, label]) => isObject(label)
     ? [String(label.value), String(label.label)]
     : [value, String(label)]))

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import type { Catalog, Collection } from '../../lib/editions/catalog.ts'
+import { createCatalog, type Catalog, type Collection } from '../../lib/editions/catalog.ts'
 import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/references.ts'
 import { createBudget, PAGES_MAX } from '../../lib/editions/scan.ts'
@@ -104,12 +104,30 @@ t.test('allowed values are understood in every form that Drupal stores them in',
     const { call } = await open(t, { content })
     t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, wanted)
   }
+  for (const values of [[], {}, undefined]) {
+    const content = newspaper()
+    for (const { type, config } of content.entities) if (type.startsWith('field_storage_config')) Object.assign(config!, { settings: { allowed_values: values, allowed_values_function: 'types' } })
+    const { call } = await open(t, { content })
+    t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body.data, [{ id: 'daily', label: 'Daily Editions' }, { id: 'special', label: 'Special Editions' }], 'those of a function are nowhere to be read')
+  }
   const weekly = newspaper()
   Object.assign(weekly.entities.findLast(({ type }) => type === 'publisher_container--special')!.fields!, { field_publisher_edition_type: 'weekly' })
   const desk = await open(t, { content: weekly })
   t.strictSame((await desk.call('GET', '/api/publisher-edition/bundles')).body.data.at(-1), { id: 'weekly', label: 'weekly' }, 'where they are not shown, editions tell them')
   const { call } = await open(t, { env: modelled(t, { fields: { editionType: 'field_labels' } }) })
   t.strictSame((await call('GET', '/api/publisher-edition/bundles')).body.data, [], 'of a field of another name and form nothing is guessed')
+})
+
+t.test('each language has its own labels of edition types', async (t) => {
+  const type = 'field_storage_config--field_storage_config'
+  const request = async ({ path, caller }: JsonapiRequest) => ({
+    status: 200,
+    document: path === ''
+      ? { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, [type]: { href: 'http://cms.example/jsonapi/fields' } } }
+      : { data: [{ type, id: 'a', attributes: { settings: { allowed_values: { daily: `Daily in ${caller['accept-language']}` } } } }] }
+  })
+  const catalog = createCatalog({ cms: { request }, model: contentModel({}) })
+  for (const language of ['de', 'en', 'de']) t.strictSame(await catalog.editionTypes({ 'accept-language': language }), [{ id: 'daily', label: `Daily in ${language}` }])
 })
 
 t.test('a content model that is none is refused by name of the member', async (t) => {
