@@ -5,14 +5,14 @@ import type { Caller } from '../jsonapi/credentials.ts'
 import type { NewResource, Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { etagOf, matches } from './etag.ts'
-import { isStale, refusal } from './failures.ts'
+import { isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remedy } from './filters.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, isUncertain } from './outcome.ts'
 import { read, type Entity, type UrlOf } from './read.ts'
 import { createReferences } from './references.ts'
-import { createResources, type Loaded } from './resources.ts'
+import { createResources, type Loaded, type Resources } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
 import { shapeOf } from './shapes.ts'
 import { createTurns } from './turns.ts'
@@ -86,6 +86,8 @@ export interface EditionsOptions {
   saved?: (uuid: string) => void
 }
 
+type Written = Awaited<ReturnType<Resources['send']>>
+
 /** Editions over a Drupal's JSON:API. */
 export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () => {} }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
@@ -121,15 +123,24 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const entity = write.normalize(body, model)
     const collection = collectionFor(entity, await catalog.editions(caller))
     const shape = await resources.shape(collection, caller)
-    const resolve = await references.resolver(write.unresolved(entity, shape, model), caller)
     // With an id of our own it can be told afterwards whether the edition was saved.
-    const resource = { id: randomUUID(), ...write.create(entity, collection.resourceType, shape, model, resolve) }
-    const result = await certain(() => send('POST', resource, caller), () => found(resource.id, caller), warn)
+    const id = randomUUID()
+    const result = await referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
+      const resource = { id, ...write.create(entity, collection.resourceType, shape, model, resolve) }
+      return certain(() => send('POST', resource, caller), () => found(resource.id, caller), warn)
+    })
     if ('refused' in result) throw refusal(result.refused, entity)
     return editionOf(result.saved)
   }
 
-  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): ReturnType<typeof resources.send> {
+  /** Writes what refers to entities by their uuids; where the CMS does not find one that was remembered, they are looked up anew. */
+  async function referring (resolver: () => Promise<write.Resolve>, send: (resolve: write.Resolve) => Promise<Written>): Promise<Written> {
+    const result = await send(await resolver())
+    const lost = 'refused' in result ? lostReference(result.refused) : undefined
+    return lost !== undefined && references.forget(lost) ? send(await resolver()) : result
+  }
+
+  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<Written> {
     try {
       const result = await resources.send(method, resource, caller)
       if ('saved' in result) saved(result.saved.resource.id)
@@ -183,14 +194,15 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
 
     const wanted = write.unresolved(changes, shapeOf(current.resource, model), model)
-    const resolve = await references.resolver(wanted, caller, current.resource)
-    const resource = write.update(changes, current.resource, model, resolve)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
-    const result = await certain(
-      () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
-      () => applied(current.resource.id, changes, etag, caller),
-      warn
-    )
+    const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
+      const resource = write.update(changes, current.resource, model, resolve)
+      return certain(
+        () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
+        () => applied(current.resource.id, changes, etag, caller),
+        warn
+      )
+    })
     if ('saved' in result) return editionOf(result.saved)
     if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : moved(undefined)
     throw refusal(result.refused, changes)

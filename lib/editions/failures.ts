@@ -91,6 +91,11 @@ function forbidden (detail: string): string {
   return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
 }
 
+/** The uuid of a reference that a refused write had and Drupal does not find. */
+export function lostReference ({ status, document }: JsonapiAnswer): string | undefined {
+  return status === 404 ? UNKNOWN_REFERENCE.exec(document.errors?.[0]?.detail ?? '')?.[1] : undefined
+}
+
 function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
   const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
   const deltas = Object.values(sent).map((items) => items.findIndex((item) => item.target_uuid === uuid))

@@ -20,6 +20,8 @@ export interface References {
    *   BAD_REQUEST where too many would have to be looked up.
    */
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
+  /** For an entity that the CMS does not find any more: whether anything was remembered of it. */
+  forget (uuid: string): boolean
 }
 
 export interface ReferencesOptions {
@@ -31,7 +33,7 @@ export interface ReferencesOptions {
 
 const INTEGER = /^-?\d+$/
 
-/** How many looked-up references are remembered; they never change. */
+/** How many looked-up references are remembered; they change only with their entity, when it is deleted or the site set back. */
 const REMEMBERED = 50_000
 
 /** How many references of one body are looked up: more would hold up the requests of all others. */
@@ -130,7 +132,13 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     })))
   }
 
-  return { resolver }
+  function forget (uuid: string): boolean {
+    const keys = [...remembered.entries()].filter(([, { id }]) => id === uuid).map(([key]) => key)
+    for (const key of keys) remembered.delete(key)
+    return keys.length > 0
+  }
+
+  return { resolver, forget }
 }
 
 function keyOf (entityType: string, id: string): string {

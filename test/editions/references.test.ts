@@ -1,6 +1,10 @@
 import t from 'tap'
+import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { failed, open } from './site.ts'
+import { createEditions } from '../../lib/editions/editions.ts'
+import { createHttp, createJsonapi } from '../../lib/jsonapi/client.ts'
+import { model } from './fixtures.ts'
+import { basic, failed, open } from './site.ts'
 
 const minimal = (key: string) => ({ type: 'daily', title: [{ value: 'T' }], field_key: [{ value: key }] })
 const line = (delta: number, text: string) => `Unprocessable Entity: validation failed.\n${[text].flat().map((message) => `field_articles.${delta}.target_id: ${message}\n`).join('')}`
@@ -48,6 +52,39 @@ t.test('one body cannot keep the CMS busy looking up ids', async (t) => {
       t.notOk(reply.upstream.some((line) => line.includes('target_id') || line.includes('drupal_internal__nid')), 'and nothing is')
     }
   }
+})
+
+t.test('an article that was deleted since its id was looked up does not exist', async (t) => {
+  const content = newspaper()
+  const { call, url } = await open(t, { content })
+  const articles = [{ target_id: 4 }, { target_id: 3 }]
+  const bodies = [['/api/collection', { ...minimal('second'), field_articles: articles }], ['/api/collection/60', { field_articles: articles }]] as const
+  t.equal((await call('POST', '/api/collection', { body: { ...minimal('first'), field_articles: articles }, as: 'editor' })).status, 201)
+  const { uuid } = content.entities.find(({ type, id }) => type === 'node--article' && id === 3)!
+  t.equal((await fetch(`${url}/jsonapi/node/article/${uuid}`, { method: 'DELETE', headers: basic('admin') })).status, 204)
+  for (const [path, body] of bodies) {
+    failed(t, path, await call('POST', path, { body, as: 'editor' }), 422, 'UNPROCESSABLE', line(1, 'The referenced entity (node: 3) does not exist.'))
+  }
+  const reply = await call('POST', '/api/collection', { body: { ...minimal('third'), field_articles: [{ target_uuid: uuid }] }, as: 'editor' })
+  failed(t, 'by its uuid', reply, 422, 'UNPROCESSABLE', `No "" entity found with UUID "${uuid}" for field "0".`)
+})
+
+t.test('an id that another entity has since the site was set back is looked up anew', async (t) => {
+  const content = newspaper()
+  const before = content.entities.find(({ type, id }) => type === 'node--article' && id === 4)!
+  const after = newspaper()
+  const entities = after.entities.map((entity) => entity.uuid === before.uuid ? { ...entity, uuid: '00000000-0000-4000-8000-000000000004' } : entity)
+  const [first, second] = [createCms({ content }), createCms({ content: { ...after, entities } })]
+  t.teardown(() => Promise.all([first.close(), second.close()]))
+  const cmsUrl = await first.listen()
+  const [http, other] = [createHttp({ url: cmsUrl, timeoutMs: 5000 }), createHttp({ url: await second.listen(), timeoutMs: 5000 })]
+  t.teardown(() => Promise.all([http.close(), other.close()]))
+  let present = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const editions = createEditions({ cms: { request: (one) => present.request(one) }, model, cmsUrl, warn () {} })
+  const create = async (key: string) => JSON.parse((await editions.create({ ...minimal(key), field_articles: [{ target_id: 4 }] }, basic('editor'))).json)
+  t.match(await create('a'), { field_articles: [{ target_uuid: before.uuid }] })
+  present = createJsonapi({ http: other, jsonapiPath: '/jsonapi' })
+  t.match(await create('b'), { field_articles: [{ target_id: 4, target_uuid: '00000000-0000-4000-8000-000000000004' }] })
 })
 
 t.test('ids are looked up in batches, and never again', async (t) => {
