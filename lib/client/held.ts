@@ -63,10 +63,11 @@ const SHORTEST_MS = 250
 const REFUSED = new Set([400, 413])
 
 /**
- * Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out. `unsent` gives the text
- * that is not known to be in the lock, once, to be sent in another way.
+ * Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out, `drop` when the page has
+ * taken it anew, of which it needs no telling. `unsent` gives the text that is not known to be in the lock, once, to be
+ * sent in another way.
  */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, unsent: () => string | undefined } {
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => string | undefined } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -190,6 +191,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       release
     },
     leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
+    drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
     unsent
   }
 }

@@ -11,7 +11,7 @@ export interface User { uid: string | number, name?: string, [more: string]: unk
 export interface AcquireOptions {
   /** The field's text, to be kept in the lock. */
   payload?: string
-  /** Hears, once, that the lock is not this one any more: `error.lock` says whose it is, if anybody's. */
+  /** Hears, once, that the lock is not this one any more, unless this page took it anew: `error.lock` says whose it is, if anybody's. */
   onLost? (error: QuoinError): void
 }
 
@@ -42,6 +42,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   }
 
   function keep (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost: AcquireOptions['onLost'], found?: string | undefined }): Held {
+    // The one of before is over, be it that nobody here has noticed yet.
+    for (const { held, drop } of kept) if (isSame(held, field)) drop()
     const lock = hold({
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
       granted,
@@ -152,6 +154,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 interface Page {
   addEventListener (type: string, listener: () => void): void
   removeEventListener (type: string, listener: () => void): void
+}
+
+function isSame (one: Field, other: Field): boolean {
+  return one.type === other.type && one.id === other.id && one.fieldName === other.fieldName
 }
 
 function pathOf ({ type, id }: Entity): string {

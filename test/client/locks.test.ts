@@ -316,6 +316,24 @@ t.test('locks that do not expire', async (t) => {
     await held.release()
   })
 
+  t.test('a lock that was lost unnoticed and is taken anew is not released when the page closes', async (t) => {
+    const page = new EventTarget()
+    const { locks, wire } = seat(anna)
+    locks.releaseOnPageHide(page)
+    const { heard, onLost } = losses()
+    const before = await locks.acquire(title, { onLost })
+    await (await seat(ben).locks.overwrite(title)).release()
+    await (await locks.acquire({ ...title, fieldName: 'lead' })).save('typed')
+    const held = await locks.acquire(title)
+    await held.save('An hour of work')
+    const { length } = wire.sent
+    page.dispatchEvent(new Event('pagehide'))
+    t.strictSame(wire.sent.slice(length), [])
+    t.match(await locks.list(title), [{ payload: 'An hour of work', version: held.version }])
+    t.match(await failureOf(before.save('late')), { code: 'LOCK_CHANGED' })
+    t.strictSame(heard, [], 'who took it anew needs no telling')
+  })
+
   t.test('what cannot be understood, or does not come in time, is a failure of the same kind', async (t) => {
     const { locks, wire } = seat(anna)
     wire.fates.push(new Response('<h1>Log in</h1>'), new Response('{"ok":false}', { status: 404 }), Response.json({ success: true }), new Response(null, { status: 503, headers: { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' } }))
@@ -382,6 +400,14 @@ t.test('locks that expire', async (t) => {
     await until(() => heard.length)
     t.match(heard, [{ status: 423, lock: { userData: ben } }])
     t.strictSame(time.waits(), [])
+  })
+
+  t.test('a lock that was lost unnoticed and is taken anew is renewed as the new one alone', async (t) => {
+    const { locks, time } = seat(anna)
+    await locks.acquire(title)
+    await seat(ben).locks.overwrite(title)
+    await locks.overwrite(title)
+    t.equal(time.waits().length, 1)
   })
 
   t.test('what somebody else released is lost too, since others may have worked on it meanwhile', async (t) => {
