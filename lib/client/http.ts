@@ -62,16 +62,9 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return latest
   }
 
-  /** Sends off what a page has to say that closes; nobody waits for the answer. A beacon has no header fields of ours. */
-  function beacon (path: string, body: object): void {
-    const { navigator } = globalThis as { navigator?: { sendBeacon?: (url: string, body: string) => boolean } }
-    if (!credentials && navigator?.sendBeacon?.(`${url}${path}`, JSON.stringify(body))) return
-    outlive(path, body)
-  }
-
-  /** Posts what is to arrive although the page closes; browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
-  function outlive (path: string, body: object): void {
-    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json' }, body: JSON.stringify(body) }).catch(() => {})
+  /** Posts what is to arrive although the page closes; nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
+  function outlive (path: string, body: object, headers: Record<string, string> = {}): void {
+    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }).catch(() => {})
   }
 
   /**
@@ -83,7 +76,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 
-  return { send, beacon, outlive, streamUrl }
+  return { send, outlive, streamUrl }
 }
 
 function queryOf (values: Values): string {
