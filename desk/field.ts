@@ -1,9 +1,9 @@
 import { QuoinError, type Client, type Held, type Holder, type LockView } from '../lib/client/client.ts'
-import { itemsOf, textOf, type Shape } from './fields.ts'
-import { fitted, rebased, settle, settleOrder } from './merge.ts'
+import type { Shape } from './fields.ts'
 import { createPauses } from './pauses.ts'
 import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './takeover.ts'
+import { createText } from './text.ts'
 
 /** A text that its writer lost the field with. */
 export interface Lost { shape: Shape, text: string, by: Holder }
@@ -26,8 +26,7 @@ export type Field = ReturnType<typeof createField>
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
 export function createField ({ shape, items, entity, uid, locks, changed, displaced }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
-  let base = textOf(shape.kind, items)
-  let text = base
+  const text = createText(shape, items)
   let sent: string | undefined
   let held: Held | undefined
   let taking: Promise<void> | undefined
@@ -36,12 +35,10 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   /** The version of a lock that is over, whatever a late event still says of it. */
   let over: string | undefined
   let offer: string | undefined
-  let theirs: string | undefined
   let problems: string[] = []
   let trouble: string | undefined
   const board = createBoard()
   const pauses = createPauses(() => { if (held) keep(); else take() })
-  const isDirty = () => text !== base
 
   function granted (lock: Held): void {
     held = lock
@@ -49,23 +46,23 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     holder = undefined
     trouble = undefined
     sent = lock.found
-    if (lock.found !== undefined && lock.found !== text && lock.found !== base) offer = lock.found
+    if (lock.found !== undefined && lock.found !== text.now && lock.found !== text.base) offer = lock.found
   }
 
   function refused (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
-    if (error.passes && isDirty()) pauses.failed()
+    if (error.passes && text.isDirty) pauses.failed()
   }
 
   /** Takes the lock, unless it is held or another's. */
-  function take (get = () => locks.acquire(what, { onLost, ...(isDirty() && { payload: text }) })): Promise<void> {
+  function take (get = () => locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) })): Promise<void> {
     if (held) return Promise.resolve()
     pauses.stop()
     taking ??= get().then(granted, refused).finally(() => {
       taking = undefined
-      if (held && isDirty()) keep()
+      if (held && text.isDirty) keep()
       else if (held && !isFocused) release()
       changed()
     })
@@ -76,19 +73,18 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (lock && lock.userData.uid !== uid) return lose(lock)
     held = undefined
     trouble = lock ? 'You went on with this field in another window.' : undefined
-    if (!lock && isDirty()) take()
+    if (!lock && text.isDirty) take()
     changed()
   }
 
   /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
   function lose (by: Holder): void {
-    const lost = text
-    const wasHeld = held !== undefined || isDirty()
+    const lost = text.now
+    const wasHeld = held !== undefined || text.isDirty
     held = undefined
     holder = by
     pauses.stop()
-    text = base
-    theirs = undefined
+    text.reset()
     if (wasHeld) displaced({ shape, text: lost, by })
     changed()
   }
@@ -97,9 +93,9 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     // Without a lock the next try to take it is still to come.
     if (!held) return
     pauses.stop()
-    if (text === sent) return
-    sent = text
-    held.save(text).then(() => { trouble = undefined }, (error) => {
+    if (text.now === sent) return
+    sent = text.now
+    held.save(sent).then(() => { trouble = undefined }, (error) => {
       sent = undefined
       if (held) refused(error)
     }).finally(changed)
@@ -119,16 +115,16 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
   return {
     shape,
-    get text () { return text },
-    get base () { return base },
-    get isDirty () { return isDirty() },
+    get text () { return text.now },
+    get base () { return text.base },
+    get isDirty () { return text.isDirty },
     get isHeld () { return held !== undefined },
     /** Whose the field is, if it is somebody else's. */
     get holder () { return holder },
     /** What the same user had typed earlier or elsewhere. */
     get offer () { return offer },
     /** What somebody else has saved meanwhile where the text is another too. */
-    get theirs () { return theirs },
+    get theirs () { return text.theirs },
     get problems () { return problems },
     get trouble () { return trouble },
 
@@ -139,7 +135,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     type (now: string): void {
       if (holder) return
-      text = now
+      text.type(now)
       problems = []
       if (held) pauses.typed()
       else take()
@@ -148,12 +144,12 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** What is typed and not in the lock yet is sent. */
     keep (): void {
-      if (isDirty()) keep()
+      if (text.isDirty) keep()
     },
 
     blur (): void {
       isFocused = false
-      if (isDirty()) keep()
+      if (text.isDirty) keep()
       else if (!taking) release()
     },
 
@@ -169,8 +165,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Goes on with a text of before; one that is not saved yet is offered in its place. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer = isDirty() && text !== earlier ? text : undefined
-      text = shape.kind === 'order' ? fitted(earlier, base) : earlier
+      offer = text.isDirty && text.now !== earlier ? text.now : undefined
+      text.restore(earlier)
       changed()
       if (held) keep()
       else await take()
@@ -187,7 +183,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** The lock has this text; what was typed here since is newer. */
     offered (earlier: string | undefined): void {
-      if (!held && !isDirty()) offer = earlier === base ? undefined : earlier
+      if (!held && !text.isDirty) offer = earlier === text.base ? undefined : earlier
     },
 
     /** What the lock board says of the field now. */
@@ -202,7 +198,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       }
       holder = undefined
       // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
-      if (!lock && wasMine && held && isDirty()) {
+      if (!lock && wasMine && held && text.isDirty) {
         sent = undefined
         keep()
       }
@@ -210,37 +206,25 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
     async saved (items: Item[], asSent: string): Promise<void> {
-      base = textOf(shape.kind, items)
       problems = []
-      theirs = undefined
-      if (text !== asSent) return
-      text = base
-      await release()
+      if (text.saved(items, asSent)) await release()
     },
 
-    /** The edition was read again: what somebody else has saved comes in where it does not meet a change of here. */
-    rebase (items: Item[]): void {
-      ;({ base, text, theirs } = rebased({ base, text, theirs }, textOf(shape.kind, items), shape.kind === 'order' ? settleOrder : settle))
-    },
-
-    /** Decides between one's own text and what somebody else has saved. */
     decide (which: 'mine' | 'theirs'): void {
-      if (which === 'theirs') text = base
-      theirs = undefined
+      text.decide(which)
       changed()
-      if (!isDirty() && !isFocused) release()
+      if (!text.isDirty && !isFocused) release()
     },
 
     refuse: (messages: string[]): void => { problems = messages },
-
-    /** The items to be saved. */
-    items: (now: Item[]) => itemsOf(shape, text, now),
+    rebase: text.rebase,
+    items: text.items,
 
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
     async leave (): Promise<void> {
       isFocused = false
       await taking
-      if (isDirty()) keep()
+      if (text.isDirty) keep()
       else await release()
     }
   }

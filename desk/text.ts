@@ -1,0 +1,54 @@
+import { itemsOf, textOf, type Shape } from './fields.ts'
+import { fitted, rebased, settle, settleOrder } from './merge.ts'
+import type { Item } from './settings.ts'
+
+/** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
+export function createText (shape: Shape, items: Item[]) {
+  const isOrder = shape.kind === 'order'
+  let base = textOf(shape.kind, items)
+  let now = base
+  let theirs: string | undefined
+
+  function reset (): void {
+    now = base
+    theirs = undefined
+  }
+
+  return {
+    get base () { return base },
+    get now () { return now },
+    get theirs () { return theirs },
+    get isDirty () { return now !== base },
+    type: (text: string): void => { now = text },
+    /** Goes back to what is saved. */
+    reset,
+
+    /** Goes on with a text of before; an order takes in what has come since. */
+    restore (earlier: string): void {
+      now = isOrder ? fitted(earlier, base) : earlier
+    },
+
+    /** It was saved as this text. @returns whether there is none that is newer */
+    saved (items: Item[], asSent: string): boolean {
+      base = textOf(shape.kind, items)
+      theirs = undefined
+      if (now !== asSent) return false
+      now = base
+      return true
+    },
+
+    /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
+    rebase (items: Item[]): void {
+      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, textOf(shape.kind, items), isOrder ? settleOrder : settle))
+    },
+
+    /** Decides between one's own text and what somebody else has saved. */
+    decide (which: 'mine' | 'theirs'): void {
+      if (which === 'theirs') reset()
+      else theirs = undefined
+    },
+
+    /** The items to be saved. */
+    items: (present: Item[]) => itemsOf(shape, now, present)
+  }
+}
