@@ -100,8 +100,8 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   /** The texts that the same user had typed, here before or in another window. */
   async function offers (): Promise<void> {
     const records = await client.locks.list(entity())
-    for (const { fieldName, userData, payload } of records) {
-      if (userData.uid === user.uid) fieldOf(fieldName)?.offered(payload)
+    for (const record of records) {
+      if (record.userData.uid === user.uid) fieldOf(record.fieldName)?.offered(record)
     }
     changed()
   }

@@ -1,4 +1,4 @@
-import { QuoinError, type Client, type Held, type Holder, type LockView } from '../lib/client/client.ts'
+import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../lib/client/client.ts'
 import type { Shape } from './fields.ts'
 import { createPauses } from './pauses.ts'
 import type { Item } from './settings.ts'
@@ -34,11 +34,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   let holder: Holder | undefined
   /** The version of a lock that is over, whatever a late event still says of it. */
   let over: string | undefined
-  let offer: string | undefined
+  /** A text that was typed before, and the lock that it was found in. */
+  let offer: { text: string, lock?: { readonly version?: string | undefined } } | undefined
   let problems: string[] = []
   let trouble: string | undefined
   const board = createBoard()
   const pauses = createPauses(() => { if (held) keep(); else take() })
+  /** Whether what is offered is in the lock still. */
+  const isOffered = () => offer !== undefined && offer.text === sent
 
   function granted (lock: Held): void {
     held = lock
@@ -46,7 +49,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     holder = undefined
     trouble = undefined
     sent = lock.found
-    if (lock.found !== undefined && lock.found !== text.now && lock.found !== text.base) offer = lock.found
+    if (lock.found !== undefined && lock.found !== text.now && lock.found !== text.base) offer = { text: lock.found, lock }
   }
 
   function refused (error: unknown): void {
@@ -62,8 +65,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     pauses.stop()
     taking ??= get().then(granted, refused).finally(() => {
       taking = undefined
-      if (held && text.isDirty) keep()
-      else if (held && !isFocused) release()
+      if (held) keepOrRelease()
       changed()
     })
     return taking
@@ -113,6 +115,12 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     changed()
   }
 
+  /** Keeps what is typed; a lock that no text needs is released, unless the field has the focus. */
+  async function keepOrRelease (): Promise<void> {
+    if (text.isDirty) keep()
+    else if (!isFocused && !isOffered()) await release()
+  }
+
   return {
     shape,
     get text () { return text.now },
@@ -122,7 +130,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Whose the field is, if it is somebody else's. */
     get holder () { return holder },
     /** What the same user had typed earlier or elsewhere. */
-    get offer () { return offer },
+    get offer () { return offer?.text },
     /** What somebody else has saved meanwhile where the text is another too. */
     get theirs () { return text.theirs },
     get problems () { return problems },
@@ -149,8 +157,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     blur (): void {
       isFocused = false
-      if (text.isDirty) keep()
-      else if (!taking) release()
+      if (!taking) keepOrRelease()
     },
 
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
@@ -165,7 +172,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Goes on with a text of before; one that is not saved yet is offered in its place. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer = text.isDirty && text.now !== earlier ? text.now : undefined
+      offer = text.isDirty && text.now !== earlier ? { text: text.now } : undefined
       text.restore(earlier)
       changed()
       if (held) keep()
@@ -174,16 +181,20 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** What was typed before is not wanted any more. */
     async discardOffer (): Promise<void> {
+      await taking
+      const lock = offer?.lock
       offer = undefined
       sent = undefined
-      if (held) keep()
-      else await locks.release(what).catch(refused)
+      if (held && isFocused) keep()
+      else if (held) await keepOrRelease()
+      // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
+      else if (lock) await locks.release(what, lock).catch(refused)
       changed()
     },
 
     /** The lock has this text; what was typed here since is newer. */
-    offered (earlier: string | undefined): void {
-      if (!held && !text.isDirty) offer = earlier === text.base ? undefined : earlier
+    offered ({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
+      if (!held && !text.isDirty && payload !== undefined && payload !== text.base) offer = { text: payload, lock: { version } }
     },
 
     /** What the lock board says of the field now. */
@@ -213,7 +224,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     decide (which: 'mine' | 'theirs'): void {
       text.decide(which)
       changed()
-      if (!text.isDirty && !isFocused) release()
+      keepOrRelease()
     },
 
     refuse: (messages: string[]): void => { problems = messages },
@@ -224,8 +235,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     async leave (): Promise<void> {
       isFocused = false
       await taking
-      if (text.isDirty) keep()
-      else await release()
+      await keepOrRelease()
     }
   }
 }

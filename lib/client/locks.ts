@@ -97,9 +97,12 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
       .catch((error) => { if (!isChanged(error)) throw error })
   }
 
-  /** Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not. */
-  async function release (what: Entity & { fieldName?: string }): Promise<void> {
-    await remove(what)
+  /**
+   * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not.
+   * @param options.version of a field: only if the lock is still the one that was seen, which may have expired
+   */
+  async function release (what: Entity & { fieldName?: string }, { version }: { version?: string | undefined } = {}): Promise<void> {
+    await remove(what, version)
   }
 
   /**

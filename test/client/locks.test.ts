@@ -260,6 +260,11 @@ t.test('locks that do not expire', async (t) => {
     t.match((await locks.list({ type: 'node', id: '42' })).map(({ fieldName }) => fieldName), ['body', 'title'])
     await locks.release({ type: 'node', id: '42' })
     t.match(await locks.list({ type: 'node', id: '42' }), [{ userData: ben }])
+    const { version } = await locks.acquire(title)
+    await locks.release(title, { version: 'another' })
+    t.match(await locks.list(title), [{ version }], 'in another version than the one that was seen it stays')
+    await locks.release(title, { version })
+    t.strictSame(await locks.list(title), [])
   })
 
   t.test('a page that closes releases its locks, but for those with a typed text', async (t) => {

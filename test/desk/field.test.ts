@@ -45,7 +45,7 @@ function open (t: Test, kind: Kind = 'line') {
   const locks = {
     acquire: (_: unknown, options: AcquireOptions) => call('acquire', held, options),
     overwrite: (_: unknown, options: AcquireOptions) => call('overwrite', held, options),
-    release: () => call('release', () => {})
+    release: (_: unknown, options: { version?: string | undefined }) => call('release', () => {}, options)
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
@@ -315,12 +315,15 @@ t.test('another window of the same user goes on, and a lock that was released by
 
 t.test('what was typed before is offered, restored or discarded', async (t) => {
   const { field, called } = open(t)
-  field.offered('Saved')
+  field.offered({ payload: 'Saved', version: 'v0' })
   t.equal(field.offer, undefined, 'what is saved is no offer')
-  field.offered('Earlier')
+  field.offered({ payload: 'Earlier', version: 'v0' })
   t.equal(field.offer, 'Earlier')
   const discarded = field.discardOffer()
-  await called('release')[0]!.answer('')
+  await setImmediate()
+  const [release] = called('release')
+  t.equal(release!.version, 'v0', 'that lock alone, be it that it has expired')
+  await release!.answer('')
   await discarded
   t.equal(field.offer, undefined)
 
@@ -331,7 +334,7 @@ t.test('what was typed before is offered, restored or discarded', async (t) => {
   t.strictSame([field.offer, field.text], [undefined, 'From another window'])
   called()
   field.type('x')
-  field.offered('Earlier')
+  field.offered({ payload: 'Earlier', version: 'v0' })
   await field.discardOffer()
   called('save x')
 
@@ -345,6 +348,44 @@ t.test('what was typed before is offered, restored or discarded', async (t) => {
   third!.field.type('a')
   await third!.called('acquire a')[0]!.answer('Earlier')
   t.equal(third!.field.offer, 'Earlier', 'typed over, and offered all the same')
+})
+
+t.test('a text that is offered stays in its lock while its field is only looked into, until it is discarded', async (t) => {
+  const { field, called } = open(t)
+  field.offered({ payload: 'An hour of work', version: 'v0' })
+  field.focus()
+  await called('acquire')[0]!.answer('An hour of work')
+  field.blur()
+  await field.leave()
+  called()
+  t.strictSame([field.offer, field.isHeld], ['An hour of work', true])
+  field.focus()
+  await field.discardOffer()
+  await called('save Saved')[0]!.answer('')
+  field.blur()
+  called('release')
+
+  const { field: left, called: calledThere } = open(t)
+  left.offered({ payload: 'An hour of work', version: 'v0' })
+  left.focus()
+  left.blur()
+  const discarded = left.discardOffer()
+  await calledThere('acquire')[0]!.answer('An hour of work')
+  await calledThere('release')[0]!.answer('')
+  await discarded
+  t.strictSame([left.offer, left.isHeld], [undefined, false], 'also before its lock was there')
+})
+
+t.test('a text that was typed here and is offered is in no lock that is to be released', async (t) => {
+  const { field, called } = open(t)
+  field.type('Typed now')
+  await called('acquire Typed now')[0]!.answer(away())
+  field.restore('Kept draft')
+  const discarded = field.discardOffer()
+  await called('acquire Kept draft')[0]!.answer(away())
+  await discarded
+  called()
+  t.strictSame([field.text, field.offer], ['Kept draft', undefined])
 })
 
 t.test('a text that another one is restored over is offered in its place', async (t) => {
