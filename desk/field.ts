@@ -31,6 +31,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   let held: Held | undefined
   let taking: Promise<void> | undefined
   let isFocused = false
+  let isLeft = false
   let holder: Holder | undefined
   /** The version of a lock that is over, whatever a late event still says of it. */
   let over: string | undefined
@@ -75,7 +76,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (lock && lock.userData.uid !== uid) return lose(lock)
     held = undefined
     trouble = lock ? 'You went on with this field in another window.' : undefined
-    if (!lock && text.isDirty) take()
+    if (!lock && text.isDirty && !isLeft) take()
     changed()
   }
 
@@ -234,6 +235,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
     async leave (): Promise<void> {
       isFocused = false
+      isLeft = true
       await taking
       await keepOrRelease()
     }

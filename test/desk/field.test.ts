@@ -313,6 +313,18 @@ t.test('another window of the same user goes on, and a lock that was released by
   t.equal(called('acquire Mine 2').length, 1, 'nobody has it, and the text needs it')
 })
 
+t.test('a page that was left takes its lock no more once that was discarded, or ended by a save, elsewhere', async (t) => {
+  const { field, called } = open(t)
+  field.type('Mine')
+  const [acquire] = called('acquire Mine')
+  await acquire!.answer('')
+  await called('save Mine')[0]!.answer('')
+  await field.leave()
+  acquire!.onLost!(changedLock())
+  called()
+  t.notOk(field.isHeld)
+})
+
 t.test('what was typed before is offered, restored or discarded', async (t) => {
   const { field, called } = open(t)
   field.offered({ payload: 'Saved', version: 'v0' })
