@@ -98,9 +98,12 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     pauses.stop()
     if (text.now === sent) return
     sent = text.now
-    held.save(sent).then(() => { trouble = undefined }, (error) => {
+    const lock = held
+    lock.save(sent).then(() => { trouble = undefined }, (error) => {
+      // A lock that was lost meanwhile says nothing of the one that has been taken since.
+      if (held !== lock) return
       sent = undefined
-      if (held) refused(error)
+      refused(error)
     }).finally(changed)
   }
 

@@ -192,6 +192,21 @@ t.test('a takeover replaces the lock that was seen, and late news of that one ar
   t.strictSame([field.isHeld, field.holder?.userData.uid, lost.length], [false, 'ben', 1], 'a newer one is')
 })
 
+t.test('what becomes of a lock that was lost says nothing of the one that has been taken since', async (t) => {
+  const { field, called, lost } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer('')
+  const [save] = called('save Mine')
+  field.board(view(BEN, 'b1'))
+  t.equal(lost.splice(0).length, 1)
+  const taken = field.takeOver()
+  await setImmediate()
+  await called('overwrite')[0]!.answer('')
+  await taken
+  await save!.answer(locked(BEN))
+  t.strictSame([field.isHeld, field.holder, lost], [true, undefined, []])
+})
+
 t.test('a takeover is refused by a third one, and has it easy where nobody is left', async (t) => {
   const { field, called } = open(t)
   const carla = { ...BEN, userData: { uid: 'carla' } }
