@@ -4,9 +4,10 @@ import { shapesOf } from './fields.ts'
 import { createField, type Field, type Lost } from './field.ts'
 import { createKept, type Kept } from './kept.ts'
 import { known, persist } from './known.ts'
+import { createLabels } from './labels.ts'
 import { refusalOf, UNDECIDED } from './refusal.ts'
 import type { Samples } from './samples.ts'
-import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -40,7 +41,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   let fields: Field[] = []
   let board: LockView[] = []
   let isLive = false
-  const labels = new Map<string, string>()
+  const labels = createLabels({ ask: () => labelsOf(id), changed })
   let isSaving = false
   let notice: { tone: 'good' | 'bad', text: string } | undefined
   let stop = () => {}
@@ -48,6 +49,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   let isClosed = false
 
   const entity = () => entityOf(edition!, model)
+  const references = () => fields.filter(({ shape }) => shape.kind === 'order' || shape.kind === 'fixed').flatMap(({ shape }) => edition![shape.name] ?? [])
   const kept = createKept({ locks: client.locks, entity, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
@@ -72,7 +74,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       failure = known(error)
     }
     if (isClosed) return
-    loadLabels().catch(() => {})
+    labels.load(references()).catch(() => {})
     if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
     changed()
   }
@@ -85,16 +87,6 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     }))
     watch()
     await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
-  }
-
-  /** Asks what the edition refers to is called, where there is something new. */
-  async function loadLabels (): Promise<void> {
-    const uuids = fields.filter(({ shape }) => shape.kind === 'order' || shape.kind === 'fixed')
-      .flatMap(({ shape }) => edition![shape.name] ?? []).map((item) => String(item['target_uuid']))
-    if (uuids.every((uuid) => labels.has(uuid))) return
-    const found = await labelsOf(id)
-    for (const uuid of uuids) labels.set(uuid, found[uuid] ?? '')
-    changed()
   }
 
   /** The texts that the same user had typed, here before or in another window. */
@@ -221,8 +213,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   return {
     id,
     get edition () { return edition },
-    /** What something is called that the edition refers to; its number where that is not told. */
-    titleOf: (item: Item | undefined) => String(labels.get(String(item?.['target_uuid'])) || item?.['alt'] || `No. ${item?.['target_id'] ?? 'unknown'}`),
+    titleOf: labels.titleOf,
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },
