@@ -5,7 +5,7 @@ import { createField, type Field, type Lost } from './field.ts'
 import { createKept, type Kept } from './kept.ts'
 import { known, persist } from './known.ts'
 import { createLabels } from './labels.ts'
-import { refusalOf, UNDECIDED } from './refusal.ts'
+import { hindranceOf, refusalOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
 import { nameOf } from './words.ts'
@@ -148,8 +148,9 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   async function save (): Promise<void> {
     const dirty = fields.filter((field) => field.isDirty)
     if (isSaving || dirty.length === 0) return
-    if (dirty.some((field) => field.theirs !== undefined)) {
-      notice = { tone: 'bad', text: UNDECIDED }
+    const hindrance = hindranceOf(dirty)
+    if (hindrance !== undefined) {
+      notice = { tone: 'bad', text: hindrance }
       return changed()
     }
     isSaving = true

@@ -1,4 +1,4 @@
-import { html, nothing, type TemplateResult } from 'lit-html'
+import { html, noChange, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../lib/client/client.ts'
 import type { Field } from './field.ts'
@@ -23,7 +23,13 @@ export function fieldView (field: Field, types: Named[]): TemplateResult {
 function control (field: Field, types: Named[]): TemplateResult {
   const { shape: { name, kind }, text, holder, problems } = field
   const id = `field-${name}`
-  const on = (event: Event) => field.type((event.target as HTMLInputElement).value)
+  // What a browser cannot read as a value it gives as none.
+  const on = ({ target }: Event) => field.type((target as HTMLInputElement).value, !(target as HTMLInputElement).validity.badInput)
+  const left = (event: Event) => {
+    // From half a date to none, or back, the value is the same: there is no event of that.
+    if ((event.target as HTMLInputElement).validity.badInput !== field.isUnfinished) on(event)
+    field.blur()
+  }
   const invalid = problems.length > 0 ? 'true' : 'false'
   const locked = holder !== undefined
   switch (kind) {
@@ -37,8 +43,8 @@ function control (field: Field, types: Named[]): TemplateResult {
     case 'text':
     case 'lines': return html`<textarea id=${id} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
-      @focus=${field.focus} @blur=${field.blur} @input=${on}>`
+    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+      @focus=${field.focus} @blur=${left} @input=${on}>`
   }
 }
 

@@ -137,7 +137,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     get offer () { return offer?.text },
     /** What somebody else has saved meanwhile where the text is another too. */
     get theirs () { return text.theirs },
-    get problems () { return problems },
+    get isUnfinished () { return text.isUnfinished },
+    get problems () { return text.isUnfinished ? ['This is not complete: finish it, or empty it.'] : problems },
     get trouble () { return trouble },
 
     focus (): void {
@@ -145,9 +146,9 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       if (!holder && shape.kind !== 'fixed') take()
     },
 
-    type (now: string): void {
+    type (now: string, isWhole = true): void {
       if (holder) return
-      text.type(now)
+      text.type(now, isWhole)
       problems = []
       if (held) pauses.typed()
       else take()
@@ -176,7 +177,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Goes on with a text of before; one that is not saved yet is offered in its place. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer = text.isDirty && text.now !== earlier ? { text: text.now } : undefined
+      offer = text.now !== text.base && text.now !== earlier ? { text: text.now } : undefined
       text.restore(earlier)
       changed()
       if (held) keep()

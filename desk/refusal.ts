@@ -10,6 +10,14 @@ export interface Refusal {
 
 export const UNDECIDED = 'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
 
+export const UNFINISHED = 'Not saved: some fields are not complete. Finish or empty them, then save again.'
+
+/** Why these fields cannot be saved yet, if something is in the way. */
+export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfinished: boolean }>): string | undefined {
+  if (fields.some(({ isUnfinished }) => isUnfinished)) return UNFINISHED
+  return fields.some(({ theirs }) => theirs !== undefined) ? UNDECIDED : undefined
+}
+
 /** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */
 export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>): Refusal {
   const { code, status, message, locks, body } = error

@@ -8,23 +8,34 @@ export function createText (shape: Shape, items: Item[]) {
   let base = textOf(shape.kind, items)
   let now = base
   let theirs: string | undefined
+  let isUnfinished = false
 
   function reset (): void {
     now = base
     theirs = undefined
+    isUnfinished = false
   }
 
   return {
     get base () { return base },
     get now () { return now },
     get theirs () { return theirs },
-    get isDirty () { return now !== base },
-    type: (text: string): void => { now = text },
+    get isDirty () { return now !== base || isUnfinished },
+    /** Whether what is typed is no value yet, such as half of a date; the text is what it was before. */
+    get isUnfinished () { return isUnfinished },
+
+    /** @param isWhole whether it is a value */
+    type (text: string, isWhole: boolean): void {
+      isUnfinished = !isWhole
+      if (isWhole) now = text
+    },
+
     /** Goes back to what is saved. */
     reset,
 
     /** Goes on with a text of before; an order takes in what has come since. */
     restore (earlier: string): void {
+      isUnfinished = false
       now = isOrder ? fitted(earlier, base) : earlier
     },
 

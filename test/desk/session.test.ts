@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../desk/edition.ts'
-import { UNDECIDED } from '../../desk/refusal.ts'
+import { UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
 import type { Edition, Item, Model } from '../../desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
@@ -369,6 +369,19 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.reads = [away()]
   await session.save()
   t.strictSame([service.sent.splice(0).length, field().text], [1, 'Mine again'])
+})
+
+t.test('nothing is saved while a field is not complete', async (t) => {
+  const { session, service, field } = open(t, { edition: editionOf('Saved', { field_page_count: [{ value: 32 }] }) })
+  await turn()
+  field().type('Mine')
+  field('field_page_count').type('', false)
+  await turn()
+  await session.save()
+  t.strictSame([service.sent, session.notice], [[], { tone: 'bad', text: UNFINISHED }])
+  field('field_page_count').type('33')
+  await session.save()
+  t.match(service.sent, [{ title: [{ value: 'Mine' }], field_page_count: [{ value: 33 }] }])
 })
 
 t.test('what the CMS refuses is said where it belongs, and what is no failure of the service is a defect', async (t) => {

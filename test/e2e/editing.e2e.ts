@@ -188,6 +188,35 @@ t.test('two editors at one edition', async (t) => {
     await button(anna, 'Save changes').click()
     await shows(anna.getByRole('heading', { level: 1, name: 'The seventh, mended' }))
   })
+
+  t.test('a number or a date that is not complete is never saved as none', async (t) => {
+    const id = await edition('The eighth')
+    const before = { field_page_count: [{ value: 32 }], field_publication_date: [{ value: '2026-11-18' }] }
+    await looker.editions.update(id, before)
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The eighth')
+    const [number, date] = [anna.getByLabel(/^Page count/), anna.getByLabel(/^Publication date/)]
+    const problem = anna.getByText('This is not complete: finish it, or empty it.')
+    for (const [box, press, finished] of [[number, ['End', 'e'], '48'], [date, ['ArrowRight', 'Backspace'], '2026-11-20']] as const) {
+      await box.focus()
+      for (const key of press) await anna.keyboard.press(key)
+      await shows(problem)
+      t.equal(await anna.evaluate('document.activeElement.validity.badInput'), true, 'what was typed stands')
+      await button(anna, 'Save changes').click()
+      await shows(anna.getByText(/^Not saved: some fields are not complete/))
+      t.match((await looker.editions.read(id)).edition, before)
+      await box.fill(finished)
+      await hides(problem)
+    }
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText('Saved.'))
+    t.match((await looker.editions.read(id)).edition, { field_page_count: [{ value: 48 }], field_publication_date: [{ value: '2026-11-20' }] })
+    await date.focus()
+    for (const key of ['Backspace', 'ArrowRight', 'Backspace', 'ArrowRight', 'Backspace']) await anna.keyboard.press(key)
+    await button(anna, 'Save changes').click()
+    await shows(anna.getByText('Saved.'))
+    t.match((await looker.editions.read(id)).edition, { field_publication_date: [] }, 'one that was emptied is')
+  })
 })
 
 t.test('what was typed in a tab that crashed is offered once its lock has expired', async (t) => {
