@@ -1,5 +1,6 @@
 import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../lib/client/client.ts'
 import type { Shape } from './fields.ts'
+import { known } from './known.ts'
 import { createPauses } from './pauses.ts'
 import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './takeover.ts'
@@ -56,7 +57,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   function refused (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
-    trouble = error.passes ? 'The lock service does not answer. Your text is in this window alone.' : error.message
+    trouble = error.passes ? `The lock service does not answer.${text.isDirty ? ' Your text is in this window alone.' : ''}` : error.message
     if (error.passes && text.isDirty) pauses.failed()
   }
 
@@ -114,7 +115,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     sent = undefined
     if (lock) {
       over = lock.version
-      await lock.release().catch(refused)
+      // The client tries again by itself what fails for the moment; no text waits for it.
+      await lock.release().catch((error) => { if (!known(error).passes) refused(error) })
     }
     changed()
   }

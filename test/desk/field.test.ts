@@ -81,7 +81,15 @@ t.test('the focus takes the lock, and without a change the blur gives it back', 
   field.blur()
   await called('acquire')[0]!.answer('')
   await called('release')[0]!.answer(away())
-  t.match(field.trouble, 'The lock service does not answer', 'left before it was there: given back all the same')
+  t.equal(field.trouble, undefined, 'left before it was there: given back all the same, if need be later')
+  field.focus()
+  field.blur()
+  await called('acquire')[0]!.answer('')
+  await called('release')[0]!.answer(new QuoinError(403, 'FORBIDDEN', 'It is not yours'))
+  t.equal(field.trouble, 'It is not yours')
+  field.focus()
+  await called('acquire')[0]!.answer(away())
+  t.equal(field.trouble, 'The lock service does not answer.', 'there is no text that could be in this window alone')
 })
 
 t.test('what is typed is kept in the lock once the writer pauses, and the last of it when he leaves', async (t) => {
