@@ -198,9 +198,11 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   async function restore ({ fieldName, payload }: Kept): Promise<void> {
     const field = fieldOf(fieldName)
     await field?.restore(payload)
-    notice = field?.isHeld
-      ? { tone: 'good', text: `Your text is back in ${labelOf(fieldName)}.` }
-      : { tone: 'bad', text: `${labelOf(fieldName)} is being edited by somebody else: take it over first.` }
+    const label = labelOf(fieldName)
+    if (!field) notice = { tone: 'bad', text: `This edition has no field ${label}.` }
+    else if (field.holder) notice = { tone: 'bad', text: `${label} is being edited by somebody else: take it over first.` }
+    else if (!field.isHeld) notice = { tone: 'bad', text: `Your text is back in ${label}, which is not locked yet.` }
+    else notice = { tone: 'good', text: `Your text is back in ${label}.` }
     announce(notice.text)
     changed()
   }

@@ -293,6 +293,7 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   await session.restore(session.kept[0]!)
   t.match([session.notice, field().text], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine'])
   await session.restore({ fieldName: 'gone', payload: 'x' })
+  t.match(session.notice, { tone: 'bad', text: 'This edition has no field gone.' })
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
   await session.discard({ fieldName: 'title', payload: 'Mine, and more' })
   t.strictSame([session.kept, service.discarded], [service.drafts, []], 'of what the service does not have it is not asked')
@@ -369,6 +370,14 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.reads = [away()]
   await session.save()
   t.strictSame([service.sent.splice(0).length, field().text], [1, 'Mine again'])
+})
+
+t.test('a text that is restored while the lock service is away is back, and said not to be locked', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  service.acquire = away()
+  await session.restore({ fieldName: 'title', payload: 'Mine' })
+  t.match([session.notice, field().text], [{ tone: 'bad', text: 'Your text is back in Title, which is not locked yet.' }, 'Mine'])
 })
 
 t.test('nothing is saved while a field is not complete', async (t) => {
