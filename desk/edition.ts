@@ -226,6 +226,8 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     get kept () { return kept.all },
     get isSaving () { return isSaving },
     get notice () { return notice },
+    /** Whether a text that is typed may be in this window alone. */
+    get isAtRisk () { return fields.some(({ isDirty, trouble }) => isDirty && trouble !== undefined) },
     isOwn,
     labelOf,
     load,

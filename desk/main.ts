@@ -117,6 +117,7 @@ if (here.user) {
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => session?.keep())
   client.locks.releaseOnPageHide()
+  addEventListener('beforeunload', (event) => { if (session?.isAtRisk) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => open())
   setInterval(changed, TICK_MS)

@@ -380,6 +380,21 @@ t.test('a text that is restored while the lock service is away is back, and said
   t.match([session.notice, field().text], [{ tone: 'bad', text: 'Your text is back in Title, which is not locked yet.' }, 'Mine'])
 })
 
+t.test('a text is at risk while it is typed and could not be kept', async (t) => {
+  const { session, service, field, pass } = open(t)
+  await turn()
+  service.acquire = away()
+  field().focus()
+  await turn()
+  t.notOk(session.isAtRisk, 'nothing is typed')
+  field().type('Mine')
+  await turn()
+  t.ok(session.isAtRisk)
+  service.acquire = undefined
+  await pass(5000)
+  t.notOk(session.isAtRisk)
+})
+
 t.test('nothing is saved while a field is not complete', async (t) => {
   const { session, service, field } = open(t, { edition: editionOf('Saved', { field_page_count: [{ value: 32 }] }) })
   await turn()
