@@ -71,7 +71,11 @@ export function notes (field: Field): View {
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
 }
 
+/** Takes the field and goes there; an order has no control but its buttons. What cannot have the focus is not held for it. */
 async function takeOver (field: Field): Promise<void> {
   await field.takeOver()
-  document.getElementById(`field-${field.shape.name}`)?.focus()
+  const { name } = field.shape
+  const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[aria-disabled="false"]`)
+  control?.focus()
+  if (document.activeElement !== control) field.blur()
 }

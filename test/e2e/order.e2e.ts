@@ -69,5 +69,11 @@ t.test('the running order', async (t) => {
     t.equal(await mover(ben, 2, 'up').getAttribute('aria-disabled'), 'true')
     await mover(ben, 2, 'up').click({ force: true })
     t.strictSame(await shown(ben), named(4, 2))
+
+    await button(ben, 'Take over Running order').click()
+    await shows(ben.getByText('You are editing this'))
+    await until(() => ben.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(4)} down'`))
+    await ben.getByRole('heading', { level: 1 }).focus()
+    await until(async () => (await locks.list({ ...order, id })).length === 0)
   })
 })
