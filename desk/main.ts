@@ -88,6 +88,11 @@ function go (query: Query, typing = false): void {
   }
 }
 
+/** Puts into the boxes of the search what the address says, whatever was typed into them. */
+function resetSearch (): void {
+  for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
+}
+
 /** Opens what the address names. */
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
@@ -119,7 +124,10 @@ if (here.user) {
   client.locks.releaseOnPageHide()
   addEventListener('beforeunload', (event) => { if (session?.isAtRisk) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
-  addEventListener('hashchange', () => open())
+  addEventListener('hashchange', () => {
+    open()
+    queueMicrotask(resetSearch)
+  })
   setInterval(changed, TICK_MS)
   open(true)
 } else changed()

@@ -29,6 +29,7 @@ t.test('the list of editions', async (t) => {
     await shows(anna.getByText('No editions match.'))
     await anna.getByRole('link', { name: 'Show all' }).click()
     await shows(anna.getByText('1–20 of 60 editions'))
+    t.equal(await anna.getByRole('searchbox', { name: 'Search titles' }).inputValue(), '', 'no box says otherwise')
     await anna.getByRole('textbox', { name: 'Key' }).fill('daily-2026-10-07')
     await shows(anna.getByText('1–1 of 1 edition'))
     t.match(await anna.evaluate('location.hash'), 'key=daily-2026-10-07', 'the address leads here again')
