@@ -58,7 +58,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble = error.passes ? `The lock service does not answer.${text.isDirty ? ' Your text is in this window alone.' : ''}` : error.message
-    if (error.passes && text.isDirty) pauses.failed()
+    // Who signs in again has it kept.
+    if ((error.passes || error.status === 401) && text.isDirty) pauses.failed()
   }
 
   /** Takes the lock, unless it is held or another's. */

@@ -7,7 +7,7 @@ import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
-import { seatView } from './seat-view.ts'
+import { endedView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { avatar, icon } from './ui.ts'
 import { nameOf } from './words.ts'
@@ -20,7 +20,7 @@ const TICK_MS = 30_000
 
 const root = document.getElementById('desk')!
 const settings: Settings = await (await fetch('/desk/settings.json')).json()
-const here: Seat = await seat(settings)
+const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 
 let client: Client
@@ -60,7 +60,7 @@ function page (): TemplateResult {
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
       ${user ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}</p>` : nothing}
     </header>
-    <main id="main">${!user
+    <main id="main">${user && here.reason !== undefined ? endedView(here) : nothing}${!user
       ? seatView(here)
       : session
         ? editionView(session, { model: settings.model, uid: user.uid, types, announce })

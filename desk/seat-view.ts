@@ -1,9 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { signIn, type Seat } from './seat.ts'
+import type { Seat } from './seat.ts'
 import { notice } from './ui.ts'
 
 /** What to do where nobody is known. */
-export function seatView ({ auth, reason }: Seat): TemplateResult {
+export function seatView (seat: Seat): TemplateResult {
+  const { auth, reason } = seat
   const why = reason === undefined ? nothing : notice('bad', reason)
   switch (auth) {
     case 'none': return html`<div class="seats"><h1 tabindex="-1">Who are you?</h1>
@@ -16,12 +17,27 @@ export function seatView ({ auth, reason }: Seat): TemplateResult {
       }}><label>Another name<input name="as" required maxlength="60" autocomplete="nickname"></label> <button type="submit">Sit down</button></form></div>`
     case 'jwt': return html`<div class="seats"><h1 tabindex="-1">Who are you?</h1>${why}
       <p>This service knows its users by tokens (AUTH=jwt). The token stays in this tab.</p>
-      <form @submit=${(event: Event) => {
-        event.preventDefault()
-        signIn(String(new FormData(event.target as HTMLFormElement).get('token')))
-      }}><label>Access token<input name="token" type="password" required autocomplete="off"></label> <button type="submit" class="primary">Sign in</button></form></div>`
+      ${tokenForm(seat)}</div>`
     case 'drupal': return html`<div class="seats"><h1 tabindex="-1">Please log in</h1>${why}
       <p>This service knows its users by their Drupal session (AUTH=drupal). Log in to Drupal in this browser, then come back.</p>
-      <p><button type="button" class="primary" @click=${() => location.reload()}>I have logged in</button></p></div>`
+      <p>${loggedIn(seat)}</p></div>`
   }
+}
+
+/** What to do where a session has ended; what was typed since stands below it. */
+export function endedView (seat: Seat): TemplateResult {
+  return seat.auth === 'jwt'
+    ? notice('bad', `${seat.reason} Sign in with a new token to go on.`, tokenForm(seat))
+    : notice('bad', `${seat.reason} Log in to Drupal in another tab to go on.`, loggedIn(seat))
+}
+
+function tokenForm ({ resume }: Seat): TemplateResult {
+  return html`<form @submit=${(event: Event) => {
+    event.preventDefault()
+    resume(String(new FormData(event.target as HTMLFormElement).get('token')))
+  }}><label>Access token<input name="token" type="password" required autocomplete="off"></label> <button type="submit" class="primary">Sign in</button></form>`
+}
+
+function loggedIn ({ resume }: Seat): TemplateResult {
+  return html`<button type="button" class="primary" @click=${() => resume()}>I have logged in</button>`
 }

@@ -2,13 +2,15 @@ import type { ClientOptions } from '../lib/client/client.ts'
 import { seatOf } from './address.ts'
 import type { Settings } from './settings.ts'
 
-/** Who sits at the page, and how its client says so; without a user, why nobody does. */
+/** Who sits at the page, and how its client says so. */
 export interface Seat {
   auth: Settings['auth']
   user?: { uid: string, name?: string }
   options: ClientOptions
-  /** Why nobody is known, in the service's words. */
-  reason?: string
+  /** Why nobody is known, or no more, in the service's words. */
+  reason?: string | undefined
+  /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
+  resume: (token?: string) => Promise<void>
 }
 
 /** Where a bearer token is kept: by the tab alone, until it is closed. */
@@ -17,19 +19,47 @@ const TOKEN = 'quoin-token'
 /**
  * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
  * a token that the reader gives.
+ * @param changed told when the session has ended, or goes on
  */
-export async function seat ({ auth }: Settings): Promise<Seat> {
+export async function seat ({ auth }: Settings, changed: () => void): Promise<Seat> {
   if (auth === 'none') {
     const user = seatOf(location.search)
-    return { auth, options: user ? { user } : {}, ...(user && { user }) }
+    return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {} }
   }
-  const headers = auth === 'jwt' ? bearer() : await csrf()
-  const answer = await fetch('/api/desk/me', { headers }).catch(() => undefined)
-  const body = await answer?.json().catch(() => undefined) as { user?: { uid: string, name?: string }, message?: string } | undefined
-  const options = Object.keys(headers).length === 0 ? {} : { headers: () => headers }
-  if (answer?.ok && body?.user) return { auth, user: body.user, options }
-  const isUntried = auth === 'jwt' && !headers['authorization']
-  return { auth, options, ...(!isUntried && { reason: body?.message ?? 'The service cannot be reached.' }) }
+  let csrf: Promise<Record<string, string>> | undefined
+  const headers = auth === 'jwt' ? bearer : () => (csrf ??= csrfToken())
+  const here: Seat = { auth, options: { headers, fetch: watched }, resume }
+
+  async function watched (...request: Parameters<typeof fetch>): Promise<Response> {
+    const answer = await fetch(...request)
+    // A token is that of one session: after another login it is refused.
+    if (answer.status === 401 || answer.status === 403) csrf = undefined
+    if (answer.status === 401) {
+      here.reason = 'Your session has ended.'
+      changed()
+    }
+    return answer
+  }
+
+  async function identify (): Promise<Pick<Seat, 'user' | 'reason'>> {
+    const answer = await fetch('/api/desk/me', { headers: await headers() }).catch(() => undefined)
+    const body = await answer?.json().catch(() => undefined) as { user?: { uid: string, name?: string }, message?: string } | undefined
+    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? 'The service cannot be reached.' }
+  }
+
+  async function resume (token?: string): Promise<void> {
+    if (token !== undefined) sessionStorage.setItem(TOKEN, token.trim().replace(/^Bearer +/i, ''))
+    csrf = undefined
+    if (!here.user) return location.reload()
+    const { user, reason } = await identify()
+    // What stands in the page is of the one who sat here.
+    if (user && user.uid !== here.user.uid) return location.reload()
+    here.reason = reason
+    changed()
+  }
+
+  const isUntried = auth === 'jwt' && sessionStorage.getItem(TOKEN) === null
+  return Object.assign(here, isUntried ? {} : await identify())
 }
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
@@ -44,14 +74,8 @@ function bearer (): Record<string, string> {
   return token ? { authorization: `Bearer ${token}` } : {}
 }
 
-/** Takes a token and begins again with it. */
-export function signIn (token: string): void {
-  sessionStorage.setItem(TOKEN, token.trim().replace(/^Bearer +/i, ''))
-  location.reload()
-}
-
 /** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */
-async function csrf (): Promise<Record<string, string>> {
+async function csrfToken (): Promise<Record<string, string>> {
   const answer = await fetch('/session/token').catch(() => undefined)
   const token = answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain') ? await answer.text() : ''
   return token ? { 'x-csrf-token': token } : {}

@@ -300,6 +300,17 @@ t.test('while the lock service is away the text stays here and is sent again', a
   called()
 })
 
+t.test('a text is kept once its writer, whose session had ended, has signed in again', async (t) => {
+  const { field, called, pass } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer(new QuoinError(401, 'UNAUTHENTICATED', 'The token has expired'))
+  t.equal(field.trouble, 'The token has expired')
+  await pass(5000)
+  await called('acquire Mine')[0]!.answer('')
+  called('save Mine')
+  t.equal(field.trouble, undefined)
+})
+
 t.test('a text that no lock could be had for is tried again, also after its field was left', async (t) => {
   for (const leave of ['blur', 'leave'] as const) {
     const { field, called, pass } = open(t)

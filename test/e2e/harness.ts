@@ -22,6 +22,7 @@ const EXPECTED = /^Failed to load resource: /
 export interface Newsroom {
   url: string
   cms: Cms
+  cmsUrl: string
   browser: Browser
   /** Ends the service, as a deployment does; what it gives starts another at the same address, with the same locks. */
   stop: () => Promise<() => Promise<void>>
@@ -89,7 +90,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
     return String(edition['id']![0]!['value'])
   }
 
-  return { url, cms, browser, stop, client, seat, edition }
+  return { url, cms, cmsUrl: CMS_URL, browser, stop, client, seat, edition }
 }
 
 /** Opens an edition in a page, and waits until its lock board is live. */
