@@ -132,8 +132,9 @@ function pathOf (id: string | number): string {
   return `/api/collection/${encodeURIComponent(id)}`
 }
 
+/** A proxy that compresses makes an entity tag a weak one, which If-Match does not take; the edition is in this state all the same. */
 function readIn (answer: Answer<Edition>): ReadEdition {
-  return { edition: answer.body, etag: answer.headers.get('etag') ?? undefined, ...ageIn(answer) }
+  return { edition: answer.body, etag: answer.headers.get('etag')?.replace(/^W\//, ''), ...ageIn(answer) }
 }
 
 /** A copy is marked by Cache-Status; Age alone may be that of a cache on the way. */
