@@ -36,7 +36,13 @@ export function callerKey (request: FastifyRequest, networkOf: (ip: string) => s
   const caller = callerOf(request.headers, request.id, true)
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.
-  return `address ${networkOf(String(request.ip))}`
+  return `address ${networkOf(withoutPort(String(request.ip)))}`
+}
+
+/** Some balancers, Azure's Application Gateway among them, put the port behind the address in X-Forwarded-For. */
+function withoutPort (address: string): string {
+  const { ip4, ip6 } = /^(?:(?<ip4>[\d.]+)|\[(?<ip6>[^\]]+)\])(?::\d+)?$/.exec(address)?.groups ?? {}
+  return ip4 ?? ip6 ?? address
 }
 
 export default fp(rateLimits, { name: 'rate-limit', dependencies: ['auth'], fastify: '5.x' })

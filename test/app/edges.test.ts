@@ -253,6 +253,7 @@ t.test('requests count for their authenticated user, whatever credentials these 
   t.not(key({ user: { uid: '7' } }), key({ user: { uid: '8' } }))
   t.equal(key({ user: null }), 'address 192.0.2.1')
   t.equal(key({ ip: undefined }), 'address undefined', 'a caller that has hung up')
+  t.strictSame(['192.0.2.1:4711', '[2001:db8::1]:4711', '2001:db8::1'].map((ip) => key({ ip })), ['address 192.0.2.1', 'address 2001:db8::', 'address 2001:db8::'], 'a balancer that tells the port')
   t.notMatch(key({ headers: { authorization: 'Bearer hunter2' } }), /hunter2/)
 })
 
