@@ -116,25 +116,25 @@ export function isStill ({ version, payload }: Found): Condition {
   return condition('attribute_not_exists(#version) AND #payload = :payload', { ':payload': payload })
 }
 
-/** What is looked for: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others', `now` for those that hold then. */
-export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now?: number, payloads?: boolean }
+/** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. */
+export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: number, payloads?: boolean }
 
 const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt'
 
 /** A consistent query for records of an entity. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid, now, payloads = true }: Wanted = {}) {
+export function recordsOf (key: string, { fieldName, uid, excludeUid, now, payloads = true }: Wanted) {
   const user = uid ?? excludeUid
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
-  const filters = [...(now === undefined ? [] : [`NOT ${EXPIRED}`]), ...(user === undefined ? [] : [uid === undefined ? `NOT ${OWNER}` : OWNER])]
+  const filters = [`NOT ${EXPIRED}`, ...(user === undefined ? [] : [uid === undefined ? `NOT ${OWNER}` : OWNER])]
   const projection = payloads ? '' : WITHOUT_PAYLOAD
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    ...(filters.length > 0 && { FilterExpression: filters.join(' AND ') }),
+    FilterExpression: filters.join(' AND '),
     ...(projection && { ProjectionExpression: projection }),
     ExpressionAttributeNames: namesOf(keys, ...filters, projection),
     ExpressionAttributeValues: {
-      ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(user !== undefined && { ':uid': user }), ...(now !== undefined && { ':now': now })
+      ':key': key, ':now': now, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(user !== undefined && { ':uid': user })
     }
   }
 }
