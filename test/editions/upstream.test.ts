@@ -1,6 +1,6 @@
 import nock from 'nock'
 import t, { type Test } from 'tap'
-import { invalid, isStale, refusal, unknownProperties } from '../../lib/editions/failures.ts'
+import { invalid, isStale, lostReference, notIncludable, refusal, unknownProperties } from '../../lib/editions/failures.ts'
 import { failures } from '../../lib/errors.ts'
 import type { JsonapiAnswer } from '../../lib/jsonapi/client.ts'
 import { callerOf } from '../../lib/jsonapi/credentials.ts'
@@ -308,6 +308,15 @@ t.test('a stale edit is one that was refused for its changed, and unknown proper
   t.equal(unknownProperties(answered('jsonapi-post-unknown-attribute-422')), undefined)
   t.equal(unknownProperties({ status: 422, document: {} }), undefined)
   t.equal(unknownProperties({ status: 403, document: errors(403, "The property 'x' does not exist on the 'y' field") }), undefined)
+})
+
+t.test('a reference that is not found, and a relationship that is not included, are told by what Drupal says', (t) => {
+  const said = (status: number, detail: string): JsonapiAnswer => ({ status, document: errors(status, detail) })
+  const lost = 'The resource identified by `node--article:a-uuid` (given as a relationship item) could not be found.'
+  const gone = '`field_cover` is not a valid relationship field name. Possible values: uid.'
+  t.strictSame([said(404, lost), said(400, lost), said(404, gone), { status: 404, document: {} }].map(lostReference), ['a-uuid', undefined, undefined, undefined])
+  t.strictSame([said(400, gone), said(404, gone), said(400, lost), { status: 400, document: {} }].map(notIncludable), ['field_cover', undefined, undefined, undefined])
+  t.end()
 })
 
 t.test('of a caller only credentials, language and request id are made out', async (t) => {
