@@ -106,6 +106,10 @@ t.test('an administrator releases the locks of others as anybody does with AUTH=
   await send(root, 'DELETE', `${LOCK}?fieldName=a`)
   await send(root, 'POST', `${LOCK}/release`, { fieldName: 'x' })
   t.strictSame((await held()).map(([field]: [string]) => field), ['b', 'c'])
+  await send(ben, 'PUT', LOCK, { fieldName: 'without a text' })
+  await send(root, 'DELETE', `${LOCK}?fieldName=without%20a%20text&uid=7`)
+  t.strictSame((await held()).map(([field]: [string]) => field), ['b', 'c', 'without a text'], 'nor does he release by one uid what is of another')
+  await send(root, 'DELETE', `${LOCK}?uid=8`)
   await send(root, 'DELETE', `${LOCK}?uid=7`)
   t.strictSame(await held(), [])
   const { Items } = (await send(anna, 'GET', `${LOCK}/drafts`)).body.data
