@@ -14,11 +14,10 @@ missing () {
     echo php
     return
   fi
-  php -m > "${list:=$(mktemp)}"
+  loaded=$(php -m)
   for extension in $wanted; do
-    grep -qix "$extension" "$list" || echo "$extension"
+    echo "$loaded" | grep -qix "$extension" || echo "$extension"
   done
-  rm -f "$list"
 }
 
 need_composer () {
