@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/status-codes.ts'
+import { newest } from './observers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -95,8 +96,9 @@ function pathOf ({ routeOptions, url }: FastifyRequest): string {
 }
 
 /**
- * Refuses what is no HTTP request: Fastify's `clientErrorHandler`. The body has the shape of the path, where that can
- * be read, else that of the lock endpoints, which promise theirs in every answer.
+ * Refuses what is no HTTP request, or does not arrive whole: Fastify's `clientErrorHandler`. Once its header has arrived a
+ * request is answered like any other. Before, the body has the shape of the path, where that can be read, else that of the
+ * lock endpoints, which promise theirs in every answer.
  */
 export function refuse (this: FastifyInstance | void, error: ConnectionError, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -108,6 +110,12 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
       : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
+  const reply = newest.get(socket)
+  if (reply && !reply.request.raw.complete) {
+    // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
+    setImmediate(() => reply.sent ? socket.destroySoon() : answer(failure, reply.request, reply.header('connection', 'close')))
+    return
+  }
   const path = /^[A-Z]+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
   const { statusCode, code } = failure

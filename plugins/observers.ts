@@ -1,10 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Call, Observe, Observed } from '../lib/observe.ts'
 
 /** The longest part of a path that is told of. */
 const PATH_MAX = 256
+
+/** The reply to the newest request of each connection, which is the one that still arrives if any does. */
+export const newest = new WeakMap<Socket, FastifyReply>()
 
 /** What is told of a request when it is over. Nothing of its query, its header fields or its body. */
 export interface Answered {
@@ -66,6 +70,7 @@ async function observers (fastify: FastifyInstance) {
       for (const observer of observers) observer.answered?.(request, answered)
     }
     request.upstream = { calls: 0, open: 0, ms: 0 }
+    newest.set(request.raw.socket, reply)
     reply.header('x-request-id', request.id)
     for (const observer of observers) observer.requested?.(request)
     reply.raw.once('finish', () => end(false)).once('close', () => end(true))

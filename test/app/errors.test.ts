@@ -209,11 +209,37 @@ t.test('what is not HTTP, or too much of it, is refused in shape and the process
   t.equal((await fastify.inject('/health/live')).statusCode, 200, 'nobody who hangs up ends the process')
 })
 
-t.test('a request that does not arrive in time answers 408', async (t) => {
-  const { port } = await logged(t, { requestTimeout: 100, http: { ...fastifyOptions.http, connectionsCheckingInterval: 20 } })
-  const { status, body } = await raw(port, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`)
-  t.equal(status, 408)
-  t.match(body, { message: 'Error: The request did not arrive in time' })
+t.test('a request that does not arrive whole answers 408 or 400, in the shape of its path', async (t) => {
+  const timeout = 500
+  const { port, lines } = await logged(t, { requestTimeout: timeout, http: { ...fastifyOptions.http, headersTimeout: timeout, connectionsCheckingInterval: 20 } }, { CORS_ORIGINS: 'http://desk.example' })
+  const begin = (id: string, path: string, type: string) => `POST ${path} HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${id}\r\nOrigin: http://desk.example\r\nContent-Type: ${type}\r\n`
+  const late = async () => {
+    const { status, body } = await raw(port, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n`)
+    t.equal(status, 408)
+    t.match(body, { message: 'Error: The request did not arrive in time' }, 'where its path is unknown, in the shape of the locks')
+  }
+  const broken = async (half: 'lock' | 'edition', path: string, body: string, expected: 400 | 408) => {
+    const id = `${half}-${path.length}-${expected}`
+    const answer = await raw(port, `${begin(id, path, 'application/json')}${body}`)
+    t.equal(answer.status, expected, id)
+    isShaped(t, half, expected, answer.body, id)
+    t.match(answer.head, new RegExp(`^x-request-id: ${id}\r$[^]*^access-control-allow-origin: http://desk\\.example\r$[^]*^connection: close\r$`, 'm'))
+    const answered = lines.map((line) => JSON.parse(line)).filter(({ reqId, level }) => reqId === id && level > 20)
+    t.match(answered, [{ msg: 'answered', status: expected, code: expected === 408 ? 'REQUEST_TIMEOUT' : 'BAD_REQUEST', aborted: undefined }], `${id}: one line`)
+    t.equal(answered.length, 1, id)
+  }
+  const refused = async () => {
+    const socket = connect(port, '127.0.0.1').setEncoding('utf8')
+    socket.write(`${begin('refused', EDITION, 'text/html')}Content-Length: 9\r\n\r\n{`)
+    const text = (await socket.toArray()).join('')
+    t.match(text, /^HTTP\/1\.1 415 /)
+    t.notMatch(text, / 408 /, 'what has been answered is not answered again')
+  }
+  const paths = [['lock', LOCK], ['lock', `${LOCK}/release`], ['edition', EDITION]] as const
+  await Promise.all([late(), refused(), ...paths.flatMap(([half, path]) => [
+    broken(half, path, 'Content-Length: 9\r\n\r\n{', 408),
+    broken(half, path, 'Transfer-Encoding: chunked\r\n\r\nno size\r\n', 400)
+  ])])
 })
 
 t.test('a connection that is gone already is not written to', async (t) => {
