@@ -20,7 +20,7 @@ export function draftsKey (recordKey: string): string {
 /**
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
  * bytes of a sort key alone, and of the version, so that a text displaced twice is kept once.
- * @param at Unix time of the displacement
+ * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, at: number, removeAt: number): Record<string, Stored> {
@@ -32,7 +32,7 @@ export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, u
     ...(userData !== undefined && { userData: asStored(userData) }),
     payload: asStored(payload),
     ...(version !== undefined && { version: asStored(version) }),
-    displacedAt: at,
+    displacedAt: at / 1000,
     ...shortened(by),
     removeAt
   }
@@ -58,8 +58,8 @@ function idOf ({ version, payload }: Found): string {
 }
 
 /** A draft as it is shown. */
-export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, ...members }: Found): Draft {
-  return { id: (sortKey as string).replace(/^.*?#/, ''), fieldName: field, ...members } as Draft
+export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, ...members }: Found): Draft {
+  return { id: (sortKey as string).replace(/^.*?#/, ''), fieldName: field, ...members, displacedAt: Math.floor(displacedAt as number) } as Draft
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */

@@ -11,41 +11,44 @@ export interface DraftsDeps {
   environment: string
   /** How long a draft is kept. */
   draftDays: number
-  /** Unix time in seconds. */
-  seconds: () => number
+  /** Milliseconds since 1970. */
+  now: () => number
 }
 
 export type Drafts = ReturnType<typeof createDrafts>
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, draftDays, seconds }: DraftsDeps) {
+export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps) {
+  const seconds = () => Math.floor(now() / 1000)
   /** Unix time until which what loses its meaning at another is kept. */
   const keptUntil = (from: number) => from + draftDays * DAY
 
   /** Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. */
   async function keep (record: Found, by: Displacer): Promise<void> {
-    const now = seconds()
-    await table.put(draftOf(record, by, now, keptUntil(now)))
+    await table.put(draftOf(record, by, now(), keptUntil(seconds())))
   }
 
   /** The drafts of an entity, be it of one field or one user, or one alone: the newest first. The text of an expired lock is one before anybody takes the field. */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
     const drafts = new Map<string, Draft>()
-    for (const { draft } of await find(entity, query)) {
+    for (const { draft } of (await find(entity, query)).sort((a, b) => b.at - a.at)) {
       // Whoever was about to displace an expired lock may have got no further than to keep its text.
       const name = JSON.stringify([draft.fieldName, draft.id])
       if (!drafts.has(name)) drafts.set(name, draft)
     }
-    return { Items: [...drafts.values()].sort((a, b) => b.displacedAt - a.displacedAt), Count: drafts.size }
+    return { Items: [...drafts.values()], Count: drafts.size }
   }
 
-  /** The records that hold drafts, in their two places. */
-  async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft }>> {
+  /** The records that hold drafts, in their two places, and when each was displaced (Unix time). */
+  async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
     const expired = await table.query(expiredOf(key, query, seconds()))
     const kept = await table.query(draftsOf(key, query, seconds()))
-    const found = [...kept.Items.map((record) => ({ record, draft: shown(record) })), ...expired.Items.map((record) => ({ record, draft: shownExpired(record) }))]
+    const found = [
+      ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
+      ...expired.Items.map((record) => ({ record, draft: shownExpired(record), at: record['expiresAt'] as number }))
+    ]
     return found.filter(({ draft: { id } }) => query.draft === undefined || id === query.draft)
   }
 

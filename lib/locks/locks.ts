@@ -59,7 +59,7 @@ export type Locks = ReturnType<typeof createLocks>
 export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const table = createLockTable({ client, table: name })
-  const drafts = createDrafts({ table, environment, draftDays, seconds })
+  const drafts = createDrafts({ table, environment, draftDays, now })
   const feed = createFeed({ ...feedOptions, read: async (entity) => (await list(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */

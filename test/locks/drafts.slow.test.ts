@@ -111,6 +111,15 @@ for (const engine of engineNames) {
       t.strictSame(await payloads(), ['two', 'one'])
       time += 3 * DAY * 1000
       t.strictSame(await payloads(), [])
+
+      const times = [...'abcdef']
+      for (const payload of times) {
+        await locks.overwrite(at, { fieldName: 'title', userData: ada, payload })
+        await locks.overwrite(at, { fieldName: 'title', userData: bob })
+        time += 1
+      }
+      t.strictSame(await payloads(), times.toReversed(), 'also those of one second')
+      t.ok((await locks.drafts.list(at)).Items.every(({ displacedAt }) => displacedAt === Math.floor(time / 1000)), 'which tell the second')
     })
 
     t.test('the text of an expired lock is a draft before anybody takes the field', async (t) => {
