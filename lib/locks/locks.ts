@@ -7,15 +7,15 @@ import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
 import {
-  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, newVersion, ownerOf,
+  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isNotAfter, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, type Found, type Versions
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, type Key } from './table.ts'
+import { createVersions } from './version.ts'
 
-const ACQUIRE_ATTEMPTS = 3
-/** What takes a lock from another has to find it as it was a moment ago: of many who try at once, one a round succeeds. */
-const DISPLACE_ATTEMPTS = 200
+/** What does not pass at first has to find the lock as it was a moment ago: of many who try at once, one a round succeeds. */
+const ATTEMPTS = 200
 
 export interface LocksDeps {
   client: DynamoDBDocumentClient
@@ -59,12 +59,13 @@ export type Locks = ReturnType<typeof createLocks>
 export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const table = createLockTable({ client, table: name })
+  const nextVersion = createVersions(now)
   const drafts = createDrafts({ table, environment, draftDays, now })
   const feed = createFeed({ ...feedOptions, read: async (entity) => (await list(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
-  function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string, expiresAt?: number } {
-    const record = { ...recordOf(recordKey(environment, entity), request, seconds()), version: newVersion() }
+  function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {
+    const record = { ...recordOf(recordKey(environment, entity), request, seconds()), version: nextVersion() }
     if (leaseSeconds === 0) return record
     const expiresAt = Math.ceil(now() / 1000) + leaseSeconds
     return { ...record, expiresAt, removeAt: drafts.keptUntil(expiresAt) }
@@ -79,8 +80,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const quick = () => fenced(alone ? isFree(seconds()) : isFreeFor(uid, seconds()), ifMatch)
-    return write(place, request, quick, ACQUIRE_ATTEMPTS, (found) => {
+    const quick = () => alone ? isFree(seconds()) : isFreeFor(uid, seconds())
+    return write(place, request, ifMatch, quick, (found) => {
       const expired = found && isExpired(found, seconds())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
@@ -96,8 +97,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    const quick = () => fenced(isWithoutTextOfOthers(uid), ifMatch)
-    return write(place, request, quick, DISPLACE_ATTEMPTS, (found) => {
+    return write(place, request, ifMatch, () => isWithoutTextOfOthers(uid), (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
     }) as Promise<Acquired | Changed>
@@ -105,34 +105,36 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
   async function write (
-    place: Place, request: LockRequest, quick: () => Condition, attempts: number,
+    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: () => Condition,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
     const { uid, name } = request.userData
     const record = newRecord(place, request)
-    const { version, expiresAt } = record
-    let condition = quick()
-    for (let attempt = 1; attempt <= attempts; attempt++) {
-      const written = await table.put(record, condition)
-      const found = written.done ? record : await written.found()
+    const versions = new Set<unknown>()
+    let found: Found | undefined
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      if (found) record.version = nextVersion(found['version'])
+      versions.add(record.version)
+      const written = await table.put(record, found ? isStill(found) : fenced(quick(), ifMatch, record.version))
+      found = written.done ? record : await written.found()
       // A repeated request finds what the first one, whose answer was lost, has written.
-      if (found?.['version'] === version) {
-        place.left.set(request.fieldName, viewOf(place, { ...record as Found as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
+      if (found && versions.has(found['version'])) {
+        const { version, expiresAt } = found as Partial<LockRecord> & { version: string }
+        place.left.set(request.fieldName, viewOf(place, { ...found as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
         return { outcome: 'acquired', version, ...(expiresAt !== undefined && { expiresAt }) }
       }
       const verdict = judge(found)
       if (typeof verdict === 'object') return verdict
-      condition = (verdict === 'displace' ? await kept(found!, { uid: String(uid), name }) : undefined) ?? quick()
+      if (verdict === 'displace') await keep(found!, { uid: String(uid), name })
     }
     throw tooFast()
   }
 
-  /** The condition under which a record may be displaced, after its text has been kept; none when it has no text. */
-  async function kept (found: Found, by: Displacer): Promise<Condition | undefined> {
-    if (found['payload'] === undefined) return undefined
+  /** Keeps a record's text, if it has one, before the record goes. */
+  async function keep (found: Found, by: Displacer): Promise<void> {
+    if (found['payload'] === undefined) return
     await drafts.keep(found, by)
     onKept?.()
-    return isStill(found)
   }
 
   /** The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field. */
@@ -187,17 +189,17 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
-    const quick = fenced(!isOwn ? isWithoutText(uid) : ifMatch ? isOwnedBy(uid) : isHeldBy(uid, seconds()), ifMatch)
-    let condition = quick
-    for (let attempt = 1; attempt <= DISPLACE_ATTEMPTS; attempt++) {
+    let condition = fenced(!isOwn ? isWithoutText(uid) : ifMatch ? isOwnedBy(uid) : isHeldBy(uid, seconds()), ifMatch, nextVersion())
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)
-      if (removed.done || (isOwn && !ifMatch)) return { outcome: 'released' }
-      const found = await removed.found()
+      const found = removed.done ? undefined : await removed.found()
       if (!found) return { outcome: 'released' }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       if (uid !== undefined && ownerOf(found) !== uid) return { outcome: 'released' }
-      condition = isOwn ? quick : await kept(found, by) ?? quick
+      if (isOwn && !ifMatch && found['payload'] !== undefined && isExpired(found, seconds())) return { outcome: 'released' }
+      if (!isOwn) await keep(found, by)
+      condition = isStill(found)
     }
     throw tooFast()
   }
@@ -228,8 +230,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 }
 
-function fenced (condition: Condition, ifMatch: Versions | undefined): Condition {
-  return ifMatch ? both(isVersion(ifMatch), condition) : condition
+/** @param version of the write that the condition is for */
+function fenced (condition: Condition, ifMatch: Versions | undefined, version: string): Condition {
+  return both(ifMatch ? isVersion(ifMatch) : isNotAfter(version), condition)
 }
 
 function changed (found: Found | undefined): Changed {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { condition, namesOf, type Condition } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
@@ -32,19 +31,6 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
   const size = itemSize(record) + MARGIN
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', `The lock would have ${size} bytes in the store; at most ${ITEM_LIMIT} bytes are taken`)
   return record
-}
-
-const VERSION_BYTES = 12
-
-/** For the versions to come: to ask for the bytes of each apart takes ten times as long. */
-let random = Buffer.alloc(0)
-
-/** A name that no other state of any record has: 96 random bits. */
-export function newVersion (): string {
-  if (random.length === 0) random = randomBytes(256 * VERSION_BYTES)
-  const version = random.toString('base64url', 0, VERSION_BYTES)
-  random = random.subarray(VERSION_BYTES)
-  return version
 }
 
 /** Who holds a field, taken from its record; the payload stays behind. */
@@ -110,9 +96,18 @@ export function isVersion (versions: Versions): Condition {
   return condition(`#version IN (${Object.keys(values).join(', ')})`, values, namesOf('#version'))
 }
 
+/**
+ * Condition of a put or delete: the record is no later one. A request that went unanswered and was repeated may still reach
+ * the store after others that were answered: those it must leave alone.
+ */
+export function isNotAfter (version: string): Condition {
+  return condition('attribute_not_exists(#version) OR #version <= :latest', { ':latest': version })
+}
+
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
 export function isStill ({ version, payload }: Found): Condition {
   if (version !== undefined) return condition('#version = :version', { ':version': version })
+  if (payload === undefined) return condition('attribute_not_exists(#version) AND attribute_not_exists(#payload)')
   return condition('attribute_not_exists(#version) AND #payload = :payload', { ':payload': payload })
 }
 

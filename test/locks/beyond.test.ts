@@ -3,11 +3,12 @@ import { GetCommand, PutCommand, type DynamoDBDocumentClient } from '@aws-sdk/li
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { etagOf, isKnown, listTag, versionsIn } from '../../lib/locks/etag.ts'
-import { createLocks } from '../../lib/locks/locks.ts'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { LockList } from '../../lib/locks/schemas.ts'
+import { createVersions } from '../../lib/locks/version.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
-import { asClient, memoryStore } from './fixtures/memory-store.ts'
+import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -261,12 +262,77 @@ t.test('a DELETE that was refused for what is no longer so tries again', async (
     })
   })
   const at = { type: 'node', id: '1' }
-  for (const [uid, conditions] of [['7', { ifMatch: '*' }], [undefined, {}]] as const) {
-    await locks.acquire(at, { fieldName: 'title', userData: ada })
-    refusals = 1
-    await locks.release(at, { fieldName: 'title', ...(uid && { uid }) }, conditions)
-    t.equal(store.items.size, 0)
+  for (const foreign of [false, true]) {
+    for (const [uid, conditions] of [['7', { ifMatch: '*' }], ['7', {}], [undefined, {}]] as const) {
+      await locks.acquire(at, { fieldName: 'title', userData: ada })
+      if (foreign) for (const item of store.items.values()) delete item['version']
+      refusals = 1
+      await locks.release(at, { fieldName: 'title', ...(uid && { uid }) }, conditions)
+      t.equal(store.items.size, 0, 'with a version or, of another writer, without one')
+    }
   }
+})
+
+t.test('a write that reaches the store late, after it was repeated, undoes nothing that was answered since', async (t) => {
+  const store = memoryStore()
+  let time = 1_700_000_000_000
+  let last: Command | undefined
+  const client = asClient({
+    async send (command) {
+      if (command.input['ConditionExpression'] !== undefined) last ??= command
+      return store.send(command)
+    }
+  })
+  const [locks, slow] = [0, 5000].map((behind) => createLocks({ client, table: 'DataState', environment: 'test', now: () => time - behind })) as [Locks, Locks]
+  const at = { type: 'node', id: '1' }
+  const take = (userData: typeof ada, payload?: string) => ({ fieldName: 'title', userData, ...(payload !== undefined && { payload }) })
+  const held = async () => (await locks.list(at)).Items.map(({ userData, payload }) => [userData.uid, payload])
+  for (const [then, clock] of [[locks, 'the same instance'], [slow, 'an instance whose clock is behind']] as const) {
+    const late = async (left: unknown[], what: string) => {
+      t.strictSame(await held(), left, `${what}, at ${clock}`)
+      await t.rejects(store.send(last!), { name: 'ConditionalCheckFailedException' })
+      t.strictSame(await held(), left, `${what}, and late, at ${clock}`)
+      last = undefined
+      time += 1000
+      await locks.release(at, { fieldName: 'title' })
+      last = undefined
+    }
+    await locks.acquire(at, take(ada, 'first letters'))
+    t.equal((await then.acquire(at, take(ada, 'an hour of work'))).outcome, 'acquired')
+    await late([['7', 'an hour of work']], 'a POST')
+
+    await locks.overwrite(at, take(ada))
+    t.equal((await then.overwrite(at, take(bob))).outcome, 'acquired')
+    await late([['8', undefined]], 'a PUT')
+
+    await locks.acquire(at, take(ada))
+    last = undefined
+    await locks.release(at, { fieldName: 'title', uid: '7' })
+    await then.acquire(at, take(ada, 'anew'))
+    if (then === locks) await late([['7', 'anew']], 'a DELETE')
+    else await locks.release(at, { fieldName: 'title' })
+
+    await locks.acquire(at, take(ada, 'older'))
+    t.strictSame(await then.release(at, { fieldName: 'title', uid: '7' }), { outcome: 'released' })
+    t.strictSame(await held(), [], `a release, at ${clock}`)
+    last = undefined
+  }
+})
+
+t.test('a version is greater than all before it, whatever came before', async (t) => {
+  let time = 1_700_000_000_000
+  const next = createVersions(() => time)
+  const versions: string[] = []
+  for (let count = 0; count < 300; count++) {
+    versions.push(next())
+    if (count % 100 === 50) time += 1
+    if (count === 200) time -= 10_000
+  }
+  t.strictSame(versions.toSorted((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))), versions)
+  t.ok(versions.every((version) => /^[\w-]{16}$/.test(version)))
+  const ahead = createVersions(() => time + 60_000)()
+  t.ok(next(ahead) > ahead, "another's, of a clock that is ahead")
+  for (const old of ['zzzzzzzzzzzzzzzz', undefined, 7, 'ü']) t.equal(next(old).slice(0, 3), ahead.slice(0, 3), 'what tells no time moves none')
 })
 
 async function refused (t: Test, reply: Awaited<ReturnType<FastifyInstance['inject']>>, userData: object): Promise<void> {
