@@ -204,6 +204,11 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     throw tooFast()
   }
 
+  /** An expired lock is nobody's. */
+  function changed (found: Found | undefined): Changed {
+    return { outcome: 'changed', ...(found && !isExpired(found, seconds()) && { lock: holderOf(found) }) }
+  }
+
   /** Resolves when the table answers a read of one (absent) record. */
   async function probe (abortSignal: AbortSignal): Promise<void> {
     await table.probe({ env_entityType_entityId: `${environment}-`, fieldName: '-' }, abortSignal)
@@ -233,10 +238,6 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 /** @param version of the write that the condition is for */
 function fenced (condition: Condition, ifMatch: Versions | undefined, version: string): Condition {
   return both(ifMatch ? isVersion(ifMatch) : isNotAfter(version), condition)
-}
-
-function changed (found: Found | undefined): Changed {
-  return { outcome: 'changed', ...(found && { lock: holderOf(found) }) }
 }
 
 function tooFast (): Failure {

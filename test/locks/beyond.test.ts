@@ -70,6 +70,11 @@ for (const engine of engineNames) {
       time += 60_000
       t.match(await locks.acquire(at, { fieldName: 'title', userData: bob }, { alone: true }), { outcome: 'acquired' })
       t.equal((await locks.drafts.list(at, { uid: '8' })).Items[0]?.payload, 'x', 'whose text is kept all the same')
+      time += 60_000
+      const ifMatch = ['another']
+      for (const userData of [ada, bob]) t.strictSame(await locks.acquire(at, { fieldName: 'title', userData }, { ifMatch }), { outcome: 'changed' }, 'nor does it stand in the way of another version')
+      t.strictSame(await locks.overwrite(at, { fieldName: 'title', userData: ada }, { ifMatch }), { outcome: 'changed' })
+      t.strictSame(await locks.release(at, { fieldName: 'title' }, { ifMatch }), { outcome: 'changed' })
     })
 
     t.test('a record of others with an expiry that is no number does not expire', async (t) => {
