@@ -96,7 +96,7 @@ export default async function locks (fastify: FastifyInstance) {
 }
 
 async function acquire (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
-  const conditions = { ...conditionsIn(headers), alone: headers['if-none-match'] !== undefined }
+  const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
   return told(reply, await this.locks.acquire(params, { ...body, userData: claimed(user, body.userData) }, conditions))
 }
 
@@ -122,7 +122,13 @@ async function releaseByBody (this: FastifyInstance, { params, query, body, head
   return told(reply, await this.locks.release(params, ownNamedOnly(user, what), { ...conditionsIn(headers), by: user }))
 }
 
-function conditionsIn ({ 'if-match': ifMatch }: ChangeHeaders) {
+/** What is no POST that locks cannot ask that there be no lock: to ignore that would displace one. */
+function conditionsIn (headers: ChangeHeaders & { 'if-none-match'?: string | undefined }) {
+  if (headers['if-none-match'] !== undefined) throw new Failure('BAD_REQUEST', 'headers/if-none-match is taken only by the POST that locks a field')
+  return versionIn(headers)
+}
+
+function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
   return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
 }
 
