@@ -1,3 +1,6 @@
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -274,6 +277,21 @@ function examplesOf (body: Body): unknown[] {
 function exampleOf (path: string, method: string): object {
   return examplesOf(document.paths[path]![method]!.requestBody!)[0] as object
 }
+
+t.test('no path below /docs leads to another route, past who may call it', async (t) => {
+  const fastify = await build(t, { CMS_URL: 'http://127.0.0.1:9', AUTH: 'drupal' })
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = fastify.server.address() as AddressInfo
+  for (const up of ['../../', '..\\..\\', '%2e%2e/../', '.%2e/%2E./']) {
+    for (const path of ['health/live', 'api/cloud/data-state/node/42', 'api/collection/60']) {
+      const { status, body } = await new Promise<{ status: number | undefined, body: string }>((resolve, reject) => {
+        request({ host: '127.0.0.1', port, path: `/docs/static/${up}${path}` }, async (answer) => resolve({ status: answer.statusCode, body: await text(answer) })).on('error', reject).end()
+      })
+      t.equal(status, 404, up + path)
+      t.match(JSON.parse(body), { statusCode: 404, code: 'NOT_FOUND' })
+    }
+  }
+})
 
 t.test('/docs answers whatever is asked of its files', async (t) => {
   const style = '/docs/static/swagger-ui.css'
