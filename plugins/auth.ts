@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { queryToken } from '../lib/auth/bearer.ts'
-import { isCrossSite } from '../lib/auth/cross-site.ts'
+import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
@@ -48,6 +48,10 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   })
   if (!check) {
     if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
+    // A trusted network has browsers in it, which send what a page of any other site bids them.
+    fastify.addHook('onRequest', async (request) => {
+      if (PROTECTED.test(request.routeOptions.url!) && isSimple(request) && isCrossSite(request, config.corsOrigins)) throw crossSite('')
+    })
     return
   }
 
@@ -56,11 +60,15 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
     if (!PROTECTED.test(url!)) return
     if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
     if (config.auth?.kind === 'drupal' && isCrossSite(request, config.corsOrigins)) {
-      throw new Failure('FORBIDDEN', 'The browser says that a page of another site sent this request, with credentials that it adds by itself')
+      throw crossSite(', with credentials that it adds by itself')
     }
     const identity = await check(request.headers, request.id)
     request.user = { ...identity, admin: admins.has(identity.uid) }
   })
+}
+
+function crossSite (how: string): Failure {
+  return new Failure('FORBIDDEN', `The browser says that a page of another site sent this request${how}`)
 }
 
 async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath } }: Config): Promise<Check | undefined> {

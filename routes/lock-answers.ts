@@ -6,6 +6,7 @@ const holder = Holder['examples'][0]
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const answers = {
   wrong: failed('BAD_REQUEST', 'The request is wrong; nothing was done', "body must have required property 'fieldName'"),
+  otherSite: failed('FORBIDDEN', 'A page of another site sent this request, by what the browser says', 'The browser says that a page of another site sent this request'),
   otherMethod: failed('METHOD_NOT_ALLOWED', 'Another method than those of this path', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE'),
   changed: failed('LOCK_CHANGED', 'The lock is not as the request wants it: error.lock has its present holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
   largeBody: failed('TOO_LARGE', 'The request body is too large; the message has both sizes', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),

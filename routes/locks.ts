@@ -12,7 +12,7 @@ import lockEvents from './lock-events.ts'
 
 const tags = ['locks']
 
-const { wrong, otherMethod, changed, largeBody, largeItem, otherType, neitherType, held, broken, unavailable, unfinished } = answers
+const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, otherType, neitherType, held, broken, unavailable, unfinished } = answers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
@@ -86,7 +86,7 @@ export default async function locks (fastify: FastifyInstance) {
         headers: ChangeHeaders,
         querystring: ReleaseQuery,
         body: ReleaseRequest,
-        response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
+        response: { 200: done('Released'), 400: wrong, 403: otherSite, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
       }
     }, releaseByBody)
   })

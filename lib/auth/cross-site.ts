@@ -28,6 +28,11 @@ export function isCrossSite ({ method, headers }: Sent, trustedOrigins: readonly
   return origin !== undefined && (hostOf(origin) === undefined || hostOf(origin) !== hostOf(`http://${host}`))
 }
 
+/** What a page may send to another site without asking it first (W3C Fetch, CORS-safelisted): all else CORS sees to. */
+export function isSimple ({ method, headers: { 'content-type': type } }: Sent): boolean {
+  return method === 'POST' && (type === undefined || /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i.test(type))
+}
+
 /** The name of a host without its port, which cookies do not know (RFC 6265 section 8.5). */
 function hostOf (origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).hostname : undefined

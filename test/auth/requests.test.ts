@@ -220,6 +220,31 @@ t.test('a feed shows in OpenAPI that it takes the token in its query', async (t)
   t.strictSame(Object.keys(responses), ['400', '401', '403', '503'])
 })
 
+t.test('with AUTH=none a page of another site cannot release locks by what browsers send unasked', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynoxide')
+  const fastify = await build(t, { DYNAMODB_ENDPOINT: endpoint, CORS_ORIGINS: 'https://desk.example' })
+  const url = '/api/cloud/data-state/node/csrf'
+  const browser = { host: 'quoin.example', 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+  const body = { fieldName: 'title', userData: { uid: '7' }, payload: 'two hours of typing' }
+  const send = (path: string, headers: Record<string, string>, payload: string | object) => fastify.inject({ method: 'POST', url: url + path, headers, payload })
+  t.equal((await send('', { ...browser, 'content-type': 'application/json' }, body)).statusCode, 200, 'what browsers ask about first is left to CORS')
+  for (const [what, headers] of [
+    ['text', { ...browser, 'content-type': 'text/plain;charset=UTF-8' }],
+    ['a form', { ...browser, 'content-type': 'application/x-www-form-urlencoded' }],
+    ['nothing', browser],
+    ['over plain HTTP', { host: browser.host, origin: browser.origin, 'content-type': 'text/plain' }]
+  ] as const) {
+    const { statusCode, json } = await send('/release?uid=7', headers, '')
+    t.strictSame([statusCode, json().error.code], [403, 'FORBIDDEN'], what)
+  }
+  t.equal((await fastify.inject(url)).json().data.Count, 1)
+  for (const trusted of [{ ...browser, origin: 'https://desk.example' }, { ...browser, 'sec-fetch-site': 'same-site' }, {}]) {
+    await send('', { 'content-type': 'application/json' }, body)
+    t.equal((await send('/release', { ...trusted, 'content-type': 'text/plain' }, '{"uid":"7"}')).body, '{"success":true}')
+    t.equal((await fastify.inject(url)).json().data.Count, 0)
+  }
+})
+
 t.test('the log warns of AUTH=none on more than this machine', async (t) => {
   const warned = async (settings: Record<string, string>) => (await withFeed(t, settings)).lines.map((line) => JSON.parse(line)).filter(({ level }) => level >= 40).map(({ msg }) => msg)
   for (const HOST of ['0.0.0.0', '::', '192.0.2.1', 'quoin.example.org', '127.0.0.1.example.org', 'localhost.example.org']) t.match(await warned({ HOST }), [/^AUTH=none: whoever reaches /], HOST)
