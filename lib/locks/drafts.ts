@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import { draftOf, draftsOf, expiredOf, shown, shownExpired, type Displacer } from './draft.ts'
-import { isStill, recordKey, type Found } from './record.ts'
+import { isStill, recordKey, recordsOf, type Found } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, type Key, type LockTable } from './table.ts'
 
@@ -39,17 +39,25 @@ export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps
     return { Items: [...drafts.values()], Count: drafts.size }
   }
 
-  /** The records that hold drafts, in their two places, and when each was displaced (Unix time). */
+  /** The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that its lock still has is none: who was about to displace it got no further. */
   async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
     const expired = await table.query(expiredOf(key, query, seconds()))
     const kept = await table.query(draftsOf(key, query, seconds()))
+    const held = await heldAmong(kept.Items, key, query)
     const found = [
       ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
       ...expired.Items.map((record) => ({ record, draft: shownExpired(record), at: record['expiresAt'] as number }))
     ]
-    return found.filter(({ draft: { id } }) => query.draft === undefined || id === query.draft)
+    return found.filter(({ draft: { id, version } }) => (query.draft === undefined || id === query.draft) && !held.has(version))
+  }
+
+  /** The versions of the locks that hold; none is asked for where there are no drafts. */
+  async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery): Promise<Set<unknown>> {
+    if (kept.length === 0) return new Set()
+    const { Items } = await table.query(recordsOf(key, { fieldName, now: seconds(), payloads: false }))
+    return new Set(Items.flatMap(({ version }) => version ?? []))
   }
 
   /**

@@ -241,6 +241,7 @@ for (const engine of engineNames) {
             const outcome = await operation(createLocks({ ...options, client: crashing })).then(({ outcome }) => outcome, () => 'crashed')
             const { record, drafts } = await texts(environment)
             t.ok(record === 'of Ada' || drafts.includes('of Ada'), `${what}: ${when} call ${calls}`)
+            if (record === 'of Ada' && !expired) t.strictSame(drafts, [], `${what}: ${when} call ${calls}: what its holder has still is no draft`)
             points++
             t.equal(outcome, crashed ? 'crashed' : outcome === 'released' ? 'released' : 'acquired')
             await operation(createLocks({ ...options, client }))
