@@ -50,8 +50,8 @@ export interface HeldDeps {
   write (payload: string | undefined, version: string): Promise<Granted>
   /** The lock as it is now, if there is one. */
   read (): Promise<{ version?: string, payload?: string } | undefined>
-  /** Deletes the user's own lock, if it is in this version where one is given. */
-  remove (version: string | undefined): Promise<void>
+  /** Deletes the user's own lock if it is still in this version. */
+  remove (version: string): Promise<void>
   /** Called once, when the lock is held no longer. */
   onEnd (): void
 }
@@ -165,8 +165,10 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     finish('released')
     await current?.catch(() => {})
     try {
-      await remove(unanswered.size > 0 ? undefined : now.version)
+      await remove(now.version)
+        .catch(async (error: QuoinError) => remove(await versionAfter(error)))
     } catch (error) {
+      if ((error as QuoinError).code === 'LOCK_CHANGED') return
       // Only in a version that is known: else a lock would go that the user has taken anew.
       if ((error as QuoinError).passes && unanswered.size === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
       throw error

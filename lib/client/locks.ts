@@ -94,7 +94,6 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
   async function remove ({ type, id, fieldName }: Entity & { fieldName?: string }, version?: string): Promise<void> {
     await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, ...(version !== undefined && { headers: ifMatch(version) }) })
-      .catch((error) => { if (!isChanged(error)) throw error })
   }
 
   /**
@@ -102,7 +101,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @param options.version of a field: only if the lock is still the one that was seen, which may have expired
    */
   async function release (what: Entity & { fieldName?: string }, { version }: { version?: string | undefined } = {}): Promise<void> {
-    await remove(what, version)
+    await remove(what, version).catch((error) => { if (!isChanged(error)) throw error })
   }
 
   /**

@@ -177,6 +177,20 @@ t.test('locks that do not expire', async (t) => {
     t.match(await locks.list(title), [{ payload: 'typed there' }])
   })
 
+  t.test('a release after an unanswered write leaves a lock alone that another window of the same user has by now, and its text', async (t) => {
+    for (const fate of ['down', 'deaf'] as const) {
+      const { locks, wire } = seat(anna)
+      const held = await locks.acquire(title)
+      wire.fates.push(fate)
+      t.match(await failureOf(held.save('a letter')), { code: 'UNREACHABLE' })
+      const there = await seat(anna).locks.acquire(title)
+      await there.save('An hour of work')
+      await held.release()
+      t.match(await locks.list(title), [{ payload: 'An hour of work', version: there.version }], fate)
+      await there.release()
+    }
+  })
+
   t.test('a text that is refused is not sent again, and does not keep the lock from being renewed', async (t) => {
     const { locks, wire, time } = seat(anna)
     const held = await locks.acquire(title, { payload: 'stored' })
@@ -253,7 +267,7 @@ t.test('locks that do not expire', async (t) => {
   })
 
   t.test("the user's locks of an entity are released at once, another's are left", async (t) => {
-    const { locks } = seat(anna)
+    const { locks, wire } = seat(anna)
     for (const fieldName of ['title', 'lead']) await locks.acquire({ ...title, fieldName })
     await seat(ben).locks.acquire({ ...title, fieldName: 'body' })
     await locks.release({ ...title, fieldName: 'lead' })
@@ -265,6 +279,8 @@ t.test('locks that do not expire', async (t) => {
     t.match(await locks.list(title), [{ version }], 'in another version than the one that was seen it stays')
     await locks.release(title, { version })
     t.strictSame(await locks.list(title), [])
+    wire.fates.push('down')
+    t.match(await failureOf(locks.release(title)), { code: 'UNREACHABLE' })
   })
 
   t.test('a page that closes releases its locks, but for those with a typed text', async (t) => {
