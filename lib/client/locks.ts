@@ -77,8 +77,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
         return await take()
       } catch (error) {
         if (!isChanged(error)) throw error
+        // By the time of the answer it may be another's.
+        const mine = uid ?? (error as QuoinError).lock?.userData.uid
+        own = (await list(field)).find(({ userData }) => userData.uid === mine)
       }
-      own = (await list(field)).at(0)
     }
     return take()
   }

@@ -113,6 +113,17 @@ t.test('locks that do not expire', async (t) => {
     t.match(await locks.list(title), [{ payload: 'theirs' }])
   })
 
+  t.test("a lock that became another's by the time it is looked at is not taken for the own one", async (t) => {
+    const { locks, wire } = seat(anna)
+    wire.fates.push(
+      Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } }, { status: 412 }),
+      Response.json({ success: true, data: { Items: [{ fieldName: 'title', userData: ben, timestamp: 5, payload: "Ben's" }] } })
+    )
+    t.match(await locks.acquire(title, { payload: 'stored' }), { found: undefined })
+    t.equal(wire.sent.at(-1)!.headers['if-none-match'], '*')
+    t.match(await locks.list(title), [{ payload: 'stored' }])
+  })
+
   t.test('an own lock that is gone by the time it is looked at is taken as new', async (t) => {
     const held = await seat(anna).locks.acquire(title, { payload: 'typed' })
     const { locks, wire } = seat(anna)
@@ -507,6 +518,12 @@ t.test('with authentication the service knows who calls', async (t) => {
   time.pass(1000)
   await until(async () => (await locks.list(title))[0]!.payload === 'typed')
   t.match(await (await seat(undefined, { headers: () => bearer({ sub: '7' }) }).locks.acquire(title)), { found: 'typed' })
+  await locks.release(title)
+  wire.fates.push(
+    Response.json({ success: false, message: 'Error: changed', error: { code: 'LOCK_CHANGED', message: 'changed', lock: { userData: anna } } }, { status: 412 }),
+    Response.json({ success: true, data: { Items: [{ fieldName: 'title', userData: ben, timestamp: 5, payload: "Ben's" }] } })
+  )
+  t.match(await locks.acquire(title), { found: undefined }, "and another's lock is not the own one")
   await locks.release(title)
   await locks.acquire(title)
   const page = new EventTarget()
