@@ -20,8 +20,8 @@ export interface Held extends Field {
   /** Unix time in seconds, of the service's clock, when the lock ends unless it is renewed. */
   readonly expiresAt: number | undefined
   /**
-   * The text that the user's own earlier lock of the field had, another tab's or that of one that was closed, where it
-   * is not the one that was given. It is in this lock now.
+   * The text that the user's own earlier lock of the field had, another tab's or that of one that was closed, or that
+   * this page had not been able to send yet, where it is not the one that was given. It is in this lock now.
    */
   readonly found: string | undefined
   /** Whether it holds a text that was typed: given to `save`, or found. Such a lock is not released when the page closes, so that the text stays. */
@@ -39,6 +39,9 @@ export interface Held extends Field {
   release (): Promise<void>
 }
 
+/** A lock as it is in the table, be it this one or not. */
+interface Lock { version?: string, payload?: string }
+
 export interface HeldDeps {
   field: Field
   granted: Granted
@@ -49,7 +52,7 @@ export interface HeldDeps {
   /** Writes the lock if it is still in this version. */
   write (payload: string | undefined, version: string): Promise<Granted>
   /** The lock as it is now, if there is one. */
-  read (): Promise<{ version?: string, payload?: string } | undefined>
+  read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
   remove (version: string): Promise<void>
   /** Called once, when the lock is held no longer. */
@@ -65,9 +68,9 @@ const REFUSED = new Set([400, 413])
 /**
  * Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out, `drop` when the page has
  * taken it anew, of which it needs no telling. `unsent` gives the text that is not known to be in the lock, once, to be
- * sent in another way.
+ * sent in another way; `newerThan` does where the lock that is there is this one still, or none is.
  */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => string | undefined } {
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => string | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -181,6 +184,11 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     return text
   }
 
+  function newerThan (lock: Lock | undefined): string | undefined {
+    if (!lock) return text === kept ? undefined : text
+    return lock.version === now.version || unanswered.has(lock.payload) ? text : undefined
+  }
+
   plan()
   return {
     held: {
@@ -194,6 +202,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     },
     leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
     drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
-    unsent
+    unsent,
+    newerThan
   }
 }

@@ -60,15 +60,20 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return lock.held
   }
 
+  /** What the page has not been able to send to a lock, or to one that is gone by now. */
+  function newerHere (field: Field, lock: LockRecord | undefined): string | undefined {
+    for (const { held, newerThan } of kept) if (isSame(held, field)) return newerThan(lock)
+  }
+
   /**
    * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a closed one, is taken
-   * over with its text: see `found`.
+   * over with its text, and this page's own with what it could not send yet: see `found`.
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
   async function acquire (field: Field, { payload, onLost }: AcquireOptions = {}): Promise<Held> {
     let own: LockRecord | undefined
     async function take (): Promise<Held> {
-      const text = own?.payload ?? payload
+      const text = newerHere(field, own) ?? own?.payload ?? payload
       const granted = await write('POST', field, text, own ? stillAs(own) : { 'if-none-match': '*' })
       return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }

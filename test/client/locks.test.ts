@@ -101,6 +101,32 @@ t.test('locks that do not expire', async (t) => {
     await third.release()
   })
 
+  t.test('a page that locks anew what it holds goes on with the text that it could not send yet', async (t) => {
+    const cases = [
+      { what: 'never sent', fate: 'down', found: 'typed, and more' },
+      { what: 'sent, without an answer', fate: 'deaf', found: 'typed, and more' },
+      { what: 'never sent, and the lock was released', fate: 'down', meanwhile: () => app.inject({ method: 'DELETE', url: `${path}?fieldName=title` }), found: 'typed, and more' },
+      { what: 'never sent, and another window has gone on', fate: 'down', meanwhile: async () => (await seat(anna).locks.acquire(title)).save('typed there'), found: 'typed there' }
+    ] as const
+    for (const { what, fate, found, ...more } of cases) {
+      const { locks, time, wire } = seat(anna)
+      const before = await locks.acquire(title, { payload: 'stored' })
+      await before.save('typed')
+      wire.fates.push(fate)
+      await failureOf(before.save('typed, and more'))
+      if ('meanwhile' in more) await more.meanwhile()
+      const held = await locks.acquire(title, { payload: 'stored' })
+      t.match(held, { found, isTyped: true }, what)
+      t.match(await locks.list(title), [{ payload: found, version: held.version }])
+      t.strictSame(time.waits(), [], 'and nothing else waits to be sent')
+      await held.release()
+    }
+    const { locks } = seat(anna)
+    await locks.acquire(title, { payload: 'kept' })
+    await app.inject({ method: 'DELETE', url: `${path}?fieldName=title` })
+    t.match(await locks.acquire(title, { payload: 'stored' }), { found: undefined }, 'a text that was sent is where the lock is')
+  })
+
   t.test('an own lock that another program wrote, without a version, is taken over as well', async (t) => {
     const { locks, wire } = seat(anna)
     await locks.acquire(title, { payload: 'typed' })
