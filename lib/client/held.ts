@@ -51,7 +51,7 @@ export interface HeldDeps {
   later: Later
   /** Writes the lock if it is still in this version. */
   write (payload: string | undefined, version: string): Promise<Granted>
-  /** The lock as it is now, if there is one. */
+  /** The lock as it is now, if there is one, be it expired. */
   read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
   remove (version: string): Promise<void>

@@ -526,6 +526,28 @@ t.test('locks that expire', async (t) => {
       }
     }))
   })
+
+  t.test('a lease that ran out after a lost answer is taken up again, unless somebody came', async (t) => {
+    let skewMs = 0
+    const { now } = Date
+    t.intercept(Date, 'now', { value: () => now() + skewMs })
+    const { seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
+    for (const somebodyCame of [false, true]) {
+      const { heard, onLost } = losses()
+      const { locks, wire } = seat(anna)
+      const held = await locks.acquire(title, { payload: 'stored', onLost })
+      await held.save('typed')
+      wire.fates.push('deaf')
+      await failureOf(held.save('typed more'))
+      skewMs += 3_600_000
+      if (somebodyCame) await (await seat(ben).locks.acquire(title)).release()
+      const saved = await held.save('typed even more').catch(({ code, lock }) => ({ code, lock }))
+      const left = { listed: (await locks.list(title)).map(({ payload }) => payload), drafts: (await locks.drafts(title)).map(({ payload }) => payload), heard: heard.length }
+      if (somebodyCame) t.match({ saved, ...left }, { saved: { code: 'LOCK_CHANGED', lock: undefined }, listed: [], drafts: ['typed more'], heard: 1 })
+      else t.strictSame({ saved, ...left }, { saved: undefined, listed: ['typed even more'], drafts: [], heard: 0 })
+      await held.release()
+    }
+  })
 })
 
 t.test('with authentication the service knows who calls', async (t) => {
