@@ -42,6 +42,9 @@ export interface Held extends Field {
 /** A lock as it is in the table, be it this one or not. */
 interface Lock { version?: string, payload?: string }
 
+/** A text to be written to the lock in this version, or in any: that of a write under way is not known. */
+interface Unsent { text: string, version: string | undefined }
+
 export interface HeldDeps {
   field: Field
   granted: Granted
@@ -70,7 +73,7 @@ const REFUSED = new Set([400, 413])
  * taken it anew, of which it needs no telling. `unsent` gives the text that is not known to be in the lock, once, to be
  * sent in another way; `newerThan` does where the lock that is there is this one still, or none is.
  */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => string | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => Unsent | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -178,10 +181,10 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     }
   }
 
-  function unsent (): string | undefined {
-    if (text === kept) return undefined
+  function unsent (): Unsent | undefined {
+    if (text === undefined || text === kept) return undefined
     unanswered.add(text)
-    return text
+    return { text, version: current ? undefined : now.version }
   }
 
   function newerThan (lock: Lock | undefined): string | undefined {

@@ -145,9 +145,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
     function release (): void {
       for (const { held: { type, id, fieldName, isTyped, version }, leave, unsent } of kept) {
-        const text = isTyped ? unsent() : undefined
-        // In no particular version: that of a write under way is not known.
-        if (text !== undefined) http.outlive(pathOf({ type, id }), bodyOf(fieldName, text))
+        const left = isTyped ? unsent() : undefined
+        if (left) http.outlive(pathOf({ type, id }), bodyOf(fieldName, left.text), left.version === undefined ? {} : ifMatch(left.version))
         if (isTyped) continue
         // In this one: by now the lock, and a text in it, may be that of another window of the same user.
         http.outlive(`${pathOf({ type, id })}/release`, { fieldName, uid }, ifMatch(version))

@@ -398,6 +398,30 @@ t.test('locks that do not expire', async (t) => {
     t.match(await locks.list(title), [{ payload: 'typed there' }])
   })
 
+  t.test('a page that closes with a text that could not be sent writes it over none that another window has kept since', async (t) => {
+    for (const goneOn of [false, true]) {
+      const page = new EventTarget()
+      const answers: Array<Promise<Response>> = []
+      let isDown = false
+      const { locks } = seat(anna, {
+        fetch: (...request) => {
+          if (isDown) return Promise.reject(new TypeError('fetch failed'))
+          return answers[answers.push(fetch(...request)) - 1]!
+        }
+      })
+      locks.releaseOnPageHide(page)
+      const held = await locks.acquire(title)
+      isDown = true
+      t.match(await failureOf(held.save('unsent')), { code: 'UNREACHABLE' })
+      isDown = false
+      if (goneOn) await (await seat(anna).locks.acquire(title)).save('An hour of work')
+      page.dispatchEvent(new Event('pagehide'))
+      await answers.at(-1)
+      t.match(await locks.list(title), [{ payload: goneOn ? 'An hour of work' : 'unsent' }])
+      await locks.release(title)
+    }
+  })
+
   t.test('what cannot be understood, or does not come in time, is a failure of the same kind', async (t) => {
     const { locks, wire } = seat(anna)
     wire.fates.push(new Response('<h1>Log in</h1>'), new Response('{"ok":false}', { status: 404 }), Response.json({ success: true }), new Response(null, { status: 503, headers: { 'retry-after': 'Sat, 21 Nov 2026 07:00:00 GMT' } }))
