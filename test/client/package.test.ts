@@ -8,6 +8,7 @@ import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
 import { imageFiles } from '../app/fixtures/image.ts'
 import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
+import { recipes } from './recipes.ts'
 
 /** The most that the client may have as one ES module, gzipped, in bytes. */
 const MOST = 5000
@@ -40,7 +41,7 @@ t.test('npm pack takes the client that it has built, the sources with its types,
   t.strictSame(packed.sort(), [built, ...imageFiles().filter((path) => path !== 'package-lock.json').map((path) => `./${path}`)].sort())
 })
 
-/** The blocks of code in a section of the README, and what they take as given. */
+/** What the recipes take as given. */
 const GIVEN = `import { locks, editions } from './recipe-0.ts'
 import { QuoinError, type Held } from 'quoin/client'
 declare const list: HTMLElement
@@ -48,17 +49,16 @@ declare function store (text: string): Promise<void>
 `
 
 t.test('the recipes in the README fit the client', async (t) => {
-  const section = /^## Put it into your own UI\n(.*?)^## /ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))![1]!
-  const blocks = [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code!)
+  const blocks = recipes()
   t.equal(blocks.length, 5)
-  const recipes = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
+  const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
-  t.strictSame(problemsOf([...recipes, wrong]), ["recipe-5.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
+  t.strictSame(problemsOf([...modules, wrong]), ["recipe-5.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
 })
 
 /** What the compiler says of these modules, as a page of an application that uses the package would be compiled. */
-function problemsOf (recipes: string[]): string[] {
-  const files = new Map(recipes.map((code, index) => [join(ROOT, `recipe-${index}.ts`), code]))
+function problemsOf (modules: string[]): string[] {
+  const files = new Map(modules.map((code, index) => [join(ROOT, `recipe-${index}.ts`), code]))
   const options: ts.CompilerOptions = {
     target: ts.ScriptTarget.ES2022,
     module: ts.ModuleKind.ESNext,
