@@ -99,3 +99,25 @@ t.test('the recipe for a field goes on with the lock when the field is focused a
   await last
   t.strictSame([stored, await kept()], [['typed', 'typed, and more', 'typed, and an hour more'], []])
 })
+
+t.test("the recipe for drafts asks before one takes the place of the user's newer text", async (t) => {
+  await (await seat(anna).locks.acquire(title)).save('yesterday')
+  await (await seat(ben).locks.overwrite(title)).release()
+  await (await seat(anna).locks.acquire(title)).save('An hour of work')
+  for (const answers of [[false], [true, false], [true, true]]) {
+    const { locks } = seat(anna)
+    const waiting = [...answers]
+    const asked: string[] = []
+    await run('locks.drafts', {
+      locks,
+      confirm (question: string) {
+        asked.push(question)
+        return waiting.shift()
+      }
+    })
+    t.equal(asked.length, answers.length)
+    if (asked.length > 1) t.match(asked[1], 'An hour of work')
+    const isRestored = !answers.includes(false)
+    t.strictSame([await kept(), (await locks.drafts(title)).length], [[['7', isRestored ? 'yesterday' : 'An hour of work']], isRestored ? 0 : 1])
+  }
+})
