@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { encode, encodeComment } from 'eventsource-encoder'
+import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/feed.ts'
@@ -7,7 +7,8 @@ import type { Watcher } from '../lib/locks/feed.ts'
 /** An answer that is an event stream, as the documentation shows it. */
 export function eventStream (description: string, snapshot: object, lock: object) {
   const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
-    encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) })
+    encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
+    encode({ event: 'heartbeat', data: '{"seconds":15}' })
   return { description, content: { 'text/event-stream': { schema: { type: 'string' }, example } } }
 }
 
@@ -20,7 +21,7 @@ export function sendEvents (request: FastifyRequest, reply: FastifyReply, watche
   const chunks = new Readable({
     objectMode: true,
     read () {
-      next().then((event) => this.push(event ? encoded(event, dataOf) : null), (error: Error) => this.destroy(error))
+      next().then((event) => this.push(event), (error: Error) => this.destroy(error))
     },
     destroy (error, done) {
       watcher.leave()
@@ -28,9 +29,20 @@ export function sendEvents (request: FastifyRequest, reply: FastifyReply, watche
     }
   })
 
-  async function next (): Promise<FeedEvent | undefined> {
+  async function next (): Promise<string | null> {
     const event = await watcher.next()
-    return event?.event !== 'heartbeat' || await request.isWelcome() ? event : undefined
+    if (!event) return null
+    if (event.event !== 'heartbeat') return encoded(event, dataOf)
+    return await request.isWelcome() ? heartbeat() : null
+  }
+
+  let beatAt = performance.now()
+
+  /** How long ago the last one was, or the beginning, tells when the next is to be expected. */
+  function heartbeat (): string {
+    const seconds = Math.round((performance.now() - beatAt) / 1000)
+    beatAt = performance.now()
+    return encode({ event: 'heartbeat', data: JSON.stringify({ seconds }) })
   }
 
   return reply
@@ -38,8 +50,7 @@ export function sendEvents (request: FastifyRequest, reply: FastifyReply, watche
     .send(chunks)
 }
 
-function encoded (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
-  if (event.event === 'heartbeat') return encodeComment('')
+function encoded (event: Exclude<FeedEvent, { event: 'heartbeat' }>, dataOf: (snapshot: Snapshot) => object): string {
   const data = event.event === 'snapshot' ? dataOf(event) : event.lock
   return encode({ event: event.event, id: event.id, data: JSON.stringify(data) })
 }

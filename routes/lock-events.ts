@@ -17,7 +17,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
     schema: {
       tags: ['locks'],
       summary: 'The locks of an entity, live, as Server-Sent Events',
-      description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. Comments show that the connection stands.',
+      description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. `heartbeat` shows that the connection stands, with the `seconds` that have passed since the one before or the beginning: so long the next may take.',
       params: Entity,
       headers: FeedHeaders,
       response: {

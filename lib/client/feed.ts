@@ -19,6 +19,9 @@ export interface Listener {
 
 const CLOSED = 2
 
+/** So many heartbeats have to stay away before a stream is given up. */
+const MISSED = 3
+
 export interface FeedDeps {
   http: Http
   EventSource: EventStreamClass | undefined
@@ -41,6 +44,21 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let isStopped = false
     let failures = 0
     let cancel = () => {}
+    let rest = () => {}
+    /** How long a stream may say nothing; 0 where the service does not say. */
+    let silenceMs = 0
+
+    /** Gives the stream up when nothing more comes: of a connection that died without a word the platform tells nothing. */
+    function listen (): void {
+      rest()
+      if (silenceMs > 0) {
+        rest = later(silenceMs, () => {
+          source!.close()
+          fell()
+          open()
+        })
+      }
+    }
 
     function told (): void {
       isDown = false
@@ -66,8 +84,14 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         return again()
       }
       const opened = source = new Source(url, { withCredentials: true })
-      const on = (type: string, run: (lock: any) => void) => opened.addEventListener(type, (event) => { if (!isStopped) run(event.data && JSON.parse(event.data)) })
+      const on = (type: string, run: (data: any) => void) => opened.addEventListener(type, (event) => {
+        if (!isStopped) {
+          listen()
+          run(event.data && JSON.parse(event.data))
+        }
+      })
       isKnown = false
+      listen()
       on('snapshot', ({ data }: { data: LockView[] }) => {
         present = new Map(data.map((lock) => [keyOf(lock), lock]))
         isKnown = true
@@ -81,12 +105,18 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         present.delete(keyOf(lock))
         told()
       })
+      on('heartbeat', ({ seconds }: { seconds: number }) => {
+        silenceMs = seconds * 1000 * MISSED || silenceMs
+        listen()
+      })
       // Come back by itself, and nothing has changed: no snapshot follows.
       on('open', () => { if (isDown && isKnown) told() })
       on('error', () => {
         fell()
         // Anything but 200 ends an EventSource for good.
-        if (opened.readyState === CLOSED) again()
+        if (opened.readyState !== CLOSED) return
+        rest()
+        again()
       })
     }
 
@@ -94,6 +124,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     return () => {
       isStopped = true
       cancel()
+      rest()
       source?.close()
     }
   }

@@ -120,7 +120,7 @@ for (const engine of engineNames) {
       const stream = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
       await stream.next()
       cms.settings.maintenance = true
-      for (const comments = stream.comments(); stream.comments() < comments + 2;) await new Promise((resolve) => setTimeout(resolve, 20))
+      for (const { length } = stream.heartbeats; stream.heartbeats.length < length + 2;) await new Promise((resolve) => setTimeout(resolve, 20))
       await lock(app, 'node/2', 'caption', ada)
       t.match(await stream.next(), { event: 'locked', data: { fieldName: 'caption' } })
       cms.settings.maintenance = false

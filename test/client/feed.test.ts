@@ -103,6 +103,57 @@ t.test('a stream that broke off and comes back without news tells again what is 
   stop()
 })
 
+t.test('a stream that falls silent without breaking off is opened anew', async (t) => {
+  const { streams, url } = await streaming(t)
+  const { later, waits, pass } = createTime()
+  const { heard, ...listener } = ears()
+  const stop = createFeed({ http: createHttp({ url }), EventSource, later })('/events', listener)
+  t.teardown(stop)
+  const send = (event: string, data: object) => streams.at(-1)!.response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`)
+  const lock = { entityType: 'node', entityId: '42', fieldName: 'title', userData: anna }
+  await until(() => streams.length === 1)
+  send('snapshot', { data: [] })
+  send('heartbeat', { seconds: 0 })
+  send('released', lock)
+  await until(() => heard.length === 2)
+  t.strictSame(waits(), [], 'nobody knows yet how long to wait')
+  send('heartbeat', { seconds: 15 })
+  await until(() => waits().length)
+  pass(40_000)
+  send('locked', lock)
+  await until(() => heard.length === 3)
+  pass(40_000)
+  t.equal(streams.length, 1, 'whatever comes is a sign of life')
+  t.strictSame(waits(), [5000])
+  pass(5000)
+  await until(() => streams.length === 2)
+  t.strictSame(heard, [{}, {}, { title: '7' }, 'down'])
+  t.strictSame(waits(), [45_000], 'the new one may be silent from the start')
+  send('snapshot', { data: [] })
+  await until(() => heard.length === 5)
+  t.strictSame(heard.at(-1), {})
+  stop()
+  t.strictSame(waits(), [])
+})
+
+t.test('a stream that is refused after a silence is tried again later, not at once', async (t) => {
+  const { streams, url } = await streaming(t)
+  const { later, waits, pass } = createTime()
+  const { heard, ...listener } = ears()
+  let isRefused = false
+  const fetch = (...request: Parameters<typeof globalThis.fetch>) => isRefused ? Promise.resolve(new Response(null, { status: 503 })) : globalThis.fetch(...request)
+  class Refusable extends EventSource { constructor (address: string) { super(address, { fetch }) } }
+  t.teardown(createFeed({ http: createHttp({ url }), EventSource: Refusable, later })('/events', listener))
+  await until(() => streams.length === 1)
+  streams[0]!.response.write('event: heartbeat\ndata: {"seconds":15}\n\n')
+  await until(() => waits().length)
+  isRefused = true
+  pass(45_000)
+  await until(() => waits()[0]! < 45_000)
+  t.equal(waits().length, 1)
+  t.strictSame(heard, ['down'])
+})
+
 t.test('a stream whose credentials cannot be had is tried again', async (t) => {
   const { streams, url } = await streaming(t)
   const { later, waits, pass } = createTime()

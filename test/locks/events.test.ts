@@ -82,11 +82,11 @@ t.test('with one engine', async (t) => {
     const first = await openEvents(t, `${url}/node/1/events`)
     const { id } = await first.next()
     const started = performance.now()
-    const { comments, events } = await openEvents(t, `${url}/node/1/events`, { 'last-event-id': id! })
+    const { heartbeats, events } = await openEvents(t, `${url}/node/1/events`, { 'last-event-id': id! })
     t.ok(performance.now() - started < 1800, 'the header did not wait for a heartbeat')
-    for (const deadline = Date.now() + 10_000; comments() < 2 && Date.now() < deadline;) await sleep(20)
+    for (const deadline = Date.now() + 10_000; heartbeats.length < 2 && Date.now() < deadline;) await sleep(20)
     t.ok(performance.now() - started >= 2000, 'the second came when it was time')
-    t.strictSame({ events: events.length, comments: comments() }, { events: 0, comments: 2 })
+    t.strictSame({ events: events.length, heartbeats }, { events: 0, heartbeats: [{ seconds: 0 }, { seconds: 2 }] }, 'and says how long to wait for the next')
   })
 
   t.test('a closed connection frees its place, and beyond the limit there is 503', async (t) => {
