@@ -256,7 +256,7 @@ t.test('a session cookie goes to each caller who came with one, and no other coo
   script.push(sets(403))
   await ask({ caller: callers[0]!, ...POST })
   t.strictSame(cookies.splice(0), [[callers[0], session]], 'also with a refusal')
-  for (const caller of [{}, { authorization: 'Basic x' }]) {
+  for (const caller of [{}, { authorization: 'Basic x' }, { cookie: 'consent=yes' }]) {
     script.push(sets(200))
     await ask({ caller })
   }
