@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
-import { reply } from '../dynamodb/failures.ts'
+import { reply, storeFailure } from '../dynamodb/failures.ts'
 import type { Condition } from './expression.ts'
 import type { Stored } from './item.ts'
 import type { Found } from './record.ts'
@@ -49,7 +49,8 @@ export function createLockTable ({ client, table: TableName }: { client: DynamoD
     let next: Found | undefined
     do {
       const page = await reply(client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next })))
-      result.Items.push(...page.Items!)
+      if (!page.Items) throw storeFailure(new Error('a Query was answered without Items'))
+      result.Items.push(...page.Items)
       result.Count += page.Count!
       result.ScannedCount += page.ScannedCount!
       next = page.LastEvaluatedKey

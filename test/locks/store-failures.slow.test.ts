@@ -86,6 +86,13 @@ t.test('a failure of the store is one line in the log, which names the cause and
   }
 })
 
+t.test('a query that is answered without Items is a failure of the store', async (t) => {
+  const engine = await startFakeEngine(t)
+  const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
+  engine.script = (_operation, _input, response) => say(response, 200, {})
+  for (const call of calls.filter(({ method, url }) => method === 'GET' || url.endsWith('?uid=7'))) await answersFor(t, app, call, failed)
+})
+
 t.test('one throttled or lost attempt is made good by another', async (t) => {
   const engine = await startFakeEngine(t)
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
