@@ -133,7 +133,7 @@ function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forge
       return pending
     },
     forget (value) {
-      if (value === current) pending = undefined
+      if (value === current) pending = current = undefined
     }
   }
 }

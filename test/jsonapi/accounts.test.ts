@@ -1,4 +1,5 @@
 import type { RequestListener, ServerResponse } from 'node:http'
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
@@ -171,6 +172,28 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
   t.equal((await cms.request({ path: '', caller: {} })).status, 200, 't3 is refused, t4 is not')
   t.equal((await cms.request({ path: '/forbidden', caller: {} })).status, 403)
   t.equal(granted, 4)
+})
+
+t.test('a token that ends, or is not accepted any more, is replaced once for all who ask, however late each learns of it', async (t) => {
+  let granted = 0
+  const http = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, { access_token: `t${++granted}`, expires_in: 300 })))
+  const clock = { now: 0 }
+  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
+  const first = await account.credentials()
+  clock.now = 271_000
+  const given = await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  t.strictSame(new Set(given), new Set([given[0]]))
+  t.not(given[0], first)
+  t.equal(granted, 2, 'where it ends')
+
+  const refused = given[0]!
+  const renewed = await Promise.all(Array.from({ length: CALLERS }, async (_, turns) => {
+    for (let turn = 0; turn < turns; turn++) await setImmediate()
+    t.equal(await account.renew(refused, 401), true)
+    return account.credentials()
+  }))
+  t.equal(new Set(renewed).size, 1)
+  t.equal(granted, 3, 'where it is withdrawn')
 })
 
 t.test('a refused client is not tried again, an ill token endpoint is', async (t) => {
