@@ -24,23 +24,41 @@ export interface AccountOptions {
   now?: () => number
 }
 
-/** How long a session is believed to live on after it was last seen alive, in milliseconds. */
-const SESSION_CHECK_MS = 60_000
+/** How long a session, or a Basic account, is believed to be known after it was last seen to be, in milliseconds. */
+const CHECK_MS = 60_000
 
-/** A session that was seen alive so recently was not what a request was refused for. */
+/** One that was seen so recently was not what a request was refused for. */
 const JUST_CHECKED_MS = 1000
 
 /** How long before its end a token is replaced, in milliseconds. */
 const TOKEN_MARGIN_MS = 30_000
 
-/** HTTP Basic authentication (RFC 7617), tried out once: to a wrong password Drupal answers 200, as to anybody. */
-export function basicAccount ({ http, jsonapiPath }: AccountOptions, user: string, password: string): Account {
-  const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
-  const accepted = remembering(async () => {
-    if (!await isKnown(http, jsonapiPath, headers)) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on?)')
-    return headers
+/**
+ * HTTP Basic authentication (RFC 7617), tried out at first, every minute, and whenever a request was refused: whom Drupal
+ * knows no more, by another password, blocked, or locked out by flood control, it answers as anybody.
+ * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
+ */
+export function basicAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
+  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+  let seen = 0
+  const accepted = remembering<Headers>(async () => {
+    if (!await isKnown(http, jsonapiPath, { authorization })) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)')
+    seen = now()
+    return { authorization }
   })
-  return { credentials: accepted.get, renew: async () => false }
+
+  async function checked (after: number): Promise<Headers> {
+    const current = await accepted.get()
+    if (now() - seen >= after) accepted.forget(current)
+    return accepted.get()
+  }
+
+  async function renew (): Promise<boolean> {
+    await checked(JUST_CHECKED_MS)
+    return false
+  }
+
+  return { credentials: () => checked(CHECK_MS), renew }
 }
 
 /**
@@ -68,7 +86,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOp
 
   async function credentials (): Promise<Headers> {
     const current = await session.get()
-    if (now() - seenAlive >= SESSION_CHECK_MS) await renew(current)
+    if (now() - seenAlive >= CHECK_MS) await renew(current)
     return session.get()
   }
 

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { basicAccount, oauthAccount, sessionAccount, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
+import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
 import { createHttp, createJsonapi, type Http } from '../../lib/jsonapi/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
@@ -111,12 +111,39 @@ t.test('one refused login is the last, and the caller learns whose fault it is',
   t.equal(count(/^GET \/jsonapi /), 1)
 })
 
-t.test('a Basic account is tried out once', async (t) => {
-  const { options, count } = await cmsFor(t)
+t.test('a Basic account is tried out once a minute, and where a request was refused', async (t) => {
+  const { options, clock, count } = await cmsFor(t)
   const account = basicAccount(options, 'editor', 'editor')
-  await Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  const all = () => Promise.all(Array.from({ length: CALLERS }, () => account.credentials()))
+  await all()
   t.equal(count(/^GET \/jsonapi /), 1)
   t.equal(await account.renew(await account.credentials(), 403), false, 'a refusal is meant')
+  t.equal(count(/^GET \/jsonapi /), 1, 'just seen to be known')
+  clock.now += 2000
+  t.equal(await account.renew(await account.credentials(), 403), false)
+  t.equal(count(/^GET \/jsonapi /), 2)
+  clock.now += 61_000
+  await all()
+  t.equal(count(/^GET \/jsonapi /), 3)
+})
+
+t.test('a Basic account that the CMS knows no more is no anonymous one', async (t) => {
+  let known = true
+  const http = await fake(t, (request, response) => asJson(response, 200, { data: [], meta: known && request.headers.authorization ? { links: { me: { href: 'http://cms.example/jsonapi/user/user/7' } } } : {} }))
+  const clock = { now: 0 }
+  const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
+  const notices: Array<(account: Account, used: Record<string, string>) => Promise<unknown>> = [
+    (account) => { clock.now += 60_000; return account.credentials() },
+    (account, used) => { clock.now += 1000; return account.renew(used, 403) }
+  ]
+  for (const notice of notices) {
+    known = true
+    const account = basicAccount(options, 'editor', 'editor')
+    const used = await account.credentials()
+    known = false
+    await t.rejects(notice(account, used), { code: 'CMS_LOGIN_REFUSED', message: /operator has to correct the settings/ })
+    await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+  }
 })
 
 t.test('a CMS that is ill at login is asked again by the next request', async (t) => {
