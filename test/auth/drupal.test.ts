@@ -157,6 +157,18 @@ t.test('while Drupal is away unknown callers get 503 and remembered ones go on',
   t.match(await who(basic('reader')), { code: 'AUTH_UNAVAILABLE', headers: { 'retry-after': '5' }, cause: { code: 'CMS_UNREACHABLE' } })
 })
 
+t.test('who was accepted and has logged out is not let in again while Drupal is away', async (t) => {
+  const { cms, url, clock, who } = await checking(t)
+  const { cookie, logout } = await login(url, 'editor')
+  t.match(await who({ cookie }), { uid: '2' })
+  t.equal((await logout()).status, 204)
+  clock.now += 61_000
+  t.match(await who({ cookie }), REFUSED)
+  clock.now += 6000
+  cms.settings.maintenance = true
+  t.match(await who({ cookie }), { code: 'AUTH_UNAVAILABLE' })
+})
+
 t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', async (t) => {
   const uuid = '855d568c-a40d-43fb-a97a-426045895e11'
   const me = (id: unknown) => ({ data: [], meta: { links: { me: { meta: { id } } } } })
