@@ -86,6 +86,17 @@ t.test('a session that has ended is opened again: after a refusal at once, else 
   t.equal(count(/^GET \/jsonapi /) - looked, 1, 'looked at once for all')
 })
 
+t.test('a living session is looked at once a minute', async (t) => {
+  const { options, clock, count } = await cmsFor(t)
+  const account = sessionAccount(options, 'editor', 'editor')
+  const opened = await account.credentials()
+  for (const looked of [1, 2]) {
+    clock.now += 60_000
+    for (let time = 0; time < 3; time++) t.equal(await account.credentials(), opened)
+    t.equal(count(/^GET \/jsonapi /), looked)
+  }
+})
+
 t.test('a refusal that is meant for a living session is passed on', async (t) => {
   const { options, clock, count } = await cmsFor(t)
   const account = sessionAccount(options, 'reader', 'reader')
