@@ -5,6 +5,7 @@ import { newspaper } from '../../dev/content.ts'
 import { isCrossSite } from '../../lib/auth/cross-site.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Failure } from '../../lib/errors.ts'
+import { createBreaker } from '../../lib/jsonapi/breaker.ts'
 import { createHttp } from '../../lib/jsonapi/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
@@ -213,6 +214,15 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
     t.match(given, found, what)
     t.equal(asked, told.length, `${what}: nothing is sent twice`)
   }
+})
+
+t.test('when Drupal is next tried, after failures in a row, is told to who cannot be checked until then', async (t) => {
+  const url = await serving(t, (_request, response) => { response.writeHead(500).end() })
+  const http = createHttp({ url, timeoutMs: 2000, breaker: createBreaker({ failures: 1, restMs: 60_000 }) })
+  t.teardown(() => http.close())
+  const check = drupalCheck({ http, jsonapiPath: '/jsonapi' })
+  await t.rejects(check(basic('editor'), 'id'), { code: 'AUTH_UNAVAILABLE', headers: { 'retry-after': '5' } })
+  await t.rejects(check(basic('editor'), 'id'), { code: 'AUTH_UNAVAILABLE', headers: { 'retry-after': /^[56]\d$/ } })
 })
 
 t.test('what a browser says of where a write comes from decides, and then its host', async (t) => {
