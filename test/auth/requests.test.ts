@@ -252,6 +252,37 @@ t.test('the log warns of AUTH=none on more than this machine', async (t) => {
   for (const settings of [env, { AUTH: 'drupal' }]) t.strictSame(await warned({ HOST: '0.0.0.0', ...settings }), [])
 })
 
+t.test('an answer goes on while nobody can say who calls, and ends once it is nobody or somebody else', async (t) => {
+  const { now } = Date
+  let later = 0
+  Date.now = () => now() + later
+  t.teardown(() => { Date.now = now })
+  const uuid = '855d568c-a40d-43fb-a97a-426045895e11'
+  const me = { meta: { links: { me: { meta: { id: uuid } } } } }
+  const drupal = { status: 200, uid: 7, entry: me as object }
+  const CMS_URL = await serving(t, ({ url }, response) => {
+    const document = url === '/jsonapi' ? drupal.entry : { data: { type: 'user--user', id: uuid, attributes: { drupal_internal__uid: drupal.uid } } }
+    response.writeHead(drupal.status, { 'content-type': 'application/vnd.api+json' }).end(JSON.stringify(document))
+  })
+  const { app } = await buildLogged(t, { AUTH: 'drupal', CMS_URL }, {
+    prepare (fastify) {
+      fastify.get<{ Querystring: { change: string } }>('/api/long', async (request) => {
+        Object.assign(drupal, JSON.parse(request.query.change))
+        later += 16 * 60_000
+        return { welcome: await request.isWelcome() }
+      })
+    }
+  })
+  for (const [change, welcome, what] of [
+    [{}, true, 'the same'], [{ status: 503 }, true, 'Drupal is away'], [{ uid: 8 }, false, 'another user by the same cookie'], [{ entry: {} }, false, 'the session has ended']
+  ] as const) {
+    Object.assign(drupal, { status: 200, uid: 7, entry: me })
+    later += 16 * 60_000
+    const reply = await app.inject({ url: `/api/long?change=${JSON.stringify(change)}`, headers: { cookie: 'SESSabc=1' } })
+    t.strictSame(reply.json(), { welcome }, what)
+  }
+})
+
 t.test('an event stream is for known callers, by a token in the query too, and ends when the token does', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const fastify = await build(t, { ...env, DYNAMODB_ENDPOINT: endpoint, EVENTS_HEARTBEAT_SECONDS: '1' })
