@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import { app } from '../../app.ts'
+import { withoutToken } from '../../lib/auth/bearer.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build, buildLogged, testConfig } from '../helper.ts'
@@ -120,6 +121,16 @@ t.test('a feed takes the token in its query, and nothing else does', async (t) =
   }
   for (const url of [`/api/who?access_token=${token}`, `${LOCK}?access_token=${token}`, `/api/collections/daily?access_token=${token}`]) t.equal((await fastify.inject(url)).statusCode, 401, url.slice(0, 30))
   t.equal((await fastify.inject({ method: 'POST', url: `${LOCK}/release?access_token=${token}`, body: {} })).statusCode, 401)
+})
+
+t.test('a token is taken out of a URL by whatever name and separator it is found, and nothing else is', async (t) => {
+  const cases = [
+    ['/a?access_token=S', '/a?access_token=[Redacted]'], ['/a?b=1&ACCESS_TOKEN=S&c=2', '/a?b=1&ACCESS_TOKEN=[Redacted]&c=2'],
+    ['/a?%61ccess_token=S', '/a?%61ccess_token=[Redacted]'], ['/a?access%5Ftoken=S', '/a?access%5Ftoken=[Redacted]'],
+    ['/a?a;access_token=S', '/a?a;access_token=[Redacted]'], ['/a?access_token=S;b=1', '/a?access_token=[Redacted];b=1'],
+    ['GET /a?access_token=S#b failed', 'GET /a?access_token=[Redacted]#b failed'], ['/access_token/1?b=%25&c;d', '/access_token/1?b=%25&c;d']
+  ] as const
+  for (const [url, logged] of cases) t.equal(withoutToken(url), logged)
 })
 
 t.test('a token in a query never reaches the log, however the request ends', async (t) => {
