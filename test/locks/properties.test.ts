@@ -5,7 +5,9 @@ import { Failure } from '../../lib/errors.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored } from '../../lib/locks/item.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { recordKey, recordOf } from '../../lib/locks/record.ts'
+import type { LockRequest } from '../../lib/locks/schemas.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
+import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
 
 const environment = fc.stringMatching(/^[A-Za-z0-9_.-]{1,64}$/)
 const entity = fc.record({ type: fc.stringMatching(/^[A-Za-z0-9_]{1,64}$/), id: fc.stringMatching(/^[A-Za-z0-9_.:-]{1,128}$/) })
@@ -52,6 +54,46 @@ t.test('a record has the members of the contract, the uid as a string, and passe
     t.equal(record['timestamp'], timestamp ?? 1234)
     t.equal((record['userData'] as Map<string, unknown>).get('uid'), String(uid))
   }), { numRuns: 30 })
+})
+
+t.test('every read is consistent but that of the health check', async (t) => {
+  const store = memoryStore({ tells: false })
+  let reads: Command[] = []
+  let now = 1_700_000_000_000
+  const client = asClient({
+    async send (command) {
+      if (command.constructor.name === 'GetCommand' || command.constructor.name === 'QueryCommand') reads.push(command)
+      return store.send(command)
+    }
+  })
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', leaseSeconds: 60, now: () => now, feed: { pollMs: 1_000_000_000 } })
+  t.teardown(locks.feed.close)
+  const at = { type: 'node', id: '1' }
+  const [ada, bob] = ['7', '8'].map((uid) => ({ fieldName: 'title', userData: { uid }, payload: 'text' })) as [LockRequest, LockRequest]
+  const release = { fieldName: 'title', uid: '8' }
+  const steps: Array<[reads: string[], work: () => Promise<unknown>]> = [
+    [[], () => locks.acquire(at, ada)],
+    [['GetCommand'], () => locks.acquire(at, bob)],
+    [['GetCommand'], () => locks.overwrite(at, bob)],
+    [['GetCommand'], () => locks.release(at, release, { ifMatch: ['other'] })],
+    [['QueryCommand'], () => locks.list(at)],
+    [['QueryCommand'], () => locks.list(at, release)],
+    [['QueryCommand'], () => locks.view([at])],
+    [['QueryCommand'], async () => (await locks.feed.watch([at])).leave()],
+    [[], async () => { now += 60_000 }],
+    [['QueryCommand'], () => locks.drafts.list(at)],
+    [['QueryCommand'], () => locks.drafts.discard(at, release)],
+    [['QueryCommand'], () => locks.release(at, { uid: '7' })]
+  ]
+  for (const [index, [kinds, work]] of steps.entries()) {
+    reads = []
+    await work()
+    t.strictSame([...new Set(reads.map(({ constructor: { name } }) => name))], kinds, `step ${index}`)
+    t.ok(reads.every(({ input }) => input['ConsistentRead'] === true), `step ${index}`)
+  }
+  reads = []
+  await locks.probe(AbortSignal.timeout(1000))
+  t.strictSame(reads.map(({ input }) => input['ConsistentRead']), [undefined], 'which looks for nothing')
 })
 
 for (const engine of engineNames) {
