@@ -184,6 +184,13 @@ for (const engine of engineNames) {
       t.equal((await shown()).length, 1)
       time += 1000
       t.strictSame(await shown(), [], 'its days are over')
+
+      const { version } = await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'once more' }) as { version: string }
+      time += 60_000
+      for (const [ifMatch, outcome, left] of [['an older one', 'changed', ['once more']], [version, 'released', []]] as const) {
+        t.match(await locks.release(at, { fieldName: 'title', uid: '7' }, { ifMatch: [ifMatch] }), { outcome })
+        t.strictSame((await shown()).map(([, payload]) => payload), left, 'whose version is named goes with its owner\'s release')
+      }
     })
 
     t.test('a draft fits whenever its lock did, the longest names and keys included', async (t) => {
