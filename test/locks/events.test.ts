@@ -45,6 +45,13 @@ for (const engine of engineNames) {
       t.notMatch(JSON.stringify(streams.map(({ events }) => events)), 'SECRET')
     })
 
+    t.test('a uid that was sent as a number is told as it is stored', async (t) => {
+      const { next } = await openEvents(t, `${here.url}/node/number/events`)
+      await next()
+      await send('POST', '/node/number', { fieldName: 'title', userData: { uid: 8 } })
+      t.strictSame((await next()).data.userData, { uid: '8' })
+    })
+
     t.test('a release by /release is told too', async (t) => {
       await send('POST', '/node/2', { fieldName: 'title', userData: ada })
       const { next } = await openEvents(t, `${here.url}/node/2/events`)
