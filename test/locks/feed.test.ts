@@ -6,6 +6,7 @@ import type { FeedEvent } from '../../lib/locks/feed-events.ts'
 import { createFeed, type FeedOptions, type Watcher } from '../../lib/locks/feed.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
+import { createWatched } from '../../lib/locks/watched.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
 
@@ -356,6 +357,29 @@ t.test('a store that goes away is told to the operator once, and found again whe
   found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
   feed.writing(at('1'))(new Map())
   t.match(await take(watcher), { event: 'locked' }, 'the watcher has stayed')
+})
+
+t.test('a read that fails while another one is waited for holds up none that comes after', async (t) => {
+  const reads: Array<PromiseWithResolvers<LockRecord[]>> = []
+  const { refresh, state, close } = createWatched(at('1'), {
+    read () {
+      reads.push(Promise.withResolvers())
+      return reads.at(-1)!.promise
+    },
+    intervalMs: () => NEVER,
+    failed () {}
+  })
+  t.teardown(close)
+  for (let time = 0; time < 2; time++) {
+    const first = refresh()
+    const second = refresh()
+    reads.at(-1)!.reject(new Error('away'))
+    await t.rejects(first, { message: 'away' })
+    reads.at(-1)!.resolve([{ fieldName: 'title', timestamp: time, userData: ada } as LockRecord])
+    await second
+    t.equal(reads.length, 2 * (time + 1))
+    t.match(state()!.locks.get('title'), { timestamp: time })
+  }
 })
 
 t.test('what is watched from the same moment on is not read at the same moments', async (t) => {
