@@ -170,6 +170,19 @@ t.test('a live board breaks off when its new articles cannot be watched', async 
   t.equal((await send(app, 'GET', `/api/collection/${id}/locks`)).statusCode, 200)
 })
 
+t.test('a live board watches its present articles alone, however often they change', async (t) => {
+  const locks = createLocks({ client: asClient(memoryStore()), table: 'DataState', environment: 'test', feed: { heartbeatMs: 1 } })
+  t.teardown(locks.feed.close)
+  let reads = 0
+  const editions = { bare: async () => ({ id: [{ value: 1 }], field_articles: [{ target_id: ++reads, target_type: 'node' }] }) }
+  const watcher = await createBoards({ locks, editions, model: contentModel({}) }).watch('1', {})
+  for (let change = 1; change <= 3; change++) {
+    t.match(await watcher.next(), { event: 'snapshot', entities: 2 })
+    t.strictSame(await watcher.next(), { event: 'heartbeat' })
+    t.strictSame(locks.feed.counts(), { watchers: 1, entities: 2 })
+  }
+})
+
 t.test('a live board that is left while the edition is read again leaves nothing watched', async (t) => {
   const store = memoryStore()
   const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { heartbeatMs: 1 } })
