@@ -46,19 +46,15 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   async function watch (id: string, caller: Caller, { lastEventId }: { lastEventId?: string | undefined } = {}): Promise<Watcher> {
     let wanted = await entities(id, caller)
     let watcher = await locks.feed.watch(wanted, { lastEventId })
-    let seen = lastEventId
     let over = false
 
     async function next (): Promise<FeedEvent | undefined> {
       const event = await watcher.next()
-      if (event?.event !== 'heartbeat') {
-        seen = event?.id ?? seen
-        return event
-      }
+      if (event?.event !== 'heartbeat') return event
       const now = await present()
       if (now && !isSame(now, wanted)) {
         watcher.leave()
-        watcher = await locks.feed.watch(now, { lastEventId: seen })
+        watcher = await locks.feed.watch(now)
         wanted = now
       }
       if (now && !over) return event
