@@ -17,7 +17,7 @@ const OWN = ['desk/*.{ts,css,svg}', 'lib/client/*.ts']
 const LIT = ['lit-html.js', 'directive.js', 'directive-helpers.js', 'directives/live.js', 'directives/repeat.js']
 
 /** Where all of it is served: the paths below are those from the root, so that relative imports hold. */
-export const FILES = '/desk/files/'
+const FILES = '/desk/files/'
 
 const types: Record<string, string> = {
   '.ts': 'text/javascript; charset=utf-8',

@@ -13,7 +13,7 @@ const DISPLACER_LIMIT = 128
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 /** The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no environment. */
-export function draftsKey (recordKey: string): string {
+function draftsKey (recordKey: string): string {
   return `${recordKey}#drafts`
 }
 

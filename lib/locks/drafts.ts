@@ -15,8 +15,6 @@ export interface DraftsDeps {
   now: () => number
 }
 
-export type Drafts = ReturnType<typeof createDrafts>
-
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
 export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)

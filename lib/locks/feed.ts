@@ -31,8 +31,6 @@ export interface Watcher {
   leave: () => void
 }
 
-export type Feed = ReturnType<typeof createFeed>
-
 /**
  * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
  * once for all who watch an entity; a write of this instance's own is told at once, and followed by a read.
