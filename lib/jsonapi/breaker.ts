@@ -1,6 +1,7 @@
 import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import { Failure } from '../errors.ts'
 import type { HttpAnswer } from './client.ts'
+import { isJson } from './media-type.ts'
 
 /** closed: requests go to the CMS; open: none does; half-open: one tries it out, and no other goes. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
@@ -73,6 +74,5 @@ function isTransport (error: unknown): boolean {
  * come again.
  */
 export function isFailing ({ status, headers }: HttpAnswer): boolean {
-  const isDrupals = /json/.test(String(headers['content-type']))
-  return status >= 500 && !(status === 503 && (isDrupals || headers['retry-after'] !== undefined))
+  return status >= 500 && !(status === 503 && (isJson(headers) || headers['retry-after'] !== undefined))
 }

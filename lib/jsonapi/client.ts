@@ -9,6 +9,7 @@ import { readKey, sessionCookies, sessionsIn, type Caller } from './credentials.
 import { documentIn, textOf, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
 import { createFlights } from './flights.ts'
+import { isJson, JSONAPI } from './media-type.ts'
 import { observed } from './observed.ts'
 import { twice } from './retry.ts'
 
@@ -87,7 +88,6 @@ export interface JsonapiOptions {
   renewed?: (caller: Caller, cookies: string[]) => void
 }
 
-const MEDIA_TYPE = 'application/vnd.api+json'
 const LARGEST_BODY = 16 * 1024 * 1024
 const RETRY_AFTER_SECONDS = '30'
 /** RFC 9110 section 10.2.3: seconds, or a date. */
@@ -156,7 +156,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       return http.send({
         method,
         path: target,
-        headers: { ...caller, ...credentials, accept: MEDIA_TYPE, ...(body && { 'content-type': MEDIA_TYPE }) },
+        headers: { ...caller, ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
         repeatable: method === 'GET'
       })
@@ -185,14 +185,6 @@ function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) =
   const challenge = headers['www-authenticate']
   const cookies = sessionCookies(headers)
   return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
-}
-
-function isJson ({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
-  return [MEDIA_TYPE, 'application/json'].includes(mediaType(contentType))
-}
-
-export function mediaType (contentType: string | undefined): string {
-  return String(contentType).split(';', 1)[0]!.trim().toLowerCase()
 }
 
 /** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */

@@ -28,6 +28,7 @@ async function clientFor (t: Test, options: BreakerOptions & { timeoutMs?: numbe
 const answers = (status: number, body: object | string = '<html>', headers: Record<string, string> = HTML): Script => (response) => say(response, status, body, headers)
 const resets: Script = (response) => response.socket!.resetAndDestroy()
 const maintenance = answers(503, errors(503, 'maintenance'), JSONAPI)
+const problem = answers(503, { title: 'Service Unavailable' }, { 'content-type': 'application/problem+json' })
 
 t.test('a read is sent once more where that may do, a write never is', async (t) => {
   const cases: Array<[what: string, script: Script, read: [outcome: string, requests: number], write: string]> = [
@@ -39,6 +40,7 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
     ['504', answers(504), ['200', 2], 'CMS_FAILED'],
     ['502 with Retry-After', answers(502, '', { 'retry-after': '1' }), ['CMS_FAILED', 1], 'CMS_FAILED'],
     ['503 with Retry-After', answers(503, '', { 'retry-after': '1' }), ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
+    ['503 as a problem (RFC 9457)', problem, ['200', 2], 'CMS_UNAVAILABLE'],
     ['maintenance', maintenance, ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
     ['500', answers(500), ['CMS_FAILED', 1], 'CMS_FAILED'],
     ['429', answers(429), ['CMS_UNAVAILABLE', 1], 'CMS_UNAVAILABLE'],
@@ -168,7 +170,9 @@ t.test('a CMS that answers is not a failing one, whatever it says; an answer bet
     ['502', answers(502), true],
     ['504', answers(504), true],
     ['503 of a gateway', answers(503), true],
+    ['503 of a gateway that speaks JSON', problem, true],
     ['503 in maintenance', maintenance, false],
+    ['503 in maintenance, as core REST says it', answers(503, { message: 'maintenance' }, { 'content-type': 'Application/JSON; charset=utf-8' }), false],
     ['503 that says when', answers(503, '', { 'retry-after': '60' }), false],
     ['429', answers(429), false],
     ['404', answers(404, errors(404, 'x'), JSONAPI), false],
