@@ -9,7 +9,7 @@ export interface Account {
   /**
    * Header fields that identify it, once they are known to be accepted.
    * @throws {Failure} CMS_LOGIN_REFUSED, for good, after one refusal: Drupal's flood control locks out this service's
-   *   address, and so all who share it, after five.
+   *   address, and so all who share it, after five. A Basic account that was known before is tried again, rarely enough.
    */
   credentials (): Promise<Headers>
   /** After a request that was refused (401 or 403): whether other credentials than these are there now, to ask again with. */
@@ -27,6 +27,9 @@ export interface AccountOptions {
 /** How long a session, or a Basic account, is believed to be known after it was last seen to be, in milliseconds. */
 const CHECK_MS = 60_000
 
+/** How long a Basic account that was known rests once it is not; Drupal takes fifty failures of an address in an hour. */
+const REST_MS = 600_000
+
 /** One that was seen so recently was not what a request was refused for. */
 const JUST_CHECKED_MS = 1000
 
@@ -40,16 +43,18 @@ const TOKEN_MARGIN_MS = 30_000
  */
 export function basicAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-  let seen = 0
+  let seen: number | undefined
+  let tried = 0
   const accepted = remembering<Headers>(async () => {
+    tried = now()
     if (!await isKnown(http, jsonapiPath, { authorization })) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)')
     seen = now()
     return { authorization }
-  })
+  }, () => seen !== undefined && now() - tried >= REST_MS)
 
   async function checked (after: number): Promise<Headers> {
     const current = await accepted.get()
-    if (now() - seen >= after) accepted.forget(current)
+    if (now() - seen! >= after) accepted.forget(current)
     return accepted.get()
   }
 
@@ -138,14 +143,23 @@ export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId
   return { credentials, renew }
 }
 
-/** Makes a value once for all who ask, again after a failure; but a refused login stays refused. */
-function remembering<T> (make: () => Promise<T>): { get: () => Promise<T>, forget: (value: T) => void } {
+/**
+ * Makes a value once for all who ask, again after a failure; but a refused login stays refused.
+ * @param mayTry whether a login that was refused may be tried again all the same
+ */
+function remembering<T> (make: () => Promise<T>, mayTry = () => false): { get: () => Promise<T>, forget: (value: T) => void } {
   let pending: Promise<T> | undefined
   let current: T | undefined
+  let isRefused = false
   return {
     get () {
+      if (isRefused && mayTry()) {
+        pending = undefined
+        isRefused = false
+      }
       pending ??= make().then((value) => { current = value; return value }, (error: unknown) => {
-        if (!(error instanceof Failure && error.code === 'CMS_LOGIN_REFUSED')) pending = undefined
+        isRefused = error instanceof Failure && error.code === 'CMS_LOGIN_REFUSED'
+        if (!isRefused) pending = undefined
         throw error
       })
       return pending

@@ -140,7 +140,8 @@ t.test('a Basic account is tried out once a minute, and where a request was refu
 
 t.test('a Basic account that the CMS knows no more is no anonymous one', async (t) => {
   let known = true
-  const http = await fake(t, (request, response) => asJson(response, 200, { data: [], meta: known && request.headers.authorization ? { links: { me: { href: 'http://cms.example/jsonapi/user/user/7' } } } : {} }))
+  let asked = 0
+  const http = await fake(t, (request, response) => asJson((asked++, response), 200, { data: [], meta: known && request.headers.authorization ? { links: { me: { href: 'http://cms.example/jsonapi/user/user/7' } } } : {} }))
   const clock = { now: 0 }
   const options = { http, jsonapiPath: '/jsonapi', now: () => clock.now }
   const notices: Array<(account: Account, used: Record<string, string>) => Promise<unknown>> = [
@@ -154,6 +155,17 @@ t.test('a Basic account that the CMS knows no more is no anonymous one', async (
     known = false
     await t.rejects(notice(account, used), { code: 'CMS_LOGIN_REFUSED', message: /operator has to correct the settings/ })
     await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+    asked = 0
+    clock.now += 599_000
+    await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+    t.equal(asked, 0, 'it is left alone, since Drupal counts each failure')
+    clock.now += 1000
+    await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+    known = true
+    await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
+    clock.now += 600_000
+    await Promise.all([account.credentials(), account.credentials()])
+    t.equal(asked, 2, 'and then tried again, since a lockout ends')
   }
 })
 
