@@ -3,8 +3,8 @@ import { isObject } from '../jsonapi/document.ts'
 import type { ContentModel } from './model.ts'
 import type { Item } from './read.ts'
 
-/** Computed properties that core REST shows and nobody can set. */
-export const COMPUTED = ['processed', 'summary_processed', 'resolvable_uri', 'url', 'entity']
+/** Computed properties of attributes, and of references, that core REST shows and nobody can set; elsewhere they are like any other. */
+export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }
 
 /**
  * Whether two lists of items say the same of a field, as far as Drupal can tell: computed properties, the format of a time
@@ -15,9 +15,10 @@ export function sameItems (field: string, current: Item[], given: Item[], model:
 }
 
 function sameItem (field: string, current: Item, given: Item, model: ContentModel): boolean {
+  if (model.rawFields.includes(field)) return sameValue(current, given)
   if ('target_id' in current || 'target_id' in given || 'target_uuid' in given) return sameReference(current, given)
   if (model.timestampFields.includes(field)) return instant(current.value) === instant(given.value)
-  return sameProperties(current, given, model.mainProperty[field] ?? 'value')
+  return sameProperties(current, given, COMPUTED.attribute, model.mainProperty[field] ?? 'value')
 }
 
 function sameReference (current: Item, given: Item): boolean {
@@ -26,14 +27,14 @@ function sameReference (current: Item, given: Item): boolean {
     : sameValue(current.target_id, given.target_id ?? given.value)
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
   const { target_id: _4, target_uuid: _5, target_type: _6, ...ofGiven } = given
-  return same && sameProperties(ofCurrent, ofGiven)
+  return same && sameProperties(ofCurrent, ofGiven, COMPUTED.reference)
 }
 
 /** JSON:API shows all properties of an item, and the main one alone as a bare value: what else is given is none. */
-function sameProperties (current: Item, given: Item, main?: string): boolean {
+function sameProperties (current: Item, given: Item, computed: string[], main?: string): boolean {
   const shown = Object.keys(current)
   const names = shown.every((name) => name === main) ? shown : new Set([...shown, ...Object.keys(given)])
-  return [...names].every((name) => COMPUTED.includes(name) || sameValue(current[name], given[name]))
+  return [...names].every((name) => computed.includes(name) || sameValue(current[name], given[name]))
 }
 
 function sameValue (current: unknown, given: unknown): boolean {

@@ -147,13 +147,14 @@ function isReference (field: string, items: Item[], known: FieldShape | undefine
 }
 
 function attribute (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): unknown {
+  if (model.rawFields.includes(field)) return items
   const values = items.map((item) => flat(clean(field, item, model), model.mainProperty[field] ?? 'value'))
   if (!known || known.many || values.length > 1) return values
   return values[0] ?? null
 }
 
 function clean (field: string, item: Item, model: ContentModel): Item {
-  const dropped = model.timestampFields.includes(field) ? [...COMPUTED, 'format'] : COMPUTED
+  const dropped = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
   const kept = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
   return model.timestampFields.includes(field) ? { ...kept, value: withoutMilliseconds(kept.value) } : kept
 }
@@ -196,7 +197,7 @@ function revision (field: string, item: Item, target: ResourceIdentifier, known:
 }
 
 function ownProperties (item: Item): Item {
-  const dropped = new Set([...COMPUTED, 'target_id', 'target_uuid', 'target_type', 'value'])
+  const dropped = new Set([...COMPUTED.reference, 'target_id', 'target_uuid', 'target_type', 'value'])
   return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 

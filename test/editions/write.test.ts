@@ -213,6 +213,20 @@ t.test('fields nobody has seen are told apart by the content model and by their 
   t.throws(() => create(normalize({ field_media: [{ target_id: 3 }] }, model), 'publisher_container--daily', nothing, model, resolve), { code: 'UNPROCESSABLE', message: /needs the property "target_type"/ })
 })
 
+t.test('a property that a field really has is kept, whatever it is called', async (t) => {
+  const [edition] = editions
+  const video = { url: 'https://v.example/1', entity: 'e', caption: 'C' }
+  const map = { processed: 'p', url: 'u', target_id: 1, target_type: 'x' }
+  const raw = { ...model, rawFields: ['field_map'] }
+  const current = { ...edition!, attributes: { ...edition!.attributes, field_video: video, field_map: map, field_description: { value: 'v', format: null, processed: 'v' } } }
+  const attributes = (body: Record<string, unknown>) => update(difference(normalize(body, raw), current, raw), current, raw, resolve).attributes
+  t.strictSame(attributes({ field_video: [{ ...video, caption: 'D' }] }), { field_video: { ...video, caption: 'D' } })
+  t.strictSame(attributes({ field_video: [{ ...video, url: 'https://v.example/2' }] }), { field_video: { ...video, url: 'https://v.example/2' } })
+  t.strictSame(attributes({ field_map: [{ ...map, processed: 'q' }] }), { field_map: [{ ...map, processed: 'q' }] }, 'in a map, computed properties too')
+  t.strictSame(attributes({ field_map: [{ ...map, target_type: 'y' }] }), { field_map: [{ ...map, target_type: 'y' }] }, 'and what is no reference')
+  t.strictSame(attributes({ field_video: [video], field_map: [map], field_description: [{ value: 'v', format: null }] }), undefined, 'the same is the same')
+})
+
 t.test('what is no time stamp is told at once, however long it is', async (t) => {
   for (const long of ['T', '1', 'T1', 'T+00:0']) {
     const started = performance.now()
