@@ -40,6 +40,8 @@ function sameProperties (current: Item, given: Item, computed: string[], main?: 
 function sameValue (current: unknown, given: unknown): boolean {
   if (current === undefined || current === null) return given === undefined || given === null
   if (typeof current === 'boolean') return String(given) === (current ? '1' : '0') || given === current
+  // Beyond that a number may have been another before it was read; sent back it is the same, as text it may be that other.
+  if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) return given === current
   if (typeof current === 'number') return typeof given !== 'boolean' && given !== null && given !== '' && Number(given) === current
   if (typeof current === 'string') return current === (typeof given === 'number' ? String(given) : given)
   return isDeepStrictEqual(map(current), map(given))

@@ -79,6 +79,7 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
 /**
  * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
  * client-generated id; revision ids are Drupal's to give.
+ * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
  */
 export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
   const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
@@ -111,7 +112,7 @@ export function stale (changed: unknown): Failure {
   return new Failure('STALE_EDIT', `Somebody else has saved this edition${when}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`)
 }
 
-/** The resource object that updates an edition: only the fields given. */
+/** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
 export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve): NewResource {
   return { type: current.type, id: current.id, ...members(changes, shapeOf(current, model), model, resolve) }
 }
@@ -130,6 +131,7 @@ function members (fields: Entity, shape: Shape | undefined, model: ContentModel,
   const attributes: Array<[string, unknown]> = []
   const relationships: Array<[string, Relationship]> = []
   for (const [field, items] of Object.entries(fields)) {
+    refuseRounded(items, `body/${field}`)
     const known = shape?.get(field)
     const name = publicName(model, field)
     if (isReference(field, items, known, model)) relationships.push([name, { data: linkage(field, items, known, model, resolve) }])
@@ -139,6 +141,15 @@ function members (fields: Entity, shape: Shape | undefined, model: ContentModel,
     ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }),
     ...(relationships.length > 0 && { relationships: Object.fromEntries(relationships) })
   }
+}
+
+/** JSON.parse rounds integers beyond ±(2^53-1), PHP those beyond 2^63 alike; and JSON has nothing for what is infinite. */
+function refuseRounded (value: unknown, where: string): void {
+  const size = typeof value === 'number' ? Math.abs(value) : 0
+  if (size === Infinity || (size > Number.MAX_SAFE_INTEGER && size < 2 ** 63)) {
+    throw new Failure('BAD_REQUEST', `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`)
+  }
+  if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) refuseRounded(member, `${where}/${name}`)
 }
 
 function isReference (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): boolean {

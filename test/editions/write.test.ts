@@ -227,6 +227,27 @@ t.test('a property that a field really has is kept, whatever it is called', asyn
   t.strictSame(attributes({ field_video: [video], field_map: [map], field_description: [{ value: 'v', format: null }] }), undefined, 'the same is the same')
 })
 
+t.test('a number that JSON.parse has not kept is not written, and one that is sent back as it was read is', async (t) => {
+  const [edition] = editions
+  const current = { ...edition!, attributes: { ...edition!.attributes, field_big: JSON.parse('9007199254740993'), field_rating: 1.5 } }
+  const written = (json: string) => update(difference(normalize(JSON.parse(json), model), current, model), current, model, resolve).attributes
+  const refused: Array<[string, string]> = [
+    ['{"field_labels":[{"value":"a"},{"value":1234567890123456789}]}', 'field_labels/1/value'],
+    ['{"field_labels":[-9007199254740993]}', 'field_labels/0/value'],
+    ['{"field_rating":[{"value":1e400}]}', 'field_rating/0/value'],
+    ['{"field_link":[{"uri":"a","options":{"x":[1,9007199254740992]}}]}', 'field_link/0/options/x/1']
+  ]
+  for (const [json, where] of refused) {
+    const message = `body/${where} is a number beyond ±9007199254740991; send it as a string`
+    t.throws(() => written(json), { code: 'BAD_REQUEST', message })
+    t.throws(() => create(normalize(JSON.parse(json), model), edition!.type, daily, model, resolve), { code: 'BAD_REQUEST', message })
+  }
+  t.strictSame(written('{"field_big":[{"value":9007199254740993}]}'), undefined, 'as it was read')
+  t.strictSame(written('{"field_big":[{"value":"9007199254740992"}]}'), { field_big: '9007199254740992' }, 'where it cannot be told whether it is another it is written')
+  t.strictSame(written('{"field_big":[{"value":9007199254740991}],"field_rating":[{"value":1e-7}]}'), { field_big: Number.MAX_SAFE_INTEGER, field_rating: 1e-7 })
+  t.strictSame(written('{"field_rating":[{"value":1e300}]}'), { field_rating: 1e300 }, 'what PHP rounds alike')
+})
+
 t.test('what is no time stamp is told at once, however long it is', async (t) => {
   for (const long of ['T', '1', 'T1', 'T+00:0']) {
     const started = performance.now()
