@@ -1,14 +1,13 @@
-import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
 import type { Catalog, Collection } from './catalog.ts'
+import { createFinder, type Purpose } from './finder.ts'
 import { notIncludable, refusal, unknownProperties } from './failures.ts'
-import { internalName, publicName, type ContentModel } from './model.ts'
+import { internalName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
-import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
-import { findById } from './scan.ts'
+import { pageQuery } from './query.ts'
 import { createShapes, type Shape } from './shapes.ts'
 import { createTargetMemory, referencesIn, untoldIn, type Told } from './targets.ts'
 import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
@@ -30,7 +29,7 @@ export interface Resources {
    * The edition with an integer id or uuid; a `bare` one without the urls of its references, which Drupal answers sooner.
    * @throws {Failure} NOT_FOUND, CMS_UNAUTHORIZED, CMS_FORBIDDEN, and those of the CMS.
    */
-  load (id: string, caller: Caller, purpose?: 'edition' | 'bare'): Promise<Loaded>
+  load (id: string, caller: Caller, purpose?: Purpose): Promise<Loaded>
   /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
   page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<Loaded>>
   /** The same with no more than some attributes of each row. */
@@ -56,29 +55,22 @@ type Answer = JsonapiAnswer & { urlOf?: UrlOf }
 
 type Parameters = Array<[string, string]>
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
-/** How many ids of editions are remembered with their resource types. */
-const REMEMBERED = 50_000
-
 /** How often unknown properties are taken out of a body, those of one field at a time; core REST ignores any number. */
 const PROPERTIES_DROPPED = 50
 
-/** Editions as JSON:API resources: found by id, with the documents' shapes learned on the way. */
+/** Editions as JSON:API resources, with the documents' shapes learned on the way. */
 export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
   const site = new URL(cmsUrl)
   const shapes = createShapes(model)
   const memory = createTargetMemory((targets) => urlsOf(targets, model, site))
-  // As a size, since with `max` the room for all of them would be set aside at once.
-  const remembered = new LRUCache<string, { type: string, uuid: string }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
-  const idAttribute = publicName(model, model.keys.id)
+  const finder = createFinder({ catalog, filters, model, first, sparsePage })
 
   /**
    * A GET that asks for the sources of the urls too, and once more when the answer shows references nobody knew of. Users
    * are included only where nothing is remembered, and nothing is in a page that was asked for before: Drupal keeps no
    * answer that includes them, or what is not published.
    */
-  async function get (resourceType: string, path: string, query: Parameters, caller: Caller, purpose: 'edition' | 'page' | 'bare'): Promise<Answer> {
+  async function get (resourceType: string, path: string, query: Parameters, caller: Caller, purpose: Purpose | 'page'): Promise<Answer> {
     const page = `${path}?${query.join('&')}`
     const exposed = await catalog.all(caller)
     for (let attempt = 0; ; attempt++) {
@@ -126,62 +118,17 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found
   }
 
-  function loaded ({ document, urlOf = withoutUrls }: Answer): Loaded | undefined {
-    const resource = oneResource(document) ?? resources(document)[0]
-    if (!resource) return undefined
-    remember(resource)
-    return { resource, urlOf }
-  }
-
-  function remember ({ type, id: uuid, attributes }: Resource): void {
-    for (const id of [uuid, String(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
-  }
-
-  async function load (given: string, caller: Caller, purpose: 'edition' | 'bare' = 'edition'): Promise<Loaded> {
-    const id = given.toLowerCase()
-    const collections = await catalog.editions(caller)
-    const known = remembered.get(id)
-    const collection = known && collections.find(({ resourceType }) => resourceType === known.type)
-    if (collection) {
-      const found = await findByUuid(collection, known.uuid, caller, purpose)
-      // A site that was set back to an earlier state may have given an id to another edition since.
-      if (found || known.uuid === id) return found ?? notFound(id)
-    }
-    if (!UUID.test(id)) return byInteger(collections, id, caller, purpose)
-    const found = await byUuid(collections[0]!, id, id, caller, purpose)
-    // It may be of a bundle that the content model leaves out.
-    return collections.some(({ resourceType }) => resourceType === found.resource.type) ? found : notFound(id)
-  }
-
-  /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
-  async function findByUuid ({ path, resourceType }: Collection, uuid: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded | undefined> {
-    const answer = await get(resourceType, `${path}/${uuid}`, [], caller, purpose)
+  async function first ({ resourceType, path }: Collection, below: string, query: Parameters, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
+    const answer = await get(resourceType, path + below, query, caller, purpose)
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    return loaded(answer)
+    const [resource] = resourcesOf(answer.document)
+    return resource && loaded(resource, answer.urlOf)
   }
 
-  async function byUuid (collection: Collection, uuid: string, id: string, caller: Caller, purpose: 'edition' | 'bare' = 'edition'): Promise<Loaded> {
-    return await findByUuid(collection, uuid, caller, purpose) ?? notFound(id)
-  }
-
-  async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded> {
-    if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller, purpose)
-    const answers = await Promise.all(collections.map(({ resourceType, path }) => get(resourceType, path, idQuery(idAttribute, [id]), caller, purpose)))
-    const refused = answers.find(({ status }) => status >= 400)
-    if (refused) throw refusal(refused)
-    const found = answers.map(loaded).find((found) => found !== undefined)
-    return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller, purpose))
-  }
-
-  async function byScan (collections: Collection[], id: string, caller: Caller, purpose: 'edition' | 'bare'): Promise<Loaded> {
-    const idOf = ({ resource }: Loaded) => Number(resource.attributes?.[idAttribute])
-    const found = await Promise.all(collections.map(async (collection) => {
-      const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
-      return row && { collection, uuid: row.resource.id }
-    }))
-    const one = found.find((row) => row !== undefined)
-    return one ? byUuid(one.collection, one.uuid, id, caller, purpose) : notFound(id)
+  function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): Loaded {
+    finder.remember(resource)
+    return { resource, urlOf }
   }
 
   async function page ({ resourceType, path }: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
@@ -228,20 +175,16 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     const told = memory.toldTo(caller)
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
-    const saved = loaded({ ...answer, urlOf: told.urlOf })!
+    const saved = loaded(resource, told.urlOf)
     // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
-    return covers(include, resource, model) ? saved : byUuid(collection, resource.id, resource.id, caller).catch(() => saved)
+    return covers(include, resource, model) ? saved : finder.byUuid(collection, resource.id, caller).catch(() => saved)
   }
 
-  return { load, page, sparsePage, shape, send, age: memory.age }
+  return { load: finder.load, page, sparsePage, shape, send, age: memory.age }
 }
 
 function withoutUrls (): undefined {}
 
 function resourcesOf (document: Document): Resource[] {
   return [oneResource(document) ?? resources(document)].flat()
-}
-
-function notFound (id: string): never {
-  throw new Failure('NOT_FOUND', `There is no edition ${id}`)
 }
