@@ -14,7 +14,7 @@ import { read, type Entity, type UrlOf } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded, type Resources } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
-import { shapeOf } from './shapes.ts'
+import { completed, shapeOf } from './shapes.ts'
 import { createTurns } from './turns.ts'
 import * as write from './write.ts'
 
@@ -122,7 +122,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition> {
     const entity = write.normalize(body, model)
     const collection = collectionFor(entity, await catalog.editions(caller))
-    const shape = await resources.shape(collection, caller)
+    const shape = await resources.shape(collection.resourceType, (shape) => write.untold(entity, shape, model), caller)
     // With an id of our own it can be told afterwards whether the edition was saved.
     const id = randomUUID()
     const result = await referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
@@ -193,10 +193,12 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
     await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
 
-    const wanted = write.unresolved(changes, shapeOf(current.resource, model), model)
+    const learned = await resources.shape(current.resource.type, (shape) => write.untold(changes, shape, model), caller)
+    const shape = completed(shapeOf(current.resource, model), learned)
+    const wanted = write.unresolved(changes, shape, model)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
-      const resource = write.update(changes, current.resource, model, resolve)
+      const resource = write.update(changes, current.resource, model, resolve, shape)
       return certain(
         () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
         () => applied(current.resource.id, changes, etag, caller),

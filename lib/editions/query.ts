@@ -35,6 +35,11 @@ export function idQuery (idAttribute: string, ids: string[]): Parameters {
   return condition('ids', idAttribute, 'IN', ids)
 }
 
+/** A filter for editions that refer to something in a relationship. */
+export function referringQuery (relationship: string): Parameters {
+  return condition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
+}
+
 /** A filter that every edition passes: Drupal leaves out of what is filtered all that the caller might not be let see. */
 export function everyQuery (model: ContentModel): Parameters {
   return condition('all', publicName(model, model.keys.id), '>', ['0'])

@@ -7,7 +7,7 @@ import { createFinder, type Purpose } from './finder.ts'
 import { notIncludable, refusal, unknownProperties } from './failures.ts'
 import { internalName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
-import { pageQuery } from './query.ts'
+import { pageQuery, referringQuery } from './query.ts'
 import { createShapes, type Shape } from './shapes.ts'
 import { createTargetMemory, referencesIn, untoldIn, type Told } from './targets.ts'
 import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
@@ -34,8 +34,11 @@ export interface Resources {
   page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<Loaded>>
   /** The same with no more than some attributes of each row. */
   sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<Loaded>>
-  /** What is known of a collection's fields; a document of it is looked at when none was seen before. */
-  shape (collection: Collection, caller: Caller): Promise<Shape | undefined>
+  /**
+   * What is known of the fields of a resource type; a document is looked at when none was seen before, and one more for
+   * each of the relationships that are still to be told what they refer to.
+   */
+  shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
   /** Writes a new (POST) or changed (PATCH) edition: as it is afterwards, or the CMS's refusal. */
   send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
   /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
@@ -149,13 +152,23 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     }
   }
 
-  async function shape (collection: Collection, caller: Caller): Promise<Shape | undefined> {
-    if (!shapes.of(collection.resourceType)) await page(collection, pageQuery(0, 1, model), caller)
-    return shapes.of(collection.resourceType)
+  async function shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined> {
+    const collection = await collectionOf(resourceType, caller)
+    if (!shapes.of(resourceType)) await page(collection, pageQuery(0, 1, model), caller)
+    const names = untold(shapes.of(resourceType) ?? new Map())
+    await Promise.all(names.map(async (name) => {
+      const query: Parameters = [...referringQuery(name), ['page[limit]', '1'], [`fields[${resourceType}]`, name]]
+      learned((await cms.request({ path: collection.path, query, caller })).document)
+    }))
+    return shapes.of(resourceType)
+  }
+
+  async function collectionOf (resourceType: string, caller: Caller): Promise<Collection> {
+    return (await catalog.editions(caller)).find((collection) => collection.resourceType === resourceType)!
   }
 
   async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
-    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
+    const collection = await collectionOf(resource.type, caller)
     const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     return write(0)

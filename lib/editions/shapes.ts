@@ -71,6 +71,11 @@ export function shapeOf (resource: Resource, model: ContentModel): Map<string, F
   return shape
 }
 
+/** The shape that one resource shows, and what others of its type refer to in the references that are empty in it. */
+export function completed (shape: Shape, learned: Shape | undefined): Shape {
+  return new Map([...shape].map(([field, shown]) => [field, { ...learned?.get(field), ...shown }]))
+}
+
 function isEmpty (data: Relationship['data']): boolean {
   return data === null || (Array.isArray(data) && data.length === 0)
 }

@@ -76,6 +76,13 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
   })
 }
 
+/** The relationships of a body of which neither its items nor the model nor any document tell what they refer to. */
+export function untold (entity: Entity, shape: Shape, model: ContentModel): string[] {
+  const fields = Object.entries(entity).filter(([field, items]) => shape.get(field)?.kind === 'relationship' && field !== model.keys.bundle &&
+    items.some((item) => !entityTypeOf(field, item, shape.get(field), model)))
+  return fields.map(([field]) => publicName(model, field))
+}
+
 /**
  * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
  * client-generated id; revision ids are Drupal's to give.
@@ -113,8 +120,8 @@ export function stale (changed: unknown): Failure {
 }
 
 /** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
-export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve): NewResource {
-  return { type: current.type, id: current.id, ...members(changes, shapeOf(current, model), model, resolve) }
+export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve, shape: Shape = shapeOf(current, model)): NewResource {
+  return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
 }
 
 /** Takes properties that Drupal does not know out of a field, as core REST does by itself; whether any was there. */

@@ -87,6 +87,43 @@ t.test('an id that another entity has since the site was set back is looked up a
   t.match(await create('b'), { field_articles: [{ target_id: 4, target_uuid: '00000000-0000-4000-8000-000000000004' }] })
 })
 
+t.test('what a reference field refers to is told by any edition in which it is not empty', async (t) => {
+  const section = { field_section: [{ target_id: 2 }] }
+  const wanted = { field_section: [{ target_id: 2, target_type: 'taxonomy_term' }] }
+  /** A site, and a service that knows nothing of it, where of the daily editions only the oldest few have a section. */
+  async function site (few: number) {
+    const content = newspaper()
+    const dailies = content.entities.filter(({ type }) => type === 'publisher_container--daily').sort((one, other) => Number(one.id) - Number(other.id))
+    for (const { fields } of dailies.slice(few)) delete fields!.field_section
+    const cms = createCms({ content })
+    const cmsUrl = await cms.listen()
+    const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
+    t.teardown(async () => { await http.close(); await cms.close() })
+    const editions = createEditions({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: { ...model, references: {} }, cmsUrl, warn () {} })
+    const create = async (key: string, fields: object) => JSON.parse((await editions.create({ ...minimal(key), ...fields }, basic('editor'))).json)
+    const update = async (fields: Record<string, unknown>) => JSON.parse((await editions.update(String(dailies.at(-1)!.id), fields, basic('editor'))).json)
+    const asked = () => cms.requestLines.splice(0).map(decodeURIComponent).filter((line) => line.includes('IS+NOT+NULL')).length
+    return { create, update, asked }
+  }
+
+  const one = await site(1)
+  t.match(await one.create('new', section), wanted, 'a new edition')
+  t.equal(one.asked(), 1)
+  t.match(await one.update(section), wanted, 'one in which it is empty')
+  t.equal(one.asked(), 0, 'what was told is remembered')
+  const other = await site(1)
+  t.match(await other.update(section), wanted, 'one in which it is empty, at first')
+  t.equal(other.asked(), 1)
+
+  const none = await site(0)
+  for (const write of [() => none.create('new', section), () => none.update(section)]) {
+    await t.rejects(write(), { code: 'UNPROCESSABLE', message: 'The field "field_section" needs the property "target_type": no edition seen so far tells what it refers to' })
+  }
+  none.asked()
+  t.match(await none.create('told', wanted), wanted, 'an item may tell it')
+  t.equal(none.asked(), 0)
+})
+
 t.test('ids are looked up in batches, and never again', async (t) => {
   const { call } = await open(t, { content: newspaper() })
   const create = async (key: string, count: number) => {
