@@ -122,8 +122,18 @@ export function invalid (violations: Violation[], cause?: Error): Failure {
   return new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { cause, details: { violations } })
 }
 
+/** What is wrong with a whole edition is told in HTML, unlike in core REST. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
 function violation ({ detail = '' }: ErrorObject): Violation {
-  const ofEntity = String(detail).replace(/^Entity is not valid: /, ': ')
-  const [, path = '', message = ofEntity] = /^([\w.]*): (.*)$/s.exec(ofEntity) ?? []
+  const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(String(detail)) ?? []
+  if (ofEntity !== undefined) return { path: '', message: plainText(ofEntity) }
+  const [, path = '', message = String(detail)] = /^([\w.]*): (.*)$/s.exec(String(detail)) ?? []
   return { path, message }
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00A0' }
+
+/** The text of HTML as Drupal translates messages to. Source: Drupal\Component\Render\PlainTextOutput (tags first, then entities). */
+function plainText (html: string): string {
+  return html.replace(/<(?!\s)[^>]*>/g, '').replace(/&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g, (_, hex?: string, decimal?: string, name = '') =>
+    hex ? String.fromCodePoint(Number.parseInt(hex, 16)) : decimal ? String.fromCodePoint(Number(decimal)) : ENTITIES[name]!)
 }

@@ -287,6 +287,8 @@ t.test('violations keep path and text apart, also where there is no path or the 
   const violation = (detail: unknown) => refusal({ status: 422, document: { errors: [{ detail: detail as string, source: { pointer: '/data/attributes/x' } }] } }).details.violations
   t.strictSame(violation('title.0.value: Title: may not be\nlonger: 255'), [{ path: 'title.0.value', message: 'Title: may not be\nlonger: 255' }])
   t.strictSame(violation('Entity is not valid: No: not so'), [{ path: '', message: 'No: not so' }])
+  t.strictSame(violation('Entity is not valid: <em class="placeholder">A</em> &amp; &#039;B&#x27; &lt;b&gt; &amp;lt; 1 < 2 &hellip; &#x110000;'), [{ path: '', message: "A & 'B' <b> &lt; 1 < 2 &hellip; &#x110000;" }], 'of a whole edition Drupal tells in HTML')
+  t.strictSame(violation('title: 1 &lt; <b>2</b>'), [{ path: 'title', message: '1 &lt; <b>2</b>' }], 'of a field in plain text')
   t.strictSame(violation('Not a path: at all'), [{ path: '', message: 'Not a path: at all' }])
   t.strictSame(violation(undefined), [{ path: '', message: '' }])
   t.strictSame(violation(5), [{ path: '', message: '5' }])
