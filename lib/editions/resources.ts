@@ -5,7 +5,7 @@ import { oneResource, resources, type Document, type NewResource, type Resource 
 import type { Catalog, Collection } from './catalog.ts'
 import { createFinder, type Purpose } from './finder.ts'
 import { notIncludable, refusal, unknownProperties } from './failures.ts'
-import { internalName, type ContentModel } from './model.ts'
+import { internalName, publicName, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
 import { pageQuery, referringQuery } from './query.ts'
 import { createShapes, type Shape } from './shapes.ts'
@@ -66,6 +66,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   const site = new URL(cmsUrl)
   const shapes = createShapes(model)
   const memory = createTargetMemory((targets) => urlsOf(targets, model, site))
+  const idAttribute = publicName(model, model.keys.id)
   const finder = createFinder({ catalog, filters, model, first, sparsePage })
 
   /**
@@ -121,11 +122,13 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return found
   }
 
+  /** Who may see but the label of an edition is shown nothing else of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
   async function first ({ resourceType, path }: Collection, below: string, query: Parameters, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
     const answer = await get(resourceType, path + below, query, caller, purpose)
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
     const [resource] = resourcesOf(answer.document)
+    if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', 'You may see the label of this edition at most')
     return resource && loaded(resource, answer.urlOf)
   }
 

@@ -127,14 +127,16 @@ t.test('a write that failed while somebody else saved is not told to be either',
   failed(t, 'update', await send(), 502, 'CMS_FAILED', 'The CMS failed to answer; whether your change was saved is not known: load the edition again before you repeat it')
 })
 
-t.test('editions that show nothing but their label, or not even that, are taken as they are', async (t) => {
+t.test('an edition of which Drupal shows nothing but the label, or not even that, may not be seen, as in core REST', async (t) => {
   const bare = { type: individual.data.type, id: uuid }
   healthy((cms) => cms.get(operations.read!.path).query(true).reply(200, { data: { ...bare, attributes: [], relationships: { uid: { data: null }, nothing: {} } } }, JSONAPI))
-  t.strictSame((await operations.read!.send()).body, { uuid: [{ value: uuid }], uid: [], nothing: [], type: [{ target_id: 'daily', target_type: 'publisher_container_type' }] })
+  for (const { send } of [operations.read!, operations.update!]) failed(t, 'by uuid', await send(), 403, 'CMS_FORBIDDEN', 'You may see the label of this edition at most')
   healthy((cms) => cms.get(daily).query((query) => JSON.stringify(query).includes('filter')).reply(200, { data: [] }, JSONAPI)
     .get(daily).query(true).reply(200, { data: [bare] }, JSONAPI))
   const { status, body: { data } } = await ask('GET', '/api/collections/daily?status=1', undefined, { authorization: 'Basic bare' })
   t.strictSame([status, data], [200, []], 'what has no integer id has no place in the order')
+  healthy((cms) => cms.get(daily).query(true).reply(200, { data: [{ ...bare, attributes: { title: 'T' } }] }, JSONAPI))
+  failed(t, 'by integer id', await ask('GET', '/api/collection/424243'), 403, 'CMS_FORBIDDEN')
 })
 
 t.test('a caller who may not filter, or not read, is told so', async (t) => {
