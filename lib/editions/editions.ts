@@ -127,7 +127,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const id = randomUUID()
     const result = await referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
       const resource = { id, ...write.create(entity, collection.resourceType, shape, model, resolve) }
-      return certain(() => send('POST', resource, caller), () => found(resource.id, caller), warn)
+      return certain(() => send(resource, caller), () => found(resource.id, caller), warn)
     })
     if ('refused' in result) throw refusal(result.refused, entity)
     return editionOf(result.saved)
@@ -140,9 +140,9 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     return lost !== undefined && references.forget(lost) ? send(await resolver()) : result
   }
 
-  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<Written> {
+  async function send (resource: NewResource, caller: Caller, current?: Resource): Promise<Written> {
     try {
-      const result = await resources.send(method, resource, caller)
+      const result = await resources.send(resource, caller, current)
       if ('saved' in result) saved(result.saved.resource.id)
       return result
     } catch (error) {
@@ -200,7 +200,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
       const resource = write.update(changes, current.resource, model, resolve, shape)
       return certain(
-        () => send('PATCH', guarded ? withChanged(resource, current) : resource, caller),
+        () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
         () => applied(current.resource.id, changes, etag, caller),
         warn
       )

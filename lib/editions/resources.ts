@@ -39,8 +39,8 @@ export interface Resources {
    * each of the relationships that are still to be told what they refer to.
    */
   shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
-  /** Writes a new (POST) or changed (PATCH) edition: as it is afterwards, or the CMS's refusal. */
-  send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
+  /** Writes a new edition, or changes one that is as given: as it is afterwards, or the CMS's refusal. */
+  send (resource: NewResource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
   /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -170,14 +170,16 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return (await catalog.editions(caller)).find((collection) => collection.resourceType === resourceType)!
   }
 
-  async function send (method: 'POST' | 'PATCH', resource: NewResource, caller: Caller): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
+  async function send (resource: NewResource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
     const collection = await collectionOf(resource.type, caller)
-    const path = method === 'POST' ? collection.path : `${collection.path}/${resource.id}`
+    const target = current
+      ? { method: 'PATCH', path: `${collection.path}/${resource.id}`, language: languageOf(current) } as const
+      : { method: 'POST', path: collection.path } as const
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     return write(0)
 
     async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
-      const answer = await cms.request({ method, path, query: include.query, body: { data: resource }, caller })
+      const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
       if (isExcluded(answer, resource.type, include)) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
@@ -197,6 +199,15 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   return { load: finder.load, page, sparsePage, shape, send, age: memory.age }
+}
+
+/**
+ * The language that Drupal shows an edition in. Where it goes by Accept-Language, it refuses to change an edition in the
+ * caller's that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
+ */
+function languageOf ({ attributes }: Resource): string | undefined {
+  const { langcode } = attributes ?? {}
+  return typeof langcode === 'string' && /^[\w-]+$/.test(langcode) ? langcode : undefined
 }
 
 function withoutUrls (): undefined {}

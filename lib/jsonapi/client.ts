@@ -21,6 +21,8 @@ export interface JsonapiRequest {
   query?: Iterable<readonly [string, string]>
   body?: Document | object
   caller: Caller
+  /** What Drupal is to answer in instead of the caller's language, if not undefined. */
+  language?: string | undefined
 }
 
 export interface JsonapiAnswer {
@@ -131,7 +133,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   const reads = createFlights<JsonapiAnswer>()
   const documents = createDocuments()
 
-  async function request ({ method = 'GET', path, query = [], body, caller }: JsonapiRequest): Promise<JsonapiAnswer> {
+  async function request ({ method = 'GET', path, query = [], body, caller, language }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
     const key = method === 'GET' ? readKey(target, caller) : undefined
@@ -156,7 +158,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       return http.send({
         method,
         path: target,
-        headers: { ...caller, ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
+        headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
         repeatable: method === 'GET'
       })

@@ -7,7 +7,7 @@ import { callerOf } from '../../lib/jsonapi/credentials.ts'
 import { isDocument } from '../../lib/jsonapi/document.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
 import { build } from '../helper.ts'
-import { failed, type Reply } from './site.ts'
+import { failed, serve, type Reply } from './site.ts'
 
 const CMS = 'http://cms.example'
 const JSONAPI = { 'content-type': 'application/vnd.api+json' }
@@ -103,6 +103,24 @@ t.test('a draft that is not published, and an edition saved between reading and 
   refuse(403, errors(403, "The 'update publisher_container' permission is required."))
   failed(t, 'forbidden, If-Match or not', await ask('POST', `/api/collection/${uuid}`, body, { 'if-match': '*' }), 403, 'CMS_FORBIDDEN')
   await works(t)
+})
+
+t.test('an edition is changed in its own language, in which Drupal showed it, whatever the caller would rather read', async (t) => {
+  const sent: unknown[] = []
+  let langcode: unknown
+  const url = await serve(t, (request, response) => {
+    if (request.method === 'PATCH') sent.push(request.headers['accept-language'])
+    const links = { self: { href: `${url}/jsonapi` }, 'publisher_container--daily': { href: `${url}${daily}` } }
+    const data = { ...individual.data, attributes: { ...individual.data.attributes, langcode } }
+    request.resume().on('end', () => response.writeHead(200, JSONAPI).end(JSON.stringify(request.url === '/jsonapi' ? { data: [], links } : { data })))
+  })
+  const app = await build(t, { CMS_URL: url })
+  for (langcode of ['de', 'not a language', 5]) {
+    for (const headers of [{ 'accept-language': 'fr, en;q=0.5' }, {}]) {
+      t.equal((await app.inject({ method: 'POST', url: `/api/collection/${uuid}`, headers, payload: body })).statusCode, 200)
+    }
+  }
+  t.strictSame(sent, ['de', 'de', 'fr, en;q=0.5', undefined, 'fr, en;q=0.5', undefined])
 })
 
 t.test('an answer without the edition that was saved, or to another question, is not taken for one', async (t) => {
