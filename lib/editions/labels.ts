@@ -1,8 +1,8 @@
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { identifiers } from '../jsonapi/document.ts'
+import { identifiers, type Document } from '../jsonapi/document.ts'
 import type { Catalog } from './catalog.ts'
-import { refusal } from './failures.ts'
+import { notIncludable, refusal } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
 import type { Resources } from './resources.ts'
 
@@ -27,23 +27,28 @@ export function createLabels ({ cms, catalog, resources, model }: LabelsOptions)
     const { resource } = await resources.load(id, caller, 'bare')
     const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
     const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
-    const targets = names.flatMap((name) => identifiers(resource.relationships![name]))
-    if (targets.length === 0) return {}
-    const types = [...new Set(targets.map(({ type }) => type))]
     const { path } = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
-    const answer = await cms.request({
-      path: `${path}/${resource.id}`,
-      query: [
-        ['include', names.join(',')],
-        ...types.map((type): [string, string] => [`fields[${type}]`, LABELS.join(',')]),
-        [`fields[${resource.type}]`, names.join(',')]
-      ],
-      caller
-    })
-    if (answer.status >= 400) throw refusal(answer)
-    return Object.fromEntries((answer.document.included ?? []).flatMap(({ id, attributes = {} }) => {
-      const label = LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
-      return label === undefined ? [] : [[id, label]]
-    }))
+    return including(names)
+
+    async function including (names: string[]): Promise<Record<string, string>> {
+      const types = new Set(names.flatMap((name) => identifiers(resource.relationships![name])).map(({ type }) => type))
+      if (types.size === 0) return {}
+      const fields = new Map([...types].map((type) => [type, LABELS]))
+      // An edition may refer to its like.
+      fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
+      const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
+      const answer = await cms.request({ path: `${path}/${resource.id}`, query: [['include', names.join(',')], ...sparse], caller })
+      const excluded = notIncludable(answer)
+      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
+      if (answer.status >= 400) throw refusal(answer)
+      return labelsIn(answer.document)
+    }
   }
+}
+
+function labelsIn ({ included = [] }: Document): Record<string, string> {
+  return Object.fromEntries(included.flatMap(({ id, attributes = {} }) => {
+    const label = LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
+    return label === undefined ? [] : [[id, label]]
+  }))
 }

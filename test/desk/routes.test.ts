@@ -153,6 +153,31 @@ t.test('an edition that refers to nothing has no labels', async (t) => {
   t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {} })
 })
 
+t.test('labels are given of what Drupal includes where it does not include another field, and of editions of the same type', async (t) => {
+  const [daily, article, section] = [{ type: 'issue--daily', id: 'd' }, { type: 'node--article', id: 'b' }, { type: 'term--x', id: 's' }]
+  const resource = { type: 'issue--daily', id: 'a', relationships: { field_articles: { data: [article] }, field_related: { data: [daily] }, field_section: { data: section } } }
+  const asked: string[] = []
+  const request = async ({ query }: { query: Array<[string, string]> }) => {
+    asked.push(query.map((parameter) => parameter.join('=')).join('&'))
+    const names = query[0]![1].split(',')
+    const gone = ['field_section', 'field_related'].find((name) => names.includes(name) && asked.length < 3)
+    if (gone) return { status: 400, document: { errors: [{ detail: `\`${gone}\` is not a valid relationship field name. Possible values: uid.` }] } }
+    return { status: 200, document: { included: [{ ...article, attributes: { title: 'B' } }] } }
+  }
+  const options = {
+    cms: { request } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    resources: { load: async () => ({ resource, urlOf: () => undefined }) } as unknown as Resources,
+    model: contentModel({ entityType: 'issue', references: { field_related: 'issue', field_section: 'term' } })
+  }
+  t.strictSame(await createLabels(options)('a', {}), { b: 'B' })
+  t.strictSame(asked.map((query) => query.split('&')), [
+    ['include=field_articles,field_related,field_section', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related,field_section', 'fields[term--x]=title,name,display_name'],
+    ['include=field_articles,field_related', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related'],
+    ['include=field_articles', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=field_articles']
+  ], 'a query has each name once: of two PHP takes the last')
+})
+
 t.test('labels are what the CMS includes, and its refusal is passed on', async (t) => {
   const resource = { type: 'issue--daily', id: 'a', relationships: { field_articles: { data: [{ type: 'node--article', id: 'b' }] } } }
   const labels = (answer: object) => createLabels({
