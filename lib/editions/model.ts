@@ -44,7 +44,7 @@ export const ContentModel = Type.Object({
   }),
   /** Main property of fields where it is not `value`. */
   mainProperty: Names({}),
-  /** Fields whose items are arbitrary maps: kept as they are. */
+  /** Fields whose items are arbitrary maps, one or many: kept as they are. */
   rawFields: Type.Array(Type.String(), { default: [] }),
   /** Reference fields (internal name) to the entity type they hold, where no document shows it. */
   references: Names({}),

@@ -45,7 +45,8 @@ export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = ()
 
 function attributeItems (value: unknown, how: AttributePlan): Item[] {
   if (value === null || value === undefined) return []
-  if (how.raw) return [value as Item]
+  // Of many maps JSON:API makes a list; it does not tell them from one map that holds a list of objects.
+  if (how.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
   return Array.isArray(value) ? value.map((item) => attributeItem(item, how)) : [attributeItem(value, how)]
 }
 

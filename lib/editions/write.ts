@@ -33,7 +33,7 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
     if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
     const items = (isNumbered(value) ? Object.values(value) : [value].flat()).filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
-    return [field, items.map((item) => isObject(item) ? item : { [model.mainProperty[field] ?? 'value']: item })]
+    return [field, items.map((item) => isObject(item) || model.rawFields.includes(field) ? item : { [model.mainProperty[field] ?? 'value']: item })]
   }))
 }
 

@@ -109,6 +109,8 @@ t.test('renamed resource types, raw fields and other main properties are read as
   const entity = read(resource, own)
   t.strictSame(entity.type, [{ target_id: 'daily', target_type: 'publisher_container_type' }])
   t.strictSame(entity.field_map, [{ a: [1] }])
+  const raw = (value: unknown) => read({ ...resource, attributes: { field_map: value } }, own).field_map
+  t.strictSame([raw([{ a: 1 }, { b: [] }]), raw([]), raw(['x', { a: 1 }]), raw(null)], [[{ a: 1 }, { b: [] }], [], [['x', { a: 1 }]], []], 'a list of objects is one of items, any other is an item')
   t.strictSame(entity.field_odd, [{ code: 'x' }])
   t.strictSame(entity.uid, [{ target_id: null, target_type: 'user', target_uuid: 'v' }])
 })

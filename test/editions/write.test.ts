@@ -224,6 +224,8 @@ t.test('a property that a field really has is kept, whatever it is called', asyn
   t.strictSame(attributes({ field_video: [{ ...video, url: 'https://v.example/2' }] }), { field_video: { ...video, url: 'https://v.example/2' } })
   t.strictSame(attributes({ field_map: [{ ...map, processed: 'q' }] }), { field_map: [{ ...map, processed: 'q' }] }, 'in a map, computed properties too')
   t.strictSame(attributes({ field_map: [{ ...map, target_type: 'y' }] }), { field_map: [{ ...map, target_type: 'y' }] }, 'and what is no reference')
+  t.strictSame(attributes({ field_map: [['a', 'b']] }), { field_map: [['a', 'b']] }, 'a map that is a list')
+  t.strictSame(attributes({ field_map: [{ a: 1 }, { b: 2 }] }), { field_map: [{ a: 1 }, { b: 2 }] }, 'many maps')
   t.strictSame(attributes({ field_video: [video], field_map: [map], field_description: [{ value: 'v', format: null }] }), undefined, 'the same is the same')
 })
 
