@@ -63,7 +63,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
     const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
-    const lost = wanted.filter(({ entityType, id }) => !identify(entityType, id) && INTEGER.test(id))
+    const lost = wanted.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
     await Promise.all([...Map.groupBy(lost, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
     const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
     if (violations.length > 0) throw invalid(violations)
@@ -127,6 +127,8 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     await Promise.all(collections.flatMap(({ path, resourceType }) => batches.map(async (batch) => {
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
       const answer = await cms.request({ path, query, caller })
+      // The attribute may have another name where none was seen.
+      if (answer.status === 400 && !(entityType in model.idKeys) && !idAttributes.has(entityType)) return
       if (answer.status >= 400) throw refusal(answer)
       for (const { type, id, attributes } of resources(answer.document)) remembered.set(keyOf(entityType, String(attributes?.[idAttribute])), { type, id })
     })))
@@ -145,9 +147,13 @@ function keyOf (entityType: string, id: string): string {
   return `${entityType}:${id}`
 }
 
-/** Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint. */
-function violationsOf ({ field, delta, entityType, id }: Unresolved): Violation[] {
+/**
+ * Config entities few may see, and many refer to: whether there is such a one Drupal says only to a uuid.
+ * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint.
+ */
+function violationsOf ({ field, delta, entityType, id, isNamed }: Unresolved): Violation[] {
   const path = `${field}.${delta}.target_id`
+  if (isNamed) return [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist, or is not shown to you: then name it by target_uuid.` }]
   return [
     ...(id !== '' ? [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist.` }] : []),
     ...(!INTEGER.test(id) ? [{ path, message: 'This value should be of the correct primitive type.' }] : [])

@@ -4,7 +4,7 @@ import { COMPUTED, instant, sameItems } from './canonical.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import { isProperty, read, type Entity, type Item } from './read.ts'
-import { shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
+import { isContentEntity, shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
 export interface Unresolved {
@@ -13,6 +13,8 @@ export interface Unresolved {
   delta: number
   entityType: string
   id: string
+  /** Whether its like have names for ids, as config entities have, as far as is known. */
+  isNamed: boolean
 }
 
 /** Finds the identifier of a reference that is named by entity type and, where there is one, uuid, else integer id. */
@@ -71,7 +73,9 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
     return items.flatMap((item, delta) => {
       const id = targetId(field, delta, item)
       const entityType = entityTypeOf(field, item, shape?.get(field), model)
-      return id === undefined || targetUuid(delta, item) !== undefined || !entityType ? [] : [{ field, delta, entityType, id }]
+      if (id === undefined || targetUuid(delta, item) !== undefined || !entityType) return []
+      const sample = shape?.get(field)?.sample
+      return [{ field, delta, entityType, id, isNamed: sample ? !isContentEntity(sample) : model.idKeys[entityType] === undefined && /\D/.test(id) }]
     })
   })
 }

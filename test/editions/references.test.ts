@@ -1,8 +1,14 @@
 import t from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
+import type { Catalog, Collection } from '../../lib/editions/catalog.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
-import { createHttp, createJsonapi } from '../../lib/jsonapi/client.ts'
+import type { Filters } from '../../lib/editions/filters.ts'
+import { createReferences } from '../../lib/editions/references.ts'
+import { shapeOf } from '../../lib/editions/shapes.ts'
+import { create, normalize, unresolved } from '../../lib/editions/write.ts'
+import { createHttp, createJsonapi, type JsonapiAnswer, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import type { Resource } from '../../lib/jsonapi/document.ts'
 import { model } from './fixtures.ts'
 import { basic, failed, open } from './site.ts'
 
@@ -122,6 +128,42 @@ t.test('what a reference field refers to is told by any edition in which it is n
   none.asked()
   t.match(await none.create('told', wanted), wanted, 'an item may tell it')
   t.equal(none.asked(), 0)
+})
+
+t.test('a config entity that the caller may not see is found where an edition refers to it, or else is to be named by its uuid', async (t) => {
+  const collections: Collection[] = [['publisher_container', 'daily'], ['user_role', 'user_role'], ['taxonomy_vocabulary', 'taxonomy_vocabulary']].map(([entityType, bundle]) =>
+    ({ resourceType: `${entityType}--${bundle}`, entityType: entityType!, bundle: bundle!, path: `/${entityType}/${bundle}` }))
+  const edition: Resource = { type: 'publisher_container--daily', id: 'e', relationships: { field_role: { data: { type: 'user_role--user_role', id: 'uuid-of-editor', meta: { drupal_internal__target_id: 'editor' } } } } }
+  const asked: string[] = []
+  const request = async ({ path, query = [] }: JsonapiRequest): Promise<JsonapiAnswer> => {
+    const text = [...query].join('&')
+    asked.push(`${path} ${text}`)
+    if (path === collections[0]!.path) return { status: 200, document: { data: text.includes('editor') ? [edition] : [] } }
+    // It shows none, and their id is no "id".
+    return text.includes('filter') ? { status: 400, document: { errors: [{ detail: 'Invalid nested filtering.' }] } } : { status: 200, document: { data: [] } }
+  }
+  const { resolver } = createReferences({
+    cms: { request },
+    catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as unknown as Catalog,
+    filters: {} as Filters,
+    model
+  })
+  const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
+  const resolved = async (body: Record<string, unknown>) => {
+    const resolve = await resolver(unresolved(normalize(body, model), shape, model), {})
+    return create(normalize(body, model), edition.type, shape, model, resolve).relationships
+  }
+  t.match(await resolved({ field_role: [{ target_id: 'editor' }] }), { field_role: { data: { id: 'uuid-of-editor' } } })
+  const hidden = (type: string, id: string) => `The referenced entity (${type}: ${id}) does not exist, or is not shown to you: then name it by target_uuid.`
+  await t.rejects(resolved({ field_role: [{ target_id: 'nosuch' }], field_vocab: [{ target_id: 'tags', target_type: 'taxonomy_vocabulary' }] }), {
+    code: 'UNPROCESSABLE',
+    details: {
+      violations: [
+        { path: 'field_vocab.0.target_id', message: hidden('taxonomy_vocabulary', 'tags') },
+        { path: 'field_role.0.target_id', message: hidden('user_role', 'nosuch') }
+      ]
+    }
+  })
 })
 
 t.test('ids are looked up in batches, and never again', async (t) => {
