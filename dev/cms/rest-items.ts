@@ -57,7 +57,7 @@ function readReference (site: Site, field: Field, data: Record<string, unknown>)
       throw new CmsError(422, `The field "${field.name}" property "target_type" must be set to "${field.target}" or omitted.`)
     }
     const target = site.store.byUuid(field.target!, String(uuid))
-    if (!target) throw new CmsError(422, `No "" entity found with UUID "${String(uuid)}" for field "0".`)
+    if (!target) throw new CmsError(422, `No "${String(type ?? '')}" entity found with UUID "${String(uuid)}" for field "0".`)
     return { ...properties, target_id: target.id }
   }
   return properties.target_id === undefined ? properties : { ...properties, target_id: integer(properties.target_id) }

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { JsonapiAnswer } from '../jsonapi/client.ts'
 import type { ErrorObject } from '../jsonapi/document.ts'
-import type { Entity } from './read.ts'
+import type { Entity, Item } from './read.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
 export interface Violation {
@@ -98,16 +98,18 @@ export function lostReference ({ status, document }: JsonapiAnswer): string | un
 
 function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
   const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
-  const deltas = Object.values(sent).map((items) => items.findIndex((item) => item.target_uuid === uuid))
-  return unknownUuid(uuid, Math.max(0, ...deltas), cause)
+  const items = Object.values(sent).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
+  const delta = Math.max(0, items.findIndex((item) => item.target_uuid === uuid))
+  return unknownUuid({ ...items[delta], target_uuid: uuid }, delta, cause)
 }
 
 /**
- * In core's words, which name neither the entity type nor the field: it looks for both in the field's list of items, and
- * finds the item's position. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
+ * In core's words, which name the entity type only where the item does, and the item's position for its field.
+ * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
-export function unknownUuid (uuid: string, delta: number, cause?: Error): Failure {
-  return new Failure('UNPROCESSABLE', `No "" entity found with UUID "${uuid}" for field "${delta}".`, { cause })
+export function unknownUuid ({ target_type: type, target_uuid: uuid }: Item, delta: number, cause?: Error): Failure {
+  const [entityType, given] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
+  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${given}" for field "${delta}".`, { cause })
 }
 
 function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {

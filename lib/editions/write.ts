@@ -232,9 +232,10 @@ function targetId (field: string, delta: number, item: Item): string | undefined
 }
 
 /** Core names the item's position for its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
-function targetUuid (delta: number, { target_uuid: uuid }: Item): string | undefined {
+function targetUuid (delta: number, item: Item): string | undefined {
+  const { target_uuid: uuid } = item
   if (uuid === undefined || uuid === null) return undefined
-  if (typeof uuid !== 'string') throw unknownUuid(String(uuid), delta)
+  if (typeof uuid !== 'string') throw unknownUuid(item, delta)
   if (uuid === '') throw new Failure('UNPROCESSABLE', `If provided "target_uuid" cannot be empty for field "${delta}".`)
   return uuid
 }
