@@ -56,7 +56,19 @@ export const ContentModel = Type.Object({
    * Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media
    * on pages of their own (media.settings, standalone_url) has `/media/{id}`.
    */
-  canonicalPaths: Names({ node: '/node/{id}', taxonomy_term: '/taxonomy/term/{id}', user: '/user/{id}', media: '/media/{id}/edit', publisher_container: '/publisher_container/{id}' }),
+  canonicalPaths: Names({
+    node: '/node/{id}',
+    taxonomy_term: '/taxonomy/term/{id}',
+    user: '/user/{id}',
+    media: '/media/{id}/edit',
+    comment: '/comment/{id}',
+    block_content: '/admin/content/block/{id}',
+    menu_link_content: '/admin/structure/menu/item/{id}/edit',
+    shortcut: '/admin/config/user-interface/shortcut/link/{id}',
+    workspace: '/admin/config/workflow/workspaces/manage/{id}',
+    contact_form: '/contact/{id}',
+    publisher_container: '/publisher_container/{id}'
+  }),
   /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
   lockTypes: Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), { default: {} }),
   /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */

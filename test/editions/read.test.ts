@@ -128,6 +128,8 @@ t.test('a url is an alias, a file address or the canonical path, below the path 
   t.equal(url('node--article', 'hidden'), '/cms/node/9')
   t.equal(url('file--file', 'f'), 'https://news.example/cms/files/f.png')
   t.equal(url('file--file', 'hidden'), undefined)
+  t.equal(url('block_content--basic', 'x'), '/cms/admin/content/block/9')
+  t.equal(url('menu_link_content--menu_link_content', 'x'), '/cms/admin/structure/menu/item/9/edit')
   t.equal(urlOf({ type: 'user--user', id: 'x' }, 'user'), undefined, 'no id, no path')
   t.strictSame(withoutUrls({ a: [{ url: 'x', value: 1 }] }), { a: [{ value: 1 }] })
 })
