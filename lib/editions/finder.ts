@@ -11,8 +11,8 @@ import { findById } from './scan.ts'
 
 export interface Finder {
   load: Resources['load']
-  /** The edition with a uuid, of whatever bundle. @throws {Failure} as `load` */
-  byUuid (collection: Collection, uuid: string, caller: Caller): Promise<Loaded>
+  /** The edition with a uuid, of whatever bundle; undefined where there is none. */
+  findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<Loaded | undefined>
   /** That the ids of a resource are its own. */
   remember (resource: Resource): void
 }
@@ -82,7 +82,7 @@ export function createFinder ({ catalog, filters, model, first, sparsePage }: Fi
     return (one && await findByUuid(one.collection, one.uuid, caller, purpose)) ?? notFound(id)
   }
 
-  return { load, byUuid: async (collection, uuid, caller) => await findByUuid(collection, uuid, caller, 'edition') ?? notFound(uuid), remember }
+  return { load, findByUuid, remember }
 }
 
 function notFound (id: string): never {

@@ -195,7 +195,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
     const saved = loaded(resource, told.urlOf)
     // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
-    return covers(include, resource, model) ? saved : finder.byUuid(collection, resource.id, caller).catch(() => saved)
+    return covers(include, resource, model) ? saved : await finder.findByUuid(collection, resource.id, caller, 'edition').catch(() => undefined) ?? saved
   }
 
   return { load: finder.load, page, sparsePage, shape, send, age: memory.age }

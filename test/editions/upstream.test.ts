@@ -157,6 +157,12 @@ t.test('an edition of which Drupal shows nothing but the label, or not even that
   failed(t, 'by integer id', await ask('GET', '/api/collection/424243'), 403, 'CMS_FORBIDDEN')
 })
 
+t.test('who has saved what he may not see has saved it all the same', async (t) => {
+  healthy((cms) => cms.post(daily).query(true).reply(201, { data: { type: individual.data.type, id: uuid, attributes: { title: 'T' } } }, JSONAPI))
+  const { status, headers, body } = await operations.create!.send()
+  t.strictSame([status, headers['location'], body.title], [201, `/api/collection/${uuid}`, [{ value: 'T' }]])
+})
+
 t.test('a caller who may not filter, or not read, is told so', async (t) => {
   const forbidden = errors(403, 'The current user is not authorized to filter by the `drupal_internal__id` field, given in the path `drupal_internal__id`.')
   healthy((cms) => cms.get(daily).query(true).reply(403, forbidden, JSONAPI))
