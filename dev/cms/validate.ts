@@ -15,14 +15,19 @@ interface Finding {
 
 const at = (property: string, ...messages: string[]): Finding[] => messages.map(message => ({ property, message }))
 
+/** PHP's is_numeric(), and its filter for integers. */
+const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i
+const integer = /^\s*[+-]?(0|[1-9]\d*)\s*$/
+
 function checkInteger (field: Field, value: unknown): Finding[] {
-  const text = String(value)
-  if (typeof value === 'boolean') return []
-  if (!/^-?\d+(\.\d+)?$/.test(text)) return at('value', ...(field.min !== undefined ? [notNumber] : []), ...(field.max !== undefined ? [notNumber] : []), primitive)
-  if (text.includes('.')) return at('value', primitive)
-  if (field.min !== undefined && Number(text) < field.min) return at('value', `${field.label}: the value may be no less than ${field.min}.`)
-  if (field.max !== undefined && Number(text) > field.max) return at('value', `${field.label}: the value may be no greater than ${field.max}.`)
-  return []
+  const text = value === true ? '1' : String(value)
+  const isPrimitive = integer.test(text)
+  const range = value === true || !numeric.test(text)
+    ? [field.min, field.max].filter(bound => bound !== undefined).map(() => notNumber)
+    : field.min !== undefined && Number(text) < field.min
+      ? [`${field.label}: the value may be no less than ${field.min}.`]
+      : field.max !== undefined && Number(text) > field.max ? [`${field.label}: the value may be no greater than ${field.max}.`] : []
+  return at('value', ...range, ...(isPrimitive ? [] : [primitive]))
 }
 
 function checkLink (uri: string): Finding[] {
@@ -43,7 +48,7 @@ function checkValue (site: Site, viewer: Viewer, field: Field, item: Item): Find
         ? at('value', `${field.label}: may not be longer than ${field.maxLength} characters.`)
         : []
     case 'integer': return checkInteger(field, value)
-    case 'decimal': return /^[+-]?((\d+(\.\d*)?)|(\.\d+))$/.test(String(value)) ? [] : at('value', 'This value is not valid.')
+    case 'decimal': return value === true || /^[+-]?((\d+(\.\d*)?)|(\.\d+))$/.test(String(value)) ? [] : at('value', 'This value is not valid.')
     case 'float': return Number.isNaN(Number(value)) ? at('value', primitive) : []
     case 'boolean': return [true, false, 0, 1, '0', '1'].includes(value as string) ? [] : at('value', primitive)
     case 'language': return value === 'en' || value === 'und' || value === 'zxx' ? [] : at('', notChoice)
@@ -108,7 +113,9 @@ export function validate (site: Site, viewer: Viewer, entity: Entity, before?: E
 
 const isEmpty = (field: Field, item: Item): boolean => {
   const main = item[isReference(field) ? 'target_id' : field.type === 'link' ? 'uri' : 'value']
-  return field.type !== 'path' && field.type !== 'comment' && (main === null || main === undefined || main === '')
+  if (field.type === 'path' || field.type === 'comment') return false
+  const isNumber = field.type === 'integer' || field.type === 'decimal' || field.type === 'float'
+  return main === null || main === undefined || (main === '' && field.type !== 'boolean') || (main === false && isNumber)
 }
 
 /** Drops empty items and casts text, as setting a field does before it is validated. */

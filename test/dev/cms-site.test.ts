@@ -178,3 +178,28 @@ t.test('what is read through JSON:API is what core REST shows', async t => {
     t.strictSame([rest.uuid[0].value, rest.title[0].value, rest.changed[0].value], [id, attributes.title, attributes.changed])
   }
 })
+
+t.test('values of other types are taken or refused as Drupal 10.6 was seen to', async t => {
+  const { send } = await start(t)
+  const primitive = 'This value should be of the correct primitive type.'
+  const number = 'This value should be a valid number.'
+  const cases: Array<[field: string, value: unknown, messages: string[], stored?: unknown]> = [
+    ['status', '', [primitive]],
+    ['field_featured', '', [primitive]],
+    ['field_page_count', '007', [primitive]],
+    ['field_page_count', '1e2', [primitive]],
+    ['field_page_count', true, [number, number]],
+    ['field_page_count', 'abc', [number, number, primitive]],
+    ['field_page_count', '10001', ['Page count: the value may be no greater than 10000.']],
+    ['field_page_count', false, [], null],
+    ['field_page_count', ' +5', [], 5],
+    ['field_price', '', [], null],
+    ['field_price', true, [], '1']
+  ]
+  for (const [index, [field, value, messages, stored]] of cases.entries()) {
+    const { status, body } = await send(daily, { method: 'POST', body: edition({ title: 'T', field_key: `types-${index}`, [field]: value }) })
+    t.equal(status, messages.length > 0 ? 422 : 201, `${field}: ${JSON.stringify(value)}`)
+    if (messages.length > 0) t.strictSame(body.errors.map((one: any) => one.detail), messages.map(message => `${field}.0.value: ${message}`))
+    else t.strictSame(body.data.attributes[field], stored)
+  }
+})
