@@ -36,6 +36,9 @@ const INTEGER = /^-?\d+$/
 /** How many looked-up references are remembered; they change only with their entity, when it is deleted or the site set back. */
 const REMEMBERED = 50_000
 
+/** No id, nor name of a config entity, is longer (Drupal\Core\Config\Entity\ConfigEntityStorage): what is longer goes into no URL. */
+const ID_MAX = 166
+
 /** How many references of one body are looked up: more would hold up the requests of all others. */
 const LOOKED_UP_MAX = 1000
 
@@ -55,7 +58,8 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       if (id !== undefined) known.set(keyOf(entityType, String(id)), identifier)
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
-    const missing = wanted.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
+    const possible = wanted.filter(({ id }) => id.length <= ID_MAX)
+    const missing = possible.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
     if (missing.length > LOOKED_UP_MAX) {
       throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
     }
@@ -63,7 +67,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
     const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
-    const lost = wanted.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
+    const lost = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
     await Promise.all([...Map.groupBy(lost, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
     const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
     if (violations.length > 0) throw invalid(violations)

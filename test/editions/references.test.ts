@@ -23,6 +23,8 @@ t.test('references are refused as core REST was seen to refuse them', async (t) 
   const nobody = '00000000-0000-4000-8000-000000000000'
 
   await refused('an empty id', [{ target_id: '' }], line(0, primitive))
+  const long = '9'.repeat(30_000)
+  await refused('a number as long as no URL may be', [{ target_id: long }], line(0, `The referenced entity (node: ${long}) does not exist.`))
   await refused('a word', [{ target_id: 4 }, { target_id: 'abc' }], line(1, 'The referenced entity (node: abc) does not exist.') + `field_articles.1.target_id: ${primitive}\n`)
   await refused('an unknown uuid, at its place', [{ target_id: 4 }, { target_uuid: nobody }], `No "" entity found with UUID "${nobody}" for field "1".`)
   await refused('with its entity type', [{ target_id: 4 }, { target_uuid: nobody, target_type: 'node' }], `No "node" entity found with UUID "${nobody}" for field "1".`)
