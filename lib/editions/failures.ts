@@ -27,7 +27,8 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
   const { errors = [] } = document
   const details = errors.map(({ detail }) => String(detail ?? '')).filter(Boolean)
   const detail = details.join('\n')
-  const cause = new Error(`the CMS answered ${status}: ${detail}`)
+  // The log has it; a detail may repeat what was sent.
+  const cause = new Error(`the CMS answered ${status}: ${errors.map(({ title }) => String(title ?? '')).join(', ')}`)
   switch (status) {
     case 401:
       return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', { cause, headers: { 'www-authenticate': challenge ?? 'Basic' } })

@@ -19,6 +19,7 @@ export interface Resource {
 
 export interface ErrorObject {
   status?: string
+  title?: string
   detail?: string
   source?: { pointer?: string }
 }

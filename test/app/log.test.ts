@@ -331,6 +331,8 @@ t.test('nothing secret of a request is logged, whatever happens and whatever the
     ['everything fails', () => { engine.script = fails('AccessDeniedException'); cms.script = echo(500) }],
     ['everything is refused', () => { engine.script = fails('ConditionalCheckFailedException'); cms.script = echo(422) }],
     ['forbidden', () => { cms.script = echo(403) }],
+    ['a bad request', () => { cms.script = echo(400) }],
+    ['not allowed', () => { cms.script = echo(405) }],
     ['no answer', () => { engine.script = (_operation, _input, response) => response.destroy(); cms.script = (_request, response) => response.destroy() }]
   ]
   for (const [behaviour, begin] of behaviours) {
