@@ -9,11 +9,14 @@ export function createText (shape: Shape, items: Item[]) {
   let now = base
   let theirs: string | undefined
   let isUnfinished = false
+  /** Whether it was typed here, or what is saved. */
+  let isTyped = false
 
   function reset (): void {
     now = base
     theirs = undefined
     isUnfinished = false
+    isTyped = false
   }
 
   return {
@@ -27,6 +30,7 @@ export function createText (shape: Shape, items: Item[]) {
     /** @param isWhole whether it is a value */
     type (text: string, isWhole: boolean): void {
       isUnfinished = !isWhole
+      isTyped = true
       if (isWhole) now = text
     },
 
@@ -36,6 +40,7 @@ export function createText (shape: Shape, items: Item[]) {
     /** Goes on with a text of before; an order takes in what has come since. */
     restore (earlier: string): void {
       isUnfinished = false
+      isTyped = true
       now = isOrder ? fitted(earlier, base) : earlier
     },
 
@@ -43,7 +48,7 @@ export function createText (shape: Shape, items: Item[]) {
     saved (items: Item[], asSent: string): boolean {
       base = textOf(shape.kind, items)
       theirs = undefined
-      if (now !== asSent) return false
+      if (isTyped && now !== asSent) return false
       now = base
       return true
     },

@@ -498,6 +498,22 @@ t.test('a save ends the lock, unless there is a newer text', async (t) => {
   t.strictSame([field.text, field.isDirty, field.isHeld], ['MINE, NEWER', false, false])
 })
 
+t.test('a field that was taken while its save was under way has no change left', async (t) => {
+  const { field, called } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer('')
+  called('save Mine')
+  field.board(view(BEN, 'b1'))
+  await field.saved([{ value: 'Mine' }], 'Mine')
+  t.strictSame([field.text, field.base, field.isDirty], ['Mine', 'Mine', false])
+
+  const { field: other } = open(t)
+  other.type('Mine')
+  other.type('Saved')
+  await other.saved([{ value: 'Mine' }], 'Mine')
+  t.strictSame([other.text, other.isDirty], ['Saved', true], 'but what was typed since is one, be it the text of before')
+})
+
 t.test('what others have saved comes in; where both have changed it, the editor decides', async (t) => {
   const { field, called } = open(t)
   field.rebase([{ value: 'Theirs' }])
