@@ -131,13 +131,13 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     again = setTimeout(load, SETTLE_MS)
   }
 
-  function displaced ({ shape, text, by }: Lost): void {
+  function displaced ({ shape, text, by, wasHeld }: Lost): void {
     const field = fieldOf(shape.name)
-    const who = nameOf(by.userData)
+    const what = `${nameOf(by.userData)} ${wasHeld ? 'took over' : 'is editing'} ${shape.label}.`
     if (field && text !== field.base) {
       kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
-      notice = { tone: 'bad', text: `${who} took over ${shape.label}. What you had typed is under Kept drafts.` }
-    } else notice = { tone: 'bad', text: `${who} took over ${shape.label}.` }
+      notice = { tone: 'bad', text: `${what} What you had typed is under Kept drafts.` }
+    } else notice = { tone: 'bad', text: what }
     kept.load().catch(known)
   }
 

@@ -6,8 +6,8 @@ import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './takeover.ts'
 import { createText } from './text.ts'
 
-/** A text that its writer lost the field with. */
-export interface Lost { shape: Shape, text: string, by: Holder }
+/** A text that its writer lost the field with; without `wasHeld` it was another's all along. */
+export interface Lost { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
 export interface FieldDeps {
   shape: Shape
@@ -85,12 +85,13 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
   function lose (by: Holder): void {
     const lost = text.now
-    const wasHeld = held !== undefined || text.isDirty
+    const wasHeld = held !== undefined
+    const isLost = wasHeld || text.isDirty
     held = undefined
     holder = by
     pauses.stop()
     text.reset()
-    if (wasHeld) displaced({ shape, text: lost, by })
+    if (isLost) displaced({ shape, text: lost, by, wasHeld })
     changed()
   }
 
@@ -172,7 +173,6 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     async takeOver (): Promise<void> {
       await taking
       const from = holder?.userData.uid
-      holder = undefined
       isFocused = true
       await take(() => takeFrom(from, { locks, what, onLost, board }))
     },

@@ -155,7 +155,7 @@ t.test('a field of somebody else is refused; what was typed before that was know
   field.type('Mine')
   const [acquire] = called('acquire Mine')
   await acquire!.answer(locked(BEN))
-  t.match(lost, [{ text: 'Mine', by: BEN }])
+  t.match(lost, [{ text: 'Mine', by: BEN, wasHeld: false }])
   t.strictSame([field.text, field.isDirty, field.holder], ['Saved', false, BEN])
   await field.restore('Mine')
   called()
@@ -169,7 +169,7 @@ t.test('who is displaced is told at once, by the board or by the lock itself', a
   await called('save Mine')[0]!.answer('')
   field.type('Mine too')
   field.board(view(BEN, 'b1'))
-  t.match(lost.splice(0), [{ text: 'Mine too', by: { userData: { uid: 'ben' } } }])
+  t.match(lost.splice(0), [{ text: 'Mine too', by: { userData: { uid: 'ben' } }, wasHeld: true }])
   t.strictSame([field.text, field.isHeld], ['Saved', false])
   await pass(400)
   called()
@@ -244,6 +244,17 @@ t.test('a takeover is refused by a third one, and has it easy where nobody is le
   const failing = t.rejects(taken, /a defect/)
   await overwrite!.answer(new TypeError('a defect'))
   await failing
+})
+
+t.test('a takeover that fails leaves the field to its holder', async (t) => {
+  const { field, called } = open(t)
+  field.board(view(BEN, 'b1'))
+  const taken = field.takeOver()
+  await setImmediate()
+  await called('overwrite')[0]!.answer(away())
+  await taken
+  field.type('Mine')
+  t.match([field.holder, field.text, field.trouble], [{ userData: { uid: 'ben' } }, 'Saved', 'The lock service does not answer.'])
 })
 
 t.test('a takeover goes on while its holder types, as soon as the board shows the newer lock', async (t) => {

@@ -305,6 +305,15 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   t.strictSame([session.kept, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title', draft: 'v' }]])
 })
 
+t.test('who finds a field locked after having typed into it is not told of a takeover', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  service.acquire = new QuoinError(423, 'FIELD_LOCKED', 'locked', { body: { error: { lock: lockOf('ben') } } })
+  field().type('Mine')
+  await turn()
+  t.equal(session.notice?.text, 'ben is editing Title. What you had typed is under Kept drafts.')
+})
+
 t.test('a save is of what has changed, and ends its locks', async (t) => {
   const { session, service, field, released, said, board, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
