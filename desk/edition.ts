@@ -1,8 +1,8 @@
 import type { Client, LockView, QuoinError } from '../lib/client/client.ts'
 import { comings } from './comings.ts'
 import { shapesOf } from './fields.ts'
-import { createField, type Field, type Lost } from './field.ts'
-import { createKept, type Kept } from './kept.ts'
+import { createField, type Field } from './field.ts'
+import { createKept, type Kept, type Lost } from './kept.ts'
 import { known, persist } from './known.ts'
 import { createLabels } from './labels.ts'
 import { hindranceOf, refusalOf } from './refusal.ts'
@@ -226,8 +226,6 @@ export function createSession ({ client, settings: { model }, user, samples, lab
     get kept () { return kept.all },
     get isSaving () { return isSaving },
     get notice () { return notice },
-    /** Whether a text that is typed may be in this window alone. */
-    get isAtRisk () { return fields.some(({ isDirty, trouble }) => isDirty && trouble !== undefined) },
     isOwn,
     labelOf,
     load,

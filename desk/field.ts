@@ -1,13 +1,14 @@
 import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../lib/client/client.ts'
+import { createCopy } from './copy.ts'
 import type { Shape } from './fields.ts'
+import type { Lost } from './kept.ts'
 import { known } from './known.ts'
+import { createOffer } from './offer.ts'
 import { createPauses } from './pauses.ts'
 import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './takeover.ts'
 import { createText } from './text.ts'
-
-/** A text that its writer lost the field with; without `wasHeld` it was another's all along. */
-export interface Lost { shape: Shape, text: string, by: Holder, wasHeld: boolean }
+import { createTrouble } from './trouble.ts'
 
 export interface FieldDeps {
   shape: Shape
@@ -28,7 +29,8 @@ export type Field = ReturnType<typeof createField>
 export function createField ({ shape, items, entity, uid, locks, changed, displaced }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
-  let sent: string | undefined
+  const copy = createCopy()
+  const offer = createOffer(text, copy)
   let held: Held | undefined
   let taking: Promise<void> | undefined
   let isFocused = false
@@ -36,28 +38,26 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   let holder: Holder | undefined
   /** The version of a lock that is over, whatever a late event still says of it. */
   let over: string | undefined
-  /** A text that was typed before, and the lock that it was found in. */
-  let offer: { text: string, lock?: { readonly version?: string | undefined } } | undefined
   let problems: string[] = []
-  let trouble: string | undefined
   const board = createBoard()
   const pauses = createPauses(() => { if (held) keep(); else take() })
-  /** Whether what is offered is in the lock still. */
-  const isOffered = () => offer !== undefined && offer.text === sent
+  /** Whether nothing is typed but what is in the lock. */
+  const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
+  const trouble = createTrouble(isKept)
 
   function granted (lock: Held): void {
     held = lock
     over = board.seen?.version
     holder = undefined
-    trouble = undefined
-    sent = lock.found
-    if (lock.found !== undefined && lock.found !== text.now && lock.found !== text.base) offer = { text: lock.found, lock }
+    trouble.is()
+    copy.begin(lock.found)
+    offer.find(lock.found, lock)
   }
 
   function refused (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
-    trouble = error.passes ? `The lock service does not answer.${text.isDirty ? ' Your text is in this window alone.' : ''}` : error.message
+    trouble.failed(error)
     // Who signs in again has it kept.
     if ((error.passes || error.status === 401) && text.isDirty) pauses.failed()
   }
@@ -77,44 +77,42 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   function onLost ({ lock }: QuoinError): void {
     if (lock && lock.userData.uid !== uid) return lose(lock)
     held = undefined
-    trouble = lock ? 'You went on with this field in another window.' : undefined
+    trouble.is(lock && 'You went on with this field in another window.')
     if (!lock && text.isDirty && !isLeft) take()
     changed()
   }
 
   /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
   function lose (by: Holder): void {
-    const lost = text.now
-    const wasHeld = held !== undefined
-    const isLost = wasHeld || text.isDirty
+    const lost = { shape, text: text.now, by, wasHeld: held !== undefined }
+    const isTold = lost.wasHeld || text.isDirty
     held = undefined
     holder = by
     pauses.stop()
     text.reset()
-    if (isLost) displaced({ shape, text: lost, by, wasHeld })
+    if (isTold) displaced(lost)
     changed()
   }
 
-  function keep (): void {
+  async function keep (): Promise<void> {
     // Without a lock the next try to take it is still to come.
     if (!held) return
     pauses.stop()
-    if (text.now === sent) return
-    sent = text.now
+    if (text.now === copy.sent) return
     const lock = held
-    lock.save(sent).then(() => { trouble = undefined }, (error) => {
-      // A lock that was lost meanwhile says nothing of the one that has been taken since.
-      if (held !== lock) return
-      sent = undefined
-      refused(error)
-    }).finally(changed)
+    const failure = await copy.send(lock, text.now)
+    // A lock that was lost meanwhile says nothing of the one that has been taken since.
+    if (held !== lock) return
+    if (failure) refused(failure)
+    else trouble.is()
+    changed()
   }
 
   async function release (): Promise<void> {
     pauses.stop()
     const lock = held
     held = undefined
-    sent = undefined
+    copy.begin()
     if (lock) {
       over = lock.version
       // The client tries again by itself what fails for the moment; no text waits for it.
@@ -126,7 +124,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   /** Keeps what is typed; a lock that no text needs is released, unless the field has the focus. */
   async function keepOrRelease (): Promise<void> {
     if (text.isDirty) keep()
-    else if (!isFocused && !isOffered()) await release()
+    else if (!isFocused && !offer.isInLock) await release()
   }
 
   return {
@@ -134,16 +132,17 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     get text () { return text.now },
     get base () { return text.base },
     get isDirty () { return text.isDirty },
+    get isKept () { return isKept() },
     get isHeld () { return held !== undefined },
     /** Whose the field is, if it is somebody else's. */
     get holder () { return holder },
     /** What the same user had typed earlier or elsewhere. */
-    get offer () { return offer?.text },
+    get offer () { return offer.text },
     /** What somebody else has saved meanwhile where the text is another too. */
     get theirs () { return text.theirs },
     get isUnfinished () { return text.isUnfinished },
     get problems () { return text.isUnfinished ? ['This is not complete: finish it, or empty it.'] : problems },
-    get trouble () { return trouble },
+    get trouble () { return trouble.words },
 
     focus (): void {
       isFocused = true
@@ -180,7 +179,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Goes on with a text of before; one that is not saved yet is offered in its place. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer = text.now !== text.base && text.now !== earlier ? { text: text.now } : undefined
+      offer.swap(earlier)
       text.restore(earlier)
       changed()
       if (held) keep()
@@ -190,9 +189,9 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** What was typed before is not wanted any more. */
     async discardOffer (): Promise<void> {
       await taking
-      const lock = offer?.lock
-      offer = undefined
-      sent = undefined
+      const { lock } = offer
+      offer.end()
+      copy.begin()
       if (held && isFocused) keep()
       else if (held) await keepOrRelease()
       // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
@@ -202,7 +201,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** The lock has this text; what was typed here since is newer. */
     offered ({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
-      if (!held && !text.isDirty && payload !== undefined && payload !== text.base) offer = { text: payload, lock: { version } }
+      if (!held && !text.isDirty) offer.find(payload, { version })
     },
 
     /** What the lock board says of the field now. */
@@ -218,7 +217,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       holder = undefined
       // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
       if (!lock && wasMine && held && text.isDirty) {
-        sent = undefined
+        copy.begin()
         keep()
       }
     },

@@ -1,4 +1,8 @@
 import type { Client, Draft, Holder } from '../lib/client/client.ts'
+import type { Shape } from './fields.ts'
+
+/** A text that its writer lost the field with; without `wasHeld` it was another's all along. */
+export interface Lost { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
 /** A text that is kept: in a draft of the service or, without `displacedAt`, in this window alone for the moment. */
 export interface Kept {

@@ -5,6 +5,7 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
+import { isAtRisk } from './risk.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, seatView } from './seat-view.ts'
@@ -122,7 +123,7 @@ if (here.user) {
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => session?.keep())
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (session?.isAtRisk) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (session && isAtRisk(session.fields)) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

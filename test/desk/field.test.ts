@@ -1,8 +1,9 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createField, type Lost } from '../../desk/field.ts'
+import { createField } from '../../desk/field.ts'
 import type { Kind } from '../../desk/fields.ts'
+import type { Lost } from '../../desk/kept.ts'
 import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../lib/client/client.ts'
 
 const BEN: Holder = { fieldName: 'title', timestamp: 5, userData: { uid: 'ben', name: 'Ben' } }
@@ -213,6 +214,10 @@ t.test('what becomes of a lock that was lost says nothing of the one that has be
   await taken
   await save!.answer(locked(BEN))
   t.strictSame([field.isHeld, field.holder, lost], [true, undefined, []])
+  field.type('Mine')
+  t.notOk(field.isKept)
+  await (field.keep(), called('save Mine')[0]!.answer(''))
+  t.ok(field.isKept)
 })
 
 t.test('a takeover is refused by a third one, and has it easy where nobody is left', async (t) => {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../desk/edition.ts'
 import { UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
+import { isAtRisk } from '../../desk/risk.ts'
 import type { Edition, Item, Model } from '../../desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
@@ -389,19 +390,23 @@ t.test('a text that is restored while the lock service is away is back, and said
   t.match([session.notice, field().text], [{ tone: 'bad', text: 'Your text is back in Title, which is not locked yet.' }, 'Mine'])
 })
 
-t.test('a text is at risk while it is typed and could not be kept', async (t) => {
+t.test('a text is at risk while it is typed and its lock has not been had, or does not answer', async (t) => {
   const { session, service, field, pass } = open(t)
+  const risk = () => isAtRisk(session.fields)
   await turn()
   service.acquire = away()
   field().focus()
   await turn()
-  t.notOk(session.isAtRisk, 'nothing is typed')
+  t.notOk(risk(), 'nothing is typed')
   field().type('Mine')
+  t.ok(risk(), 'there is no lock that it could be sent to when the page closes')
   await turn()
-  t.ok(session.isAtRisk)
+  t.ok(risk())
   service.acquire = undefined
   await pass(5000)
-  t.notOk(session.isAtRisk)
+  t.notOk(risk())
+  field().type('Mine too')
+  t.notOk(risk(), 'it is sent when the page closes')
 })
 
 t.test('nothing is saved while a field is not complete', async (t) => {

@@ -1,0 +1,36 @@
+import type { Held, QuoinError } from '../lib/client/client.ts'
+import { known } from './known.ts'
+
+/** The copy of a text in its lock, as far as it is known. */
+export function createCopy () {
+  let sent: string | undefined
+  let arrived: string | undefined
+  /** How often it has begun anew: what was sent before says nothing of what is in the lock since. */
+  let begun = 0
+
+  /** Begins anew, with what a lock that was granted has in it. */
+  function begin (text?: string): void {
+    begun++
+    sent = arrived = text
+  }
+
+  return {
+    /** What was sent to the lock last, or found in it. */
+    get sent () { return sent },
+    /** What is known to be in it. */
+    get arrived () { return arrived },
+    begin,
+    /** Sends a text to the lock. @returns why it is not there */
+    async send (lock: Held, text: string): Promise<QuoinError | undefined> {
+      sent = text
+      const then = begun
+      try {
+        await lock.save(text)
+        if (then === begun) arrived = text
+      } catch (error) {
+        if (then === begun) sent = arrived = undefined
+        return known(error)
+      }
+    }
+  }
+}
