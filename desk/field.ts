@@ -43,7 +43,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   const pauses = createPauses(() => { if (held) keep(); else take() })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
-  const trouble = createTrouble(isKept)
+  const trouble = createTrouble(isKept, changed)
 
   function granted (lock: Held): void {
     held = lock
@@ -63,7 +63,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   }
 
   /** Takes the lock, unless it is held or another's. */
-  function take (get = () => locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) })): Promise<void> {
+  function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
     if (held) return Promise.resolve()
     pauses.stop()
     taking ??= get().then(granted, refused).finally(() => {
@@ -100,7 +100,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     pauses.stop()
     if (text.now === copy.sent) return
     const lock = held
-    const failure = await copy.send(lock, text.now)
+    const failure = await trouble.patient(copy.send(lock, text.now))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
     if (held !== lock) return
     if (failure) refused(failure)

@@ -316,6 +316,25 @@ t.test('while the lock service is away the text stays here and is sent again', a
   called()
 })
 
+t.test('a lock that is not answered for seconds is trouble as one that is refused', async (t) => {
+  const { field, called, pass } = open(t)
+  field.type('Mine')
+  const [acquire] = called('acquire Mine')
+  await pass(2999)
+  t.equal(field.trouble, undefined)
+  await pass(1)
+  t.equal(field.trouble, 'The lock service does not answer. Your text is in this window alone.')
+  await acquire!.answer('')
+  const [save] = called('save Mine')
+  t.equal(field.trouble, undefined)
+  await pass(3000)
+  t.match(field.trouble, 'in this window alone')
+  await save!.answer('')
+  t.equal(field.trouble, undefined)
+  await pass(3000)
+  t.equal(field.trouble, undefined)
+})
+
 t.test('a text is kept once its writer, whose session had ended, has signed in again', async (t) => {
   const { field, called, pass } = open(t)
   field.type('Mine')
