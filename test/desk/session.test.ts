@@ -407,6 +407,10 @@ t.test('a text is at risk while it is typed and its lock has not been had, or do
   t.notOk(risk())
   field().type('Mine too')
   t.notOk(risk(), 'it is sent when the page closes')
+  field().type('ä'.repeat(30_000))
+  t.ok(risk(), 'but not where that is too much for a page that closes')
+  await pass(400)
+  t.notOk(risk())
 })
 
 t.test('nothing is saved while a field is not complete', async (t) => {
