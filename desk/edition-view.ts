@@ -3,6 +3,7 @@ import type { LockView, Named } from '../lib/client/client.ts'
 import { cover } from './cover.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
+import type { Kept } from './kept.ts'
 import { orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Model } from './settings.ts'
 import { avatar, icon, notice } from './ui.ts'
@@ -89,13 +90,16 @@ function content (session: Session, context: EditionContext): TemplateResult {
 }
 
 function keptView (session: Session): TemplateResult {
+  const origin = ({ displacedBy, displacedAt }: Kept) => displacedAt === undefined
+    ? `put aside${displacedBy ? ` for ${nameOf(displacedBy)}` : ''}, in this window alone`
+    : `${displacedBy ? `taken over by ${nameOf(displacedBy)}` : 'its lock ended'} at ${at(displacedAt, Date.now())}`
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
     ${session.kept.length === 0 ? html`<p class="quiet">What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`
       <li>
-        <p><b>${session.labelOf(kept.fieldName)}</b><small>${kept.displacedBy ? `taken over by ${nameOf(kept.displacedBy)}` : 'its lock ended'} ${kept.displacedAt === undefined ? '' : `at ${at(kept.displacedAt, Date.now())}`}</small></p>
+        <p><b>${session.labelOf(kept.fieldName)}</b><small>${origin(kept)}</small></p>
         <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
         <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
         <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}Discard<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button></span>

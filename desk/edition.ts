@@ -8,6 +8,7 @@ import { createLabels } from './labels.ts'
 import { hindranceOf, refusalOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
+import type { Shelf } from './shelf.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -22,6 +23,7 @@ export interface SessionDeps {
   user: { uid: string, name?: string | undefined }
   /** What fields look like in editions that were seen. */
   samples: Samples
+  shelf: Shelf
   /** What an edition refers to is called, by uuid. */
   labelsOf: (id: string) => Promise<Record<string, string>>
   /** Told that there is something new to see. */
@@ -33,7 +35,7 @@ export interface SessionDeps {
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, labelsOf, changed, announce }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, shelf, labelsOf, changed, announce }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -50,7 +52,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
 
   const entity = () => entityOf(edition!, model)
   const references = () => fields.filter(({ shape }) => shape.kind === 'order' || shape.kind === 'fixed').flatMap(({ shape }) => edition![shape.name] ?? [])
-  const kept = createKept({ locks: client.locks, entity, changed })
+  const kept = createKept({ locks: client.locks, entity, shelf, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -138,7 +140,7 @@ export function createSession ({ client, settings: { model }, user, samples, lab
       kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
       notice = { tone: 'bad', text: `${what} What you had typed is under Kept drafts.` }
     } else notice = { tone: 'bad', text: what }
-    kept.load().catch(known)
+    persist(kept.load, () => isClosed)
   }
 
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
@@ -195,8 +197,10 @@ export function createSession ({ client, settings: { model }, user, samples, lab
   }
 
   /** Goes on with a kept text. */
-  async function restore ({ fieldName, payload }: Kept): Promise<void> {
+  async function restore (text: Kept): Promise<void> {
+    const { fieldName, payload } = text
     const field = fieldOf(fieldName)
+    if (field && !field.holder) kept.forget(text)
     await field?.restore(payload)
     const label = labelOf(fieldName)
     if (!field) notice = { tone: 'bad', text: `This edition has no field ${label}.` }

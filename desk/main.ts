@@ -10,6 +10,7 @@ import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
+import { createShelf, type Shelf } from './shelf.ts'
 import { avatar, icon } from './ui.ts'
 import { nameOf } from './words.ts'
 
@@ -29,6 +30,7 @@ let list: List | undefined
 let session: Session | undefined
 let types: Named[] = []
 let samples: Samples
+let shelf: Shelf
 let isPlanned = false
 let pause: ReturnType<typeof setTimeout> | undefined
 
@@ -109,7 +111,7 @@ async function open (isFirst = false): Promise<void> {
   } else {
     list?.close()
     list = undefined
-    session ??= createSession({ client, settings, user: here.user!, samples, labelsOf, changed, announce }, place.id)
+    session ??= createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === session?.id) return
@@ -120,10 +122,11 @@ async function open (isFirst = false): Promise<void> {
 if (here.user) {
   client = createClient(here.options)
   samples = createSamples(client, settings.model)
+  shelf = createShelf(sessionStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => session?.keep())
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (session && isAtRisk(session.fields)) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || (session && isAtRisk(session.fields))) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

@@ -6,6 +6,7 @@ import { createKept } from '../../desk/kept.ts'
 import { moved, settle, settleOrder } from '../../desk/merge.ts'
 import { createOccupancy } from '../../desk/occupancy.ts'
 import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
+import { createShelf } from '../../desk/shelf.ts'
 import { createSamples } from '../../desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
@@ -234,11 +235,45 @@ t.test('a few boards are asked for at a time, those on the screen, each again af
   t.strictSame(createOccupancy({ read: async () => [], isSeen: () => true, changed: () => {} }).of('1'), [])
 })
 
+/** What a tab stores, with room for so many letters. */
+function storeOf (room = Infinity) {
+  const stored = new Map<string, string>()
+  return {
+    getItem: (key: string) => stored.get(key) ?? null,
+    setItem (key: string, value: string) {
+      if (value.length > room) throw new Error('QuotaExceededError')
+      stored.set(key, value)
+    }
+  }
+}
+
+t.test('what is in the window alone outlives a reload, each with its editor and its edition', async (t) => {
+  const store = storeOf(100)
+  const title = { fieldName: 'title', payload: 'A' }
+  const shelf = createShelf(store, 'anna')
+  t.ok(shelf.isEmpty)
+  shelf.put('node/1', title)
+  t.match([shelf.isEmpty, shelf.of('node/1'), shelf.of('node/2')], [false, [title], []])
+  const again = createShelf(store, 'anna')
+  t.match(again.of('node/1'), [title])
+  t.ok(createShelf(store, 'ben').isEmpty)
+  again.drop(() => true, 'node/2')
+  t.notOk(again.isEmpty)
+  again.drop(({ payload }) => payload === 'A', 'node/1')
+  t.ok(createShelf(store, 'anna').isEmpty)
+  again.put('node/1', { ...title, payload: 'x'.repeat(100) })
+  t.notOk(again.isEmpty, 'what there is no room for is in the page still')
+})
+
 t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
   const calls: unknown[] = []
   let drafts = [{ id: 'v', fieldName: 'title', payload: 'A', displacedAt: 5 }, { id: 'w', fieldName: 'title', payload: 'B', displacedAt: 4 }] as Draft[]
+  const shelf = createShelf(storeOf(), 'anna')
   const kept = createKept({
-    locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } }, entity: () => ({ type: 'node', id: '1' }), changed: () => calls.push('changed')
+    shelf,
+    locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } },
+    entity: () => ({ type: 'node', id: '1' }),
+    changed: () => calls.push('changed')
   })
   kept.add({ fieldName: 'title', payload: 'A' })
   kept.add({ fieldName: 'title', payload: 'AB' })
@@ -250,4 +285,11 @@ t.test('kept texts are those of the service, and those that it does not have yet
   t.strictSame(kept.all, drafts)
   t.match(kept.all, [{ payload: 'B' }])
   t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title', draft: 'v' }, 'changed', 'changed'])
+  kept.add({ fieldName: 'title', payload: 'B' })
+  t.ok(shelf.isEmpty, 'what is there already is not kept twice')
+  kept.add({ fieldName: 'title', payload: 'C' })
+  kept.add({ fieldName: 'title', payload: 'C' })
+  t.strictSame(kept.all.map(({ payload }) => payload), ['C', 'B'])
+  kept.forget(kept.all[0]!)
+  t.ok(shelf.isEmpty)
 })

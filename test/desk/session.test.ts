@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../desk/edition.ts'
 import { UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
+import { createShelf } from '../../desk/shelf.ts'
 import { isAtRisk } from '../../desk/risk.ts'
 import type { Edition, Item, Model } from '../../desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
@@ -28,6 +29,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     waiting: [] as Array<() => void>,
     age,
     drafts: [] as Array<Partial<Draft>>,
+    /** Why the drafts cannot be told, each time that they are asked for. */
+    undrafted: [] as Error[],
     labels: {} as Record<string, string>,
     /** What the samples wait for. */
     learning: undefined as Promise<void> | undefined,
@@ -75,7 +78,11 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
         if (unknown) throw unknown
         return records
       },
-      drafts: async () => service.drafts,
+      drafts: async () => {
+        const undrafted = service.undrafted.shift()
+        if (undrafted) throw undrafted
+        return service.drafts
+      },
       discard: async (what: object) => {
         if (service.acquire) throw service.acquire
         service.discarded.push(what)
@@ -89,8 +96,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
       subscribe: subscribe('locks')
     }
   } as unknown as Client
+  const shelf = createShelf({ getItem: () => null, setItem: () => {} }, 'anna')
   const session = createSession({
     client,
+    shelf,
     settings: { auth: 'none', model },
     user: { uid: 'anna' },
     samples: { of: () => [], learn: async () => service.learning },
@@ -108,7 +117,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     mock.timers.tick(ms)
     await turn()
   }
-  return { session, service, said, released, field, board, pass }
+  return { session, shelf, service, said, released, field, board, pass }
 }
 
 t.test('what was read before a save does not take its place', async (t) => {
@@ -292,7 +301,7 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   t.match(session.notice, { tone: 'bad', text: 'Title is being edited by somebody else: take it over first.' })
   await board()
   await session.restore(session.kept[0]!)
-  t.match([session.notice, field().text], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine'])
+  t.match([session.notice, field().text, session.kept], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine', []], 'from this window, into its lock')
   await session.restore({ fieldName: 'gone', payload: 'x' })
   t.match(session.notice, { tone: 'bad', text: 'This edition has no field gone.' })
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
@@ -313,6 +322,21 @@ t.test('who finds a field locked after having typed into it is not told of a tak
   field().type('Mine')
   await turn()
   t.equal(session.notice?.text, 'ben is editing Title. What you had typed is under Kept drafts.')
+})
+
+t.test('a displaced text that the service does not have, or cannot tell of, is in the window alone', async (t) => {
+  const { session, shelf, service, field, board, pass } = open(t)
+  await turn()
+  field().type('Mine')
+  await turn()
+  service.undrafted = [away(), away()]
+  service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
+  await board(lockOf('ben'))
+  t.match([session.kept, shelf.isEmpty], [[{ payload: 'Mine' }], false])
+  await pass(10_000)
+  t.notOk(shelf.isEmpty)
+  await pass(10_000)
+  t.strictSame([session.kept, shelf.isEmpty], [service.drafts, true], 'it is asked for again')
 })
 
 t.test('a save is of what has changed, and ends its locks', async (t) => {
