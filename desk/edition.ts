@@ -85,7 +85,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     await samples.learn(edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
     }))
     watch()
     await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))

@@ -21,16 +21,18 @@ export interface FieldDeps {
   changed: () => void
   /** Told that somebody else has the field now that was held here. */
   displaced: (lost: Lost) => void
+  /** Given a text that another one has taken the place of. */
+  putAside: (text: string) => void
 }
 
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, changed, displaced }: FieldDeps) {
+export function createField ({ shape, items, entity, uid, locks, changed, displaced, putAside }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
-  const offer = createOffer(text, copy)
+  const offer = createOffer(text, copy, putAside)
   let held: Held | undefined
   let taking: Promise<void> | undefined
   let isFocused = false
@@ -66,6 +68,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
     if (held) return Promise.resolve()
     pauses.stop()
+    if (text.isDirty) copy.give(text.now)
     taking ??= get().then(granted, refused).finally(() => {
       taking = undefined
       if (held) keepOrRelease()
@@ -99,6 +102,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (!held) return
     pauses.stop()
     if (text.now === copy.sent) return
+    offer.yield()
     const lock = held
     const failure = await trouble.patient(copy.send(lock, text.now))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
@@ -176,10 +180,10 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       await take(() => takeFrom(from, { locks, what, onLost, board }))
     },
 
-    /** Goes on with a text of before; one that is not saved yet is offered in its place. */
+    /** Goes on with a text of before; one that is not saved yet is put aside. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
-      offer.swap(earlier)
+      offer.replace(earlier)
       text.restore(earlier)
       changed()
       if (held) keep()

@@ -26,6 +26,7 @@ interface Call { name: string, payload?: string | undefined, version?: string | 
 function open (t: Test, kind: Kind = 'line') {
   const calls: Call[] = []
   const lost: Lost[] = []
+  const aside: string[] = []
   let changes = 0
   function call<Result> (name: string, result: (found: string) => Result, { payload, version, onLost }: AcquireOptions & { version?: string | undefined } = {}): Promise<Result> {
     return new Promise((resolve, reject) => calls.push({
@@ -50,7 +51,7 @@ function open (t: Test, kind: Kind = 'line') {
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
-    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }
+    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
   })
   /** The calls since it was last asked, which are to be these. */
   function called (...names: string[]): Call[] {
@@ -63,7 +64,7 @@ function open (t: Test, kind: Kind = 'line') {
     mock.timers.tick(ms)
     await setImmediate()
   }
-  return { field, called, lost, pass, changes: () => changes }
+  return { field, called, lost, aside, pass, changes: () => changes }
 }
 
 t.test('the focus takes the lock, and without a change the blur gives it back', async (t) => {
@@ -428,7 +429,7 @@ t.test('what was typed before is offered, restored or discarded', async (t) => {
   const [third] = [open(t)]
   third!.field.type('a')
   await third!.called('acquire a')[0]!.answer('Earlier')
-  t.equal(third!.field.offer, 'Earlier', 'typed over, and offered all the same')
+  t.strictSame([third!.field.offer, third!.aside], [undefined, ['Earlier']], 'typed over in the lock, and kept all the same')
 })
 
 t.test('a text that is offered stays in its lock while its field is only looked into, until it is discarded', async (t) => {
@@ -469,19 +470,35 @@ t.test('a text that was typed here and is offered is in no lock that is to be re
   t.strictSame([field.text, field.offer], ['Kept draft', undefined])
 })
 
-t.test('a text that another one is restored over is offered in its place', async (t) => {
-  const { field, called } = open(t)
-  field.type('Typed now')
-  await called('acquire Typed now')[0]!.answer('')
-  await called('save Typed now')[0]!.answer('')
+t.test('a text that another one is restored over is kept', async (t) => {
+  const { field, called, aside } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('Typed before')
   field.restore('Kept draft')
   called('save Kept draft')
-  t.strictSame([field.text, field.offer], ['Kept draft', 'Typed now'])
-  field.restore('Typed now')
-  called('save Typed now')
-  t.strictSame([field.text, field.offer], ['Typed now', 'Kept draft'])
-  field.restore('Typed now')
-  t.equal(field.offer, undefined, 'the same is no other')
+  t.strictSame([field.text, field.offer, aside.splice(0)], ['Kept draft', undefined, ['Typed before']], 'that which was offered')
+  field.type('Typed now')
+  field.restore('Kept draft')
+  t.strictSame([field.text, aside.splice(0)], ['Kept draft', ['Typed now']], 'and that which was typed')
+  field.restore('Kept draft')
+  t.strictSame(aside, [], 'the same is no other')
+})
+
+t.test('what the field sent itself to a lock whose answer was lost is no text of before', async (t) => {
+  const { field, called, aside, pass } = open(t)
+  field.type('M')
+  await called('acquire M')[0]!.answer(away())
+  field.type('Mine')
+  const [again] = called('acquire Mine')
+  await again!.answer('M')
+  t.strictSame([field.offer, aside], [undefined, []])
+  await called('save Mine')[0]!.answer('')
+  field.type('Mine too')
+  await pass(400)
+  await called('save Mine too')[0]!.answer(away())
+  again!.onLost!(changedLock())
+  await called('acquire Mine too')[0]!.answer('Mine')
+  t.strictSame([field.offer, aside], [undefined, []])
 })
 
 t.test('what is no value yet, such as half a date, is no text, and the field is not saved until it is', async (t) => {
