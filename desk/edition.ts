@@ -180,13 +180,14 @@ export function createSession ({ client, settings: { model }, user, samples, she
       if (isAgain || known(error).code !== 'PRECONDITION_FAILED') throw error
       await load()
       if (failure || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
-      return write(fields.filter((field) => field.isDirty), true)
+      const left = fields.filter((field) => field.isDirty)
+      return left.length === 0 ? undefined : write(left, true)
     }
-    const now = edition
-    await Promise.all(fields.map((field) => {
-      const items = now[field.shape.name] ?? []
-      return sent.has(field) ? field.saved(items, sent.get(field)!) : field.rebase(items)
-    }))
+    for (const field of fields) {
+      const items = edition[field.shape.name] ?? []
+      if (sent.has(field)) field.saved(items, sent.get(field)!)
+      else field.rebase(items)
+    }
   }
 
   /** Puts a failure to save where it belongs, and says what is to be said of it. */

@@ -35,21 +35,17 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   const offer = createOffer(text, copy, putAside)
   let held: Held | undefined
   let taking: Promise<void> | undefined
-  let isFocused = false
-  let isLeft = false
+  let [isFocused, isLeft] = [false, false]
   let holder: Holder | undefined
-  /** The version of a lock that is over, whatever a late event still says of it. */
-  let over: string | undefined
-  let problems: string[] = []
   const board = createBoard()
-  const pauses = createPauses(() => { if (held) keep(); else take() })
+  const pauses = createPauses(() => { if (held) keepOrRelease(); else take() })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, changed)
 
   function granted (lock: Held): void {
     held = lock
-    over = board.seen?.version
+    board.end(board.seen?.version)
     holder = undefined
     trouble.is()
     copy.begin(lock.found)
@@ -112,23 +108,23 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     changed()
   }
 
-  async function release (): Promise<void> {
+  /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
+  async function release (lock: Held): Promise<void> {
     pauses.stop()
-    const lock = held
     held = undefined
     copy.begin()
-    if (lock) {
-      over = lock.version
-      // The client tries again by itself what fails for the moment; no text waits for it.
-      await lock.release().catch((error) => { if (!known(error).passes) refused(error) })
-    }
+    board.end(lock.version)
+    const failure = await lock.release().catch(known)
+    // The client tries again by itself what fails for the moment; no text waits for it.
+    if (failure && !failure.passes) refused(failure)
     changed()
+    if (!failure && isFocused) await take()
   }
 
-  /** Keeps what is typed; a lock that no text needs is released, unless the field has the focus. */
+  /** Keeps what is typed. A lock that no text needs is released, unless the field has the focus and nothing was typed. */
   async function keepOrRelease (): Promise<void> {
     if (text.isDirty) keep()
-    else if (!isFocused && !offer.isInLock) await release()
+    else if (held && !offer.isInLock && (held.isTyped || !isFocused)) await release(held)
   }
 
   return {
@@ -145,7 +141,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** What somebody else has saved meanwhile where the text is another too. */
     get theirs () { return text.theirs },
     get isUnfinished () { return text.isUnfinished },
-    get problems () { return text.isUnfinished ? ['This is not complete: finish it, or empty it.'] : problems },
+    get problems () { return text.problems },
     get trouble () { return trouble.words },
 
     focus (): void {
@@ -156,7 +152,6 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     type (now: string, isWhole = true): void {
       if (holder) return
       text.type(now, isWhole)
-      problems = []
       if (held) pauses.typed()
       else take()
       changed()
@@ -169,15 +164,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     blur (): void {
       isFocused = false
-      if (!taking) keepOrRelease()
+      keepOrRelease()
     },
 
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
     async takeOver (): Promise<void> {
       await taking
-      const from = holder?.userData.uid
       isFocused = true
-      await take(() => takeFrom(from, { locks, what, onLost, board }))
+      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }))
     },
 
     /** Goes on with a text of before; one that is not saved yet is put aside. */
@@ -196,8 +190,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       const { lock } = offer
       offer.end()
       copy.begin()
-      if (held && isFocused) keep()
-      else if (held) await keepOrRelease()
+      if (held) await keepOrRelease()
       // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
       else if (lock) await locks.release(what, lock).catch(refused)
       changed()
@@ -210,7 +203,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
     /** What the lock board says of the field now. */
     board (lock: LockView | undefined): void {
-      if (lock?.version !== undefined && lock.version === over) return
+      if (board.isOver(lock)) return
       const wasMine = board.seen?.userData.uid === uid
       board.show(lock)
       if (lock && lock.userData.uid !== uid) {
@@ -227,9 +220,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     },
 
     /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
-    async saved (items: Item[], asSent: string): Promise<void> {
-      problems = []
-      if (text.saved(items, asSent)) await release()
+    saved (items: Item[], asSent: string): void {
+      if (text.saved(items, asSent)) keepOrRelease()
+    },
+
+    /** The edition was read again. */
+    rebase (items: Item[]): void {
+      text.rebase(items)
+      keepOrRelease()
     },
 
     decide (which: 'mine' | 'theirs'): void {
@@ -238,8 +236,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       keepOrRelease()
     },
 
-    refuse: (messages: string[]): void => { problems = messages },
-    rebase: text.rebase,
+    refuse: text.refuse,
     items: text.items,
 
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */

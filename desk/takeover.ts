@@ -8,12 +8,19 @@ export type Board = ReturnType<typeof createBoard>
 /** What the lock board says of a field. */
 export function createBoard () {
   let seen: LockView | undefined
+  /** The version of a lock that is over. */
+  let over: string | undefined
   let news = Promise.withResolvers<void>()
   return {
     /** The lock that was shown last. */
     get seen () { return seen },
     /** Resolves when the board says something new. */
     get news () { return news.promise },
+    end (version: string | undefined): void {
+      over = version
+    },
+    /** Whether a late event tells of a lock that is over. */
+    isOver: (lock: LockView | undefined): boolean => lock?.version !== undefined && lock.version === over,
     show (lock: LockView | undefined): void {
       seen = lock
       news.resolve()

@@ -11,6 +11,7 @@ export function createText (shape: Shape, items: Item[]) {
   let isUnfinished = false
   /** Whether it was typed here, or what is saved. */
   let isTyped = false
+  let problems: string[] = []
 
   function reset (): void {
     now = base
@@ -26,11 +27,14 @@ export function createText (shape: Shape, items: Item[]) {
     get isDirty () { return now !== base || isUnfinished },
     /** Whether what is typed is no value yet, such as half of a date; the text is what it was before. */
     get isUnfinished () { return isUnfinished },
+    /** What is wrong with it. */
+    get problems () { return isUnfinished ? ['This is not complete: finish it, or empty it.'] : problems },
 
     /** @param isWhole whether it is a value */
     type (text: string, isWhole: boolean): void {
       isUnfinished = !isWhole
       isTyped = true
+      problems = []
       if (isWhole) now = text
     },
 
@@ -48,6 +52,7 @@ export function createText (shape: Shape, items: Item[]) {
     saved (items: Item[], asSent: string): boolean {
       base = textOf(shape.kind, items)
       theirs = undefined
+      problems = []
       if (isTyped && now !== asSent) return false
       now = base
       return true
@@ -63,6 +68,9 @@ export function createText (shape: Shape, items: Item[]) {
       if (which === 'theirs') reset()
       else theirs = undefined
     },
+
+    /** The CMS does not take it. */
+    refuse: (messages: string[]): void => { problems = messages },
 
     /** The items to be saved. */
     items: (present: Item[]) => itemsOf(shape, now, present)

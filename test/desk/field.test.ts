@@ -41,9 +41,14 @@ function open (t: Test, kind: Kind = 'line') {
       }
     }))
   }
-  const held = (found: string) => ({
-    version: 'v', found: found || undefined, save: (payload: string) => call('save', () => {}, { payload }), release: () => call('release', () => {})
-  }) as unknown as Held
+  const held = (found: string) => {
+    let isTyped = found !== ''
+    const save = (payload: string) => {
+      isTyped = true
+      return call('save', () => {}, { payload })
+    }
+    return { version: 'v', found: found || undefined, get isTyped () { return isTyped }, save, release: () => call('release', () => {}) } as unknown as Held
+  }
   const locks = {
     acquire: (_: unknown, options: AcquireOptions) => call('acquire', held, options),
     overwrite: (_: unknown, options: AcquireOptions) => call('overwrite', held, options),
@@ -442,8 +447,11 @@ t.test('a text that is offered stays in its lock while its field is only looked 
   called()
   t.strictSame([field.offer, field.isHeld], ['An hour of work', true])
   field.focus()
-  await field.discardOffer()
-  await called('save Saved')[0]!.answer('')
+  const thrownAway = field.discardOffer()
+  await setImmediate()
+  await called('release')[0]!.answer('')
+  await called('acquire')[0]!.answer('')
+  await thrownAway
   field.blur()
   called('release')
 
@@ -542,11 +550,10 @@ t.test('a save ends the lock, unless there is a newer text', async (t) => {
   t.strictSame(field.problems, ['Too short.'])
   field.type('Mine, newer')
   t.strictSame(field.problems, [])
-  await field.saved([{ value: 'Mine' }], 'Mine')
+  field.saved([{ value: 'Mine' }], 'Mine')
   t.strictSame([field.base, field.text, field.isDirty, field.isHeld], ['Mine', 'Mine, newer', true, true])
-  const saved = field.saved([{ value: 'MINE, NEWER' }], 'Mine, newer')
+  field.saved([{ value: 'MINE, NEWER' }], 'Mine, newer')
   await called('release')[0]!.answer('')
-  await saved
   t.strictSame([field.text, field.isDirty, field.isHeld], ['MINE, NEWER', false, false])
 })
 
@@ -556,14 +563,62 @@ t.test('a field that was taken while its save was under way has no change left',
   await called('acquire Mine')[0]!.answer('')
   called('save Mine')
   field.board(view(BEN, 'b1'))
-  await field.saved([{ value: 'Mine' }], 'Mine')
+  field.saved([{ value: 'Mine' }], 'Mine')
   t.strictSame([field.text, field.base, field.isDirty], ['Mine', 'Mine', false])
 
   const { field: other } = open(t)
   other.type('Mine')
   other.type('Saved')
-  await other.saved([{ value: 'Mine' }], 'Mine')
+  other.saved([{ value: 'Mine' }], 'Mine')
   t.strictSame([other.text, other.isDirty], ['Saved', true], 'but what was typed since is one, be it the text of before')
+})
+
+t.test('a lock that no text needs any more is given back; where the field has the focus it is taken anew, without the text', async (t) => {
+  const { field, called, pass } = open(t)
+  const typed = async () => {
+    field.type('Mine')
+    await called('acquire Mine')[0]!.answer('')
+    await called('save Mine')[0]!.answer('')
+  }
+  const anew = async () => {
+    await called('release')[0]!.answer('')
+    await called('acquire')[0]!.answer('')
+    t.ok(field.isHeld)
+  }
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('Mine')
+  await pass(400)
+  await called('save Mine')[0]!.answer('')
+  field.type('Saved')
+  await pass(400)
+  await anew()
+  field.type('Mine')
+  await pass(400)
+  await called('save Mine')[0]!.answer('')
+  field.saved([{ value: 'Mine' }], 'Mine')
+  await anew()
+  field.blur()
+  await called('release')[0]!.answer('')
+
+  field.rebase([{ value: 'Saved' }])
+  called()
+  await typed()
+  field.rebase([{ value: 'Mine' }])
+  await called('release')[0]!.answer('')
+  t.notOk(field.isHeld, 'a colleague has saved the same')
+
+  field.rebase([{ value: 'Saved' }])
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('Mine')
+  await pass(400)
+  await called('save Mine')[0]!.answer('')
+  field.type('Saved')
+  await pass(400)
+  await called('release')[0]!.answer(away())
+  called()
+  t.notOk(field.isHeld, 'what could not be released is not taken while the client tries again')
 })
 
 t.test('what others have saved comes in; where both have changed it, the editor decides', async (t) => {

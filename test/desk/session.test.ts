@@ -62,7 +62,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
     service.listener = listener
     return () => { service.watched.push(`no ${what}`) }
   }
-  const held = { version: 'v', save: async (text: string) => { service.saved.push(text) }, release: async () => { released.push('title'); await service.releasing } }
+  const heldAnew = () => ({ version: 'v', isTyped: false, async save (text: string) { this.isTyped = true; service.saved.push(text) }, release: async () => { released.push('title'); await service.releasing } })
   const client = {
     editions: {
       read: () => answer(service.reads.shift()),
@@ -91,7 +91,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { e
       acquire: async (_: unknown, { onLost }: AcquireOptions) => {
         service.onLost = onLost
         if (service.acquire) throw service.acquire
-        return held
+        return heldAnew()
       },
       subscribe: subscribe('locks')
     }
@@ -360,7 +360,7 @@ t.test('a save is of what has changed, and ends its locks', async (t) => {
   t.strictSame([session.isSaving, session.title, field().isDirty, released, said.at(-1)], [false, 'Mine', false, ['title'], 'Saved.'])
 })
 
-t.test('all that was saved is so at once, however long the locks take', async (t) => {
+t.test('all that was saved is so at once, and said to be, however long the locks take', async (t) => {
   const { session, service, field, released } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
   field().type('Mine')
@@ -368,12 +368,20 @@ t.test('all that was saved is so at once, however long the locks take', async (t
   await turn()
   const { promise, resolve } = Promise.withResolvers<void>()
   service.releasing = promise
-  const saving = session.save()
-  await turn()
+  await session.save()
   t.strictSame([field().isDirty, field('field_key').isDirty, released.length], [false, false, 2])
+  t.strictSame([session.isSaving, session.notice?.text], [false, 'Saved.'])
   resolve()
-  await saving
-  t.equal(session.notice?.text, 'Saved.')
+})
+
+t.test('nothing is sent where what was typed is saved already by a colleague', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  field().type('Mine')
+  service.writes = [moved()]
+  service.reads = [editionOf('Mine')]
+  await session.save()
+  t.match([service.sent.length, session.notice, field().isDirty], [1, { text: 'Saved.' }, false])
 })
 
 t.test('where somebody else has saved meanwhile both changes go together, or the editor is asked', async (t) => {
