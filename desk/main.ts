@@ -5,6 +5,7 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
+import { createParked } from './parked.ts'
 import { isAtRisk } from './risk.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
@@ -29,6 +30,7 @@ let client: Client
 let list: List | undefined
 let session: Session | undefined
 let types: Named[] = []
+const parked = createParked<Session>()
 let samples: Samples
 let shelf: Shelf
 let isPlanned = false
@@ -40,6 +42,7 @@ function changed (): void {
   isPlanned = true
   queueMicrotask(() => {
     isPlanned = false
+    parked.settle()
     const isAtHeading = document.activeElement?.matches('main h1') === true
     render(page(), root)
     // What takes the place of the heading of before takes its focus too.
@@ -96,13 +99,18 @@ function resetSearch (): void {
   for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
 }
 
+/** That which is shown, and those with something left to do. */
+function sessions (): Session[] {
+  return [...session ? [session] : [], ...parked.all()]
+}
+
 /** Opens what the address names. */
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
   const before = session?.id
   if (session && (place.view === 'list' || place.id !== session.id)) {
-    session.close()
+    parked.add(session)
     session = undefined
   }
   if (place.view === 'list') {
@@ -111,7 +119,7 @@ async function open (isFirst = false): Promise<void> {
   } else {
     list?.close()
     list = undefined
-    session ??= createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
+    session ??= parked.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === session?.id) return
@@ -124,9 +132,9 @@ if (here.user) {
   samples = createSamples(client, settings.model)
   shelf = createShelf(sessionStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.
-  addEventListener('pagehide', () => session?.keep())
+  addEventListener('pagehide', () => sessions().forEach((one) => one.keep()))
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || (session && isAtRisk(session.fields))) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || isAtRisk(sessions().flatMap(({ fields }) => fields))) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

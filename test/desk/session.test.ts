@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createSession } from '../../desk/edition.ts'
 import { UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
 import { createShelf } from '../../desk/shelf.ts'
+import { createParked } from '../../desk/parked.ts'
 import { isAtRisk } from '../../desk/risk.ts'
 import type { Edition, Item, Model } from '../../desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
@@ -443,6 +444,34 @@ t.test('a text is at risk while it is typed and its lock has not been had, or do
   t.ok(risk(), 'but not where that is too much for a page that closes')
   await pass(400)
   t.notOk(risk())
+})
+
+t.test('an edition that is left with a text that its lock does not have stays open until it has', async (t) => {
+  const { session, service, field, released, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  const parked = createParked()
+  field('field_key').focus()
+  await turn()
+  parked.add(session)
+  t.strictSame([parked.all(), released.length, service.watched], [[], 1, ['edition', 'no edition']], 'one with nothing is closed')
+
+  const { session: typed, service: there, field: fieldOf, released: releasedThere, pass: wait } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  fieldOf('field_key').focus()
+  await turn()
+  there.acquire = away()
+  fieldOf().type('Mine')
+  await turn()
+  parked.add(typed)
+  t.strictSame([parked.all(), releasedThere.length], [[typed], 1], 'without the locks that it does not need')
+  t.equal(parked.take('5'), typed)
+  t.strictSame([parked.take('5'), fieldOf().text], [undefined, 'Mine'])
+  parked.add(typed)
+  there.acquire = undefined
+  await wait(5000)
+  parked.settle()
+  t.strictSame([parked.all(), there.saved, there.watched], [[], ['Mine'], ['edition', 'no edition']])
+  await pass(0)
 })
 
 t.test('nothing is saved while a field is not complete', async (t) => {
