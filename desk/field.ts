@@ -89,6 +89,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     holder = by
     pauses.stop()
     text.reset()
+    trouble.is()
     if (isTold) displaced(lost)
     changed()
   }
@@ -123,6 +124,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
 
   /** Keeps what is typed. A lock that no text needs is released, unless the field has the focus and nothing was typed. */
   async function keepOrRelease (): Promise<void> {
+    if (!text.isDirty) trouble.is()
     if (text.isDirty) keep()
     else if (held && !offer.isInLock && (held.isTyped || !isFocused)) await release(held)
   }
@@ -206,12 +208,9 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
       if (board.isOver(lock)) return
       const wasMine = board.seen?.userData.uid === uid
       board.show(lock)
-      if (lock && lock.userData.uid !== uid) {
-        if (held) lose(lock)
-        else holder = lock
-        return
-      }
-      holder = undefined
+      if (!text.isDirty) trouble.is()
+      holder = lock && lock.userData.uid !== uid ? lock : undefined
+      if (holder && held) return lose(holder)
       // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
       if (!lock && wasMine && held && text.isDirty) {
         copy.begin()

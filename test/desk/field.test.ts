@@ -322,6 +322,36 @@ t.test('while the lock service is away the text stays here and is sent again', a
   called()
 })
 
+t.test('that the lock service does not answer is said no longer than that', async (t) => {
+  const { field, called } = open(t)
+  const troubled = async () => {
+    field.focus()
+    await called('acquire')[0]!.answer(away())
+    t.match(field.trouble, 'does not answer')
+  }
+  await troubled()
+  field.blur()
+  t.equal(field.trouble, undefined, 'nothing is wanted of it')
+  await troubled()
+  field.board(undefined)
+  t.equal(field.trouble, undefined, 'there are news')
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer(away())
+  field.board(undefined)
+  field.blur()
+  t.match(field.trouble, 'in this window alone')
+  field.board(view(BEN, 'b1'))
+  const taken = field.takeOver()
+  await setImmediate()
+  await called('overwrite')[0]!.answer(away())
+  await taken
+  const again = field.takeOver()
+  await setImmediate()
+  await called('overwrite')[0]!.answer(locked({ ...BEN, userData: { uid: 'carla' } }))
+  await again
+  t.equal(field.trouble, undefined, 'it has answered')
+})
+
 t.test('a lock that is not answered for seconds is trouble as one that is refused', async (t) => {
   const { field, called, pass } = open(t)
   field.type('Mine')
