@@ -61,7 +61,8 @@ function kindOf (name: string, items: Item[], { keys, fields, references, timest
   if (items.length > 0 && !('value' in item)) return 'fixed'
   if ('processed' in item) return 'text'
   if (timestampFields.includes(name)) return 'moment'
-  if (items.length > 1) return 'lines'
+  // A text of several lines cannot be told from several texts.
+  if (items.length > 1) return items.some(({ value }) => /[\r\n]/.test(String(value))) ? 'fixed' : 'lines'
   const { value = '' } = item
   if (typeof value === 'boolean') return 'flag'
   if (typeof value === 'number') return 'number'

@@ -17,7 +17,7 @@ const model = contentModel({ timestampFields: ['field_expires'], references: { f
 
 t.test('the kind of a field is read off its value, or off that of another edition where it is empty', async (t) => {
   const kinds: Array<[kind: Kind, items: Item[]]> = [
-    ['line', [{ value: 'print' }]], ['line', []], ['line', [{ value: '2.9' }]], ['lines', [{ value: 'a' }, { value: 'b' }]],
+    ['line', [{ value: 'print' }]], ['line', []], ['line', [{ value: '2.9' }]], ['lines', [{ value: 'a' }, { value: 'b' }]], ['fixed', [{ value: 'a' }, { value: 'b\nc' }]],
     ['text', [{ value: '<p>A</p>', format: 'basic_html', processed: '<p>A</p>' }]], ['text', [{ value: 'x'.repeat(91) }]], ['text', [{ value: 'a\nb' }]],
     ['number', [{ value: 44 }]], ['flag', [{ value: false }]], ['date', [{ value: '2026-11-18' }]], ['moment', [{ value: '2026-11-18T05:00:00+01:00' }]],
     ['link', [{ uri: 'https://a.example', title: 'A', options: {} }]], ['fixed', [{ target_id: 3, target_uuid: 'u' }]]
