@@ -5,7 +5,8 @@ import { createField, type Field } from './field.ts'
 import { createKept, type Kept, type Lost } from './kept.ts'
 import { known, persist } from './known.ts'
 import { createLabels } from './labels.ts'
-import { hindranceOf, refusalOf } from './refusal.ts'
+import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
+import { hindranceOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
 import type { Shelf } from './shelf.ts'
@@ -45,7 +46,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), changed })
   let isSaving = false
-  let notice: { tone: 'good' | 'bad', text: string } | undefined
+  let notice: Notice | undefined
   let stop = () => {}
   let again: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
@@ -133,13 +134,11 @@ export function createSession ({ client, settings: { model }, user, samples, she
     again = setTimeout(load, SETTLE_MS)
   }
 
-  function displaced ({ shape, text, by, wasHeld }: Lost): void {
-    const field = fieldOf(shape.name)
-    const what = `${nameOf(by.userData)} ${wasHeld ? 'took over' : 'is editing'} ${shape.label}.`
-    if (field && text !== field.base) {
-      kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
-      notice = { tone: 'bad', text: `${what} What you had typed is under Kept drafts.` }
-    } else notice = { tone: 'bad', text: what }
+  function displaced (lost: Lost): void {
+    const { shape, text, by } = lost
+    const isTyped = text !== fieldOf(shape.name)!.base
+    if (isTyped) kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
+    notice = lostNotice(lost, isTyped)
     persist(kept.load, () => isClosed)
   }
 
@@ -158,30 +157,34 @@ export function createSession ({ client, settings: { model }, user, samples, she
     isSaving = true
     notice = undefined
     changed()
+    const sent = new Map<Field, string>()
     try {
-      await write(dirty)
+      await write(dirty, sent)
       notice = { tone: 'good', text: 'Saved.' }
     } catch (error) {
-      notice = explain(error)
+      notice = refusedNotice(known(error), fields, sent)
     }
     isSaving = false
     announce(notice.text)
     changed()
   }
 
-  async function write (dirty: Field[], isAgain = false): Promise<void> {
-    const sent = new Map(dirty.map((field) => [field, field.text]))
+  /** @param sent becomes the texts that were sent last */
+  async function write (dirty: Field[], sent: Map<Field, string>, isAgain = false): Promise<void> {
+    sent.clear()
+    for (const field of dirty) sent.set(field, field.text)
     const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
     try {
       const read = await client.editions.update(id, body, { ifMatch: etag })
       edition = read.edition as Edition
       etag = read.etag
     } catch (error) {
-      if (isAgain || known(error).code !== 'PRECONDITION_FAILED') throw error
+      if (known(error).code !== 'PRECONDITION_FAILED') throw error
       await load()
-      if (failure || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
+      if (failure) throw failure
+      if (isAgain || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
       const left = fields.filter((field) => field.isDirty)
-      return left.length === 0 ? undefined : write(left, true)
+      return left.length === 0 ? undefined : write(left, sent, true)
     }
     for (const field of fields) {
       const items = edition[field.shape.name] ?? []
@@ -190,24 +193,13 @@ export function createSession ({ client, settings: { model }, user, samples, she
     }
   }
 
-  /** Puts a failure to save where it belongs, and says what is to be said of it. */
-  function explain (error: unknown): NonNullable<typeof notice> {
-    const { text, fields: wrong } = refusalOf(known(error), new Map(fields.map(({ shape }) => [shape.name, shape.label])))
-    for (const field of fields) field.refuse(wrong.get(field.shape.name) ?? [])
-    return { tone: 'bad', text }
-  }
-
   /** Goes on with a kept text. */
   async function restore (text: Kept): Promise<void> {
     const { fieldName, payload } = text
     const field = fieldOf(fieldName)
     if (field && !field.holder) kept.forget(text)
     await field?.restore(payload)
-    const label = labelOf(fieldName)
-    if (!field) notice = { tone: 'bad', text: `This edition has no field ${label}.` }
-    else if (field.holder) notice = { tone: 'bad', text: `${label} is being edited by somebody else: take it over first.` }
-    else if (!field.isHeld) notice = { tone: 'bad', text: `Your text is back in ${label}, which is not locked yet.` }
-    else notice = { tone: 'good', text: `Your text is back in ${label}.` }
+    notice = restoredNotice(labelOf(fieldName), field)
     announce(notice.text)
     changed()
   }

@@ -5,7 +5,7 @@ import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../d
 import { createKept } from '../../desk/kept.ts'
 import { moved, settle, settleOrder } from '../../desk/merge.ts'
 import { createOccupancy } from '../../desk/occupancy.ts'
-import { refusalOf, UNDECIDED } from '../../desk/refusal.ts'
+import { MOVED, refusalOf, UNDECIDED } from '../../desk/refusal.ts'
 import { createShelf } from '../../desk/shelf.ts'
 import { createSamples } from '../../desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
@@ -160,13 +160,15 @@ t.test('a seat is named in the address', async (t) => {
 
 t.test('a refusal is told where it belongs', async (t) => {
   const labels = new Map([['title', 'Title'], ['field_page_count', 'Page count']])
-  const refused = (status: number, code: string, message: string, body?: unknown) => refusalOf(new QuoinError(status, code as 'CONFLICT', message, { body }), labels)
+  const refused = (status: number, code: string, message: string, body?: unknown, state = { isUndecided: false, isAtRisk: false }) => refusalOf(new QuoinError(status, code as 'CONFLICT', message, { body }), labels, state)
   const violations = [{ path: 'field_page_count.0.value', message: 'Too few.' }, { path: 'field_page_count', message: 'Odd.' }, { path: 'title', message: 'Empty.' }, { path: '', message: 'All wrong.' }, { path: 'other.0', message: 'No.' }]
   const { text, fields } = refused(422, 'UNPROCESSABLE', 'x', { violations })
   t.equal(text, 'Not saved: some fields are not right. All wrong. other.0: No.')
   t.strictSame([...fields], [['field_page_count', ['Too few.', 'Odd.']], ['title', ['Empty.']]])
   t.equal(refused(422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nother.0: No.\n', { violations: violations.slice(4) }).text, 'Not saved: Unprocessable Entity: validation failed.\nother.0: No.')
-  t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, UNDECIDED)
+  t.equal(refused(412, 'PRECONDITION_FAILED', 'x', {}, { isUndecided: true, isAtRisk: false }).text, UNDECIDED)
+  t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, MOVED, 'there is nothing to choose')
+  t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { isUndecided: false, isAtRisk: true }).text, 'Not saved: The CMS is away. Save again later.', 'a text that is in the window alone is not said to be kept')
   t.equal(refused(409, 'CONFLICT', 'It has a draft').text, 'Not saved: It has a draft.')
   t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.').text, 'Not saved: The CMS is away. Your text is kept; save again later.')
   t.equal(refused(0, 'UNREACHABLE', 'No answer').text, 'Not saved: No answer. Your text is kept; save again later.')

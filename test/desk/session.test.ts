@@ -2,7 +2,7 @@ import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../desk/edition.ts'
-import { UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
+import { MOVED, UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
 import { createShelf } from '../../desk/shelf.ts'
 import { createParked } from '../../desk/parked.ts'
 import { isAtRisk } from '../../desk/risk.ts'
@@ -406,13 +406,18 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   t.strictSame([service.sent, session.notice?.text], [[], UNDECIDED])
   field().decide('mine')
   service.writes = [moved(), moved()]
-  service.reads = [editionOf('Theirs')]
+  service.reads = [editionOf('Theirs'), { ...editionOf('Theirs'), field_key: [{ value: 'theirs' }] }]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text], [2, UNDECIDED], 'twice is enough')
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [2, MOVED, 'theirs'], 'twice is enough')
   service.writes = [moved()]
   service.reads = [away()]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, field().text], [1, 'Mine again'])
+  t.strictSame([service.sent.splice(0).length, field().text, session.notice?.text], [1, 'Mine again', 'Not saved: The CMS is away. Your text is kept; save again later.'])
+  service.acquire = away()
+  field('field_key').type('in this window alone')
+  service.writes = [away()]
+  await session.save()
+  t.equal(session.notice?.text, 'Not saved: The CMS is away. Save again later.')
 })
 
 t.test('a text that is restored while the lock service is away is back, and said not to be locked', async (t) => {
@@ -494,6 +499,14 @@ t.test('what the CMS refuses is said where it belongs, and what is no failure of
   service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
   await session.save()
   t.strictSame([field().problems, session.notice?.tone, field().isDirty], [['It is empty.'], 'bad', true])
+  service.waits = true
+  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  const saving = session.save()
+  field().type('Typed since')
+  service.waiting.pop()!()
+  await saving
+  service.waits = false
+  t.strictSame(field().problems, [], 'not of what was typed since')
   service.reads = [new TypeError('a defect')]
   await t.rejects(session.load(), TypeError)
 })
