@@ -21,10 +21,10 @@ export function duration (seconds: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-/** "6 Oct 2026" of an ISO 8601 date or time; as it is where it is neither. */
+/** "6 Oct 2026" of an ISO 8601 date, or of a time by the reader's clock; as it is where it is neither. */
 export function day (text: string): string {
   const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' })
+  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', ...(!text.includes('T') && { timeZone: 'UTC' }) })
 }
 
 export interface Somebody { uid: string | number, name?: string | undefined }
