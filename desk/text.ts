@@ -5,7 +5,9 @@ import type { Item } from './settings.ts'
 /** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
 export function createText (shape: Shape, items: Item[]) {
   const isOrder = shape.kind === 'order'
-  let base = textOf(shape.kind, items)
+  // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
+  const read = (items: Item[]) => textOf(shape.kind, items).replaceAll('\r\n', '\n')
+  let base = read(items)
   let now = base
   let theirs: string | undefined
   let isUnfinished = false
@@ -50,7 +52,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** It was saved as this text. @returns whether there is none that is newer */
     saved (items: Item[], asSent: string): boolean {
-      base = textOf(shape.kind, items)
+      base = read(items)
       theirs = undefined
       problems = []
       if (isTyped && now !== asSent) return false
@@ -60,7 +62,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
     rebase (items: Item[]): void {
-      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, textOf(shape.kind, items), isOrder ? settleOrder : settle))
+      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, read(items), isOrder ? settleOrder : settle))
     },
 
     /** Decides between one's own text and what somebody else has saved. */

@@ -587,6 +587,18 @@ t.test('a save ends the lock, unless there is a newer text', async (t) => {
   t.strictSame([field.text, field.isDirty, field.isHeld], ['MINE, NEWER', false, false])
 })
 
+t.test('line ends are those of a text box, so that a text that is typed back is no change', async (t) => {
+  const { field } = open(t)
+  field.rebase([{ value: 'One\r\ntwo' }])
+  t.strictSame([field.text, field.isDirty], ['One\ntwo', false])
+  field.type('One\ntwo!')
+  field.type('One\ntwo')
+  t.notOk(field.isDirty)
+  field.type('One\ntwo!')
+  field.saved([{ value: 'One\r\ntwo!' }], 'One\ntwo!')
+  t.notOk(field.isDirty)
+})
+
 t.test('a field that was taken while its save was under way has no change left', async (t) => {
   const { field, called } = open(t)
   field.type('Mine')
