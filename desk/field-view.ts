@@ -16,7 +16,7 @@ export function fieldView (field: Field, types: Named[]): TemplateResult {
     <div class="field kind-${kind} ${state}" data-field=${name}>
       <label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}</label>
       ${control(field, types)}
-      <div class="notes" id="notes-${name}">${notes(field)}</div>
+      <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
     </div>`
 }
 
@@ -71,11 +71,16 @@ export function notes (field: Field): View {
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
 }
 
-/** Takes the field and goes there; an order has no control but its buttons. What cannot have the focus is not held for it. */
+/**
+ * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no control but its buttons.
+ * What cannot have the focus is not held for it.
+ */
 async function takeOver (field: Field): Promise<void> {
+  const place = document.activeElement?.closest('[data-field]')
   await field.takeOver()
   const { name } = field.shape
   const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[aria-disabled="false"]`)
-  control?.focus()
+  // A browser that does not focus a button that is pressed has the focus on the body.
+  if (field.isHeld && (document.activeElement === document.body || place?.contains(document.activeElement))) control?.focus()
   if (document.activeElement !== control) field.blur()
 }

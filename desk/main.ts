@@ -3,6 +3,7 @@ import { createClient, type Client, type Named } from '../lib/client/client.ts'
 import { listAddress, placeOf, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
+import { keepFocus, placesOf } from './focus.ts'
 import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
 import { createParked } from './parked.ts'
@@ -43,10 +44,9 @@ function changed (): void {
   queueMicrotask(() => {
     isPlanned = false
     parked.settle()
-    const isAtHeading = document.activeElement?.matches('main h1') === true
+    const places = placesOf(document.activeElement)
     render(page(), root)
-    // What takes the place of the heading of before takes its focus too.
-    if (isAtHeading && document.activeElement === document.body) focusHeading()
+    keepFocus(places)
     list?.rendered(root.querySelectorAll('[data-id]'))
     document.title = session ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
   })

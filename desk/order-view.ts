@@ -27,7 +27,7 @@ export function orderView (field: Field, context: OrderContext): TemplateResult 
   return html`
     <section class="order field ${holder ? 'is-locked' : field.isHeld ? 'is-held' : ''}" data-field=${name} aria-labelledby="order-${name}">
       <h2 id="order-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}</h2>
-      <div class="notes">${notes(field)}</div>
+      <div class="notes" tabindex="-1">${notes(field)}</div>
       ${order.length === 0 ? html`<p class="quiet">There are no articles in this edition.</p>` : nothing}
       <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
         ${repeat(order, (token) => token, (token, index) => row(field, context, tokens.get(token), token, index, order.length))}

@@ -156,6 +156,35 @@ t.test('two editors at one edition', async (t) => {
     await until(async () => await lockOf(id) === undefined)
   })
 
+  t.test('the focus stays with the field that something was decided of, and with a reader who has gone elsewhere', async (t) => {
+    const id = await edition('The focused')
+    const title = { type: 'publisher_container', id, fieldName: 'title' }
+    await client('anna').locks.acquire(title, { payload: 'Typed before' })
+    const anna = await seat(t, 'anna')
+    const focused = () => anna.evaluate('document.activeElement.id')
+    await openEdition(anna, id, 'The focused')
+    await button(anna, 'Restore Title').press('Enter')
+    await hides(anna.getByText('You had typed “'))
+    t.equal(await focused(), 'field-title')
+    await client('ben').locks.overwrite(title)
+    const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await anna.route(`**/publisher_container/${id}`, async (route) => {
+      if (route.request().method() === 'PUT') {
+        asked.resolve()
+        await answered.promise
+      }
+      await route.continue()
+    })
+    await button(anna, 'Take over Title').click()
+    await asked.promise
+    await fieldOf(anna, 'Key').pressSequentially('a')
+    answered.resolve()
+    await until(async () => (await lockOf(id))?.userData.uid === undefined)
+    await anna.keyboard.type('b')
+    t.match(await fieldOf(anna, 'Key').inputValue(), /ab/)
+    t.equal(await focused(), 'field-field_key')
+  })
+
   t.test('of several drafts of a field each can be restored, and discarded', async (t) => {
     const id = await edition('The drafts')
     const title = { type: 'publisher_container', id, fieldName: 'title' }

@@ -1,0 +1,23 @@
+/** Where something that has the focus is, from the innermost: a field, a part of the page, the page. */
+export function placesOf (focused: Element | null): Element[] {
+  const places: Element[] = []
+  for (let place = focused?.closest('main [data-field], main section, main'); place; place = place.parentElement?.closest('main [data-field], main section, main')) places.push(place)
+  return places
+}
+
+/** What can have the focus of a place, and locks no field that nobody has begun with. */
+function targetIn (place: Element): HTMLElement | null {
+  if (place.matches('main')) return place.querySelector('h1')
+  if (!place.matches('[data-field]')) return place.querySelector('button')
+  const control = 'input:not(:disabled), select:not(:disabled), textarea, li button[aria-disabled="false"]'
+  return place.querySelector(place.matches('.is-held, :has(.changed)') ? control : '.notes button') ?? place.querySelector('.notes')
+}
+
+/** What takes the place of something that had the focus takes its focus too; else the reader would be at the top of the page. */
+export function keepFocus (places: Element[]): void {
+  const { activeElement } = document
+  // A control that is disabled loses the focus a moment later.
+  if (activeElement !== document.body && activeElement?.matches(':disabled') !== true) return
+  const target = places.filter(({ isConnected }) => isConnected).map(targetIn).find(Boolean)
+  target?.focus()
+}
