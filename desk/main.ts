@@ -11,7 +11,7 @@ import { isAtRisk } from './risk.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, seatView } from './seat-view.ts'
-import type { Settings } from './settings.ts'
+import { settingsOf, type Settings } from './settings.ts'
 import { createShelf, type Shelf } from './shelf.ts'
 import { avatar, icon } from './ui.ts'
 import { nameOf } from './words.ts'
@@ -23,7 +23,7 @@ const PAUSE_MS = 250
 const TICK_MS = 30_000
 
 const root = document.getElementById('desk')!
-const settings: Settings = await (await fetch('/desk/settings.json')).json()
+const settings: Settings = await settingsOf(root.firstElementChild!)
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 

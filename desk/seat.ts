@@ -13,6 +13,9 @@ export interface Seat {
   resume: (token?: string) => Promise<void>
 }
 
+/** How long Drupal may take to give its token, in milliseconds. */
+const TOKEN_MS = 10_000
+
 /** Where a bearer token is kept: by the tab alone, until it is closed. */
 const TOKEN = 'quoin-token'
 
@@ -27,6 +30,8 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {} }
   }
   let csrf: Promise<Record<string, string>> | undefined
+  /** Whether nobody could say who sits here: then any good answer tells that the caller is known. */
+  let isUnknown = false
   const headers = auth === 'jwt' ? bearer : () => (csrf ??= csrfToken())
   const here: Seat = { auth, options: { headers, fetch: watched }, resume }
 
@@ -38,12 +43,18 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
       here.reason = 'Your session has ended.'
       changed()
     }
+    if (isUnknown && answer.ok) {
+      isUnknown = false
+      here.reason = undefined
+      changed()
+    }
     return answer
   }
 
   async function identify (): Promise<Pick<Seat, 'user' | 'reason'>> {
     const answer = await fetch('/api/desk/me', { headers: await headers() }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: { uid: string, name?: string }, message?: string } | undefined
+    isUnknown = !answer?.ok && answer?.status !== 401
     return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? 'The service cannot be reached.' }
   }
 
@@ -76,7 +87,7 @@ function bearer (): Record<string, string> {
 
 /** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */
 async function csrfToken (): Promise<Record<string, string>> {
-  const answer = await fetch('/session/token').catch(() => undefined)
-  const token = answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain') ? await answer.text() : ''
+  const answer = await fetch('/session/token', { signal: AbortSignal.timeout(TOKEN_MS) }).catch(() => undefined)
+  const token = answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain') ? await answer.text().catch(() => '') : ''
   return token ? { 'x-csrf-token': token } : {}
 }

@@ -33,3 +33,15 @@ export function valueOf (edition: Edition, name: string | null): string {
 export function entityOf (edition: Edition, { entityType, keys, lockTypes, lockIds }: Model): { type: string, id: string } {
   return { type: lockTypes[entityType] ?? entityType, id: valueOf(edition, keys[lockIds]) }
 }
+
+/** How long to wait before settings that could not be had are asked for again, in milliseconds. */
+const AGAIN_MS = 3000
+
+/** The settings, as soon as they can be had; until then the page says that they cannot. */
+export async function settingsOf (page: { textContent: string | null }, ask: (path: string) => Promise<Pick<Response, 'ok' | 'json'>> = fetch): Promise<Settings> {
+  const answer = await ask('/desk/settings.json').catch(() => undefined)
+  if (answer?.ok) return await answer.json() as Settings
+  page.textContent = 'The service does not answer. It is asked again.'
+  await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+  return settingsOf(page, ask)
+}

@@ -6,7 +6,7 @@ import { MOVED, UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
 import { createShelf } from '../../desk/shelf.ts'
 import { createParked } from '../../desk/parked.ts'
 import { isAtRisk } from '../../desk/risk.ts'
-import type { Edition, Item, Model } from '../../desk/settings.ts'
+import { settingsOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
@@ -509,4 +509,16 @@ t.test('what the CMS refuses is said where it belongs, and what is no failure of
   t.strictSame(field().problems, [], 'not of what was typed since')
   service.reads = [new TypeError('a defect')]
   await t.rejects(session.load(), TypeError)
+})
+
+t.test('settings that cannot be had are asked for again, and the page says so', async (t) => {
+  const page = { textContent: 'Opening the desk' as string | null }
+  const answers = [async () => { throw new TypeError('fetch failed') }, async () => ({ ok: false, json: async () => ({}) }), async () => ({ ok: true, json: async () => ({ auth: 'none' }) })]
+  const asking = settingsOf(page, () => answers.shift()!())
+  await turn()
+  t.match(page.textContent, 'does not answer')
+  mock.timers.tick(3000)
+  await turn()
+  mock.timers.tick(3000)
+  t.match(await asking, { auth: 'none' })
 })

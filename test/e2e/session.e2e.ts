@@ -43,6 +43,17 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
   await shows(page.getByText('Saved.'))
 
   await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
+  await fieldOf(page, 'Title').fill('Typed after the end')
+  await shows(page.getByText('Your session has ended.'))
+  await page.route('**/api/desk/me', (route) => route.abort(), { times: 1 })
+  await signIn(bearer(anna).authorization)
+  await hides(page.getByText('Sign in with a new token to go on.'))
+  await until(async () => (await locks.list(title)).at(0)?.payload === 'Typed after the end')
+  t.equal(await page.getByText('The service cannot be reached.').count(), 0, 'it could not for a moment only')
+  await button(page, 'Save changes').click()
+  await shows(page.getByText('Saved.'))
+
+  await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
   await fieldOf(page, 'Title').focus()
   await shows(page.getByText('Your session has ended.'))
   await signIn(bearer({ sub: 'ben', name: 'Ben' }).authorization)
