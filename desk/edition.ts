@@ -86,10 +86,15 @@ export function createSession ({ client, settings: { model }, user, samples, she
     await samples.learn(edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed: fieldChanged, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
     }))
     watch()
     await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
+  }
+
+  function fieldChanged (): void {
+    if (notice?.isOver?.()) notice = undefined
+    changed()
   }
 
   /** The texts that the same user had typed, here before or in another window. */
@@ -136,9 +141,10 @@ export function createSession ({ client, settings: { model }, user, samples, she
 
   function displaced (lost: Lost): void {
     const { shape, text, by } = lost
-    const isTyped = text !== fieldOf(shape.name)!.base
+    const field = fieldOf(shape.name)!
+    const isTyped = text !== field.base
     if (isTyped) kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
-    notice = lostNotice(lost, isTyped)
+    notice = lostNotice(lost, field, isTyped)
     persist(kept.load, () => isClosed)
   }
 

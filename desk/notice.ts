@@ -6,12 +6,17 @@ import { isAtRisk } from './risk.ts'
 import { nameOf } from './words.ts'
 
 /** What is said of an edition, until something else is. */
-export interface Notice { tone: 'good' | 'bad', text: string }
+export interface Notice {
+  tone: 'good' | 'bad'
+  text: string
+  /** Whether it is not so any more. */
+  isOver?: () => boolean
+}
 
 /** That somebody has taken a field, or has had it. */
-export function lostNotice ({ shape, by, wasHeld }: Lost, isKept: boolean): Notice {
+export function lostNotice ({ shape, by, wasHeld }: Lost, field: Field, isKept: boolean): Notice {
   const what = `${nameOf(by.userData)} ${wasHeld ? 'took over' : 'is editing'} ${shape.label}.`
-  return { tone: 'bad', text: isKept ? `${what} What you had typed is under Kept drafts.` : what }
+  return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? `${what} What you had typed is under Kept drafts.` : what }
 }
 
 /** What has become of a kept text that was to be restored. */
@@ -32,5 +37,5 @@ export function refusedNotice (error: QuoinError, fields: Field[], sent: Map<Fie
     const isNewer = sent.has(field) && sent.get(field) !== field.text
     field.refuse(isNewer ? [] : wrong.get(field.shape.name) ?? [])
   }
-  return { tone: 'bad', text }
+  return { tone: 'bad', text, isOver: () => wrong.size > 0 && fields.every(({ shape, isDirty }) => !isDirty || !wrong.has(shape.name)) }
 }

@@ -511,6 +511,25 @@ t.test('what the CMS refuses is said where it belongs, and what is no failure of
   await t.rejects(session.load(), TypeError)
 })
 
+t.test('what is said of a field is said until it is so no more', async (t) => {
+  const { session, service, field, board } = open(t)
+  await turn()
+  field().focus()
+  await turn()
+  await board(lockOf('ben'))
+  t.equal(session.notice?.text, 'ben took over Title.')
+  await board()
+  field().focus()
+  await turn()
+  t.equal(session.notice, undefined, 'it is here again')
+  field().type('')
+  service.writes = [new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: [{ path: 'title.0.value', message: 'It is empty.' }] } })]
+  await session.save()
+  t.match(session.notice?.text, 'Not saved')
+  field().type('Saved')
+  t.equal(session.notice, undefined, 'there is nothing to be saved')
+})
+
 t.test('settings that cannot be had are asked for again, and the page says so', async (t) => {
   const page = { textContent: 'Opening the desk' as string | null }
   const answers = [async () => { throw new TypeError('fetch failed') }, async () => ({ ok: false, json: async () => ({}) }), async () => ({ ok: true, json: async () => ({ auth: 'none' }) })]
