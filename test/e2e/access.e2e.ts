@@ -131,4 +131,23 @@ t.test('the desk for everybody', async (t) => {
     await held.release()
     t.match(await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' }), [{ userData: { uid: 'anna' } }])
   })
+
+  t.test('the colours of a system and a zoom of 400 % leave everything to be seen', async (t) => {
+    const anna = await seat(t, 'anna', { forcedColors: 'active', viewport: { width: 320, height: 256 } })
+    await openEdition(anna, id, name)
+    const style = (selector: string, property: string, pseudo?: string) => anna.evaluate(`getComputedStyle(document.querySelector('${selector}')${pseudo ? `, '${pseudo}'` : ''}).${property}`)
+    const field = '[data-field="title"]'
+    const toggle = anna.getByRole('switch').first()
+    const looks = async () => [await style('[role="switch"]', 'backgroundColor'), await style('[role="switch"]', 'backgroundColor', '::before'), await toggle.isChecked()]
+    const [free, before] = [await style(field, 'borderLeftColor'), await looks()]
+    await toggle.click()
+    const after = await looks()
+    before.forEach((one, index) => t.not(one, after[index]))
+    await fieldOf(anna, 'Title').focus()
+    await until(async () => await style(field, 'borderLeftColor') !== free)
+    t.equal(free, await style('body', 'backgroundColor'), 'a field that is not held has no bar')
+    t.equal(await style('.savebar', 'position'), 'static', 'it takes no height from what is read')
+    await toggle.click()
+    await fits(t, anna, 'the edition')
+  })
 })
