@@ -224,6 +224,18 @@ t.test('what becomes of a lock that was lost says nothing of the one that has be
   t.notOk(field.isKept)
   await (field.keep(), called('save Mine')[0]!.answer(''))
   t.ok(field.isKept)
+
+  field.type('Mine too')
+  field.keep()
+  const [late] = called('save Mine too')
+  field.board(view(BEN, 'b2'))
+  const takenAgain = field.takeOver()
+  await setImmediate()
+  await called('overwrite')[0]!.answer('')
+  await takenAgain
+  await late!.answer('')
+  field.type('Mine too')
+  t.notOk(field.isKept, 'what arrived in the lost one is not in this')
 })
 
 t.test('a takeover is refused by a third one, and has it easy where nobody is left', async (t) => {

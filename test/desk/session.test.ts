@@ -325,6 +325,15 @@ t.test('who finds a field locked after having typed into it is not told of a tak
   t.equal(session.notice?.text, 'ben is editing Title. What you had typed is under Kept drafts.')
 })
 
+t.test('a text that a draft is restored over is under the kept drafts', async (t) => {
+  const { session, shelf, field } = open(t)
+  await turn()
+  field().type('Typed now')
+  await turn()
+  await session.restore({ id: 'v', fieldName: 'title', payload: 'Earlier' })
+  t.match([field().text, session.kept, shelf.isEmpty], ['Earlier', [{ payload: 'Typed now' }], false])
+})
+
 t.test('a displaced text that the service does not have, or cannot tell of, is in the window alone', async (t) => {
   const { session, shelf, service, field, board, pass } = open(t)
   await turn()
