@@ -1,6 +1,6 @@
 import type { Client, Named, Page, QuoinError } from '../lib/client/client.ts'
 import type { Query } from './address.ts'
-import { known } from './known.ts'
+import { known, persist } from './known.ts'
 import { createOccupancy } from './occupancy.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { count } from './words.ts'
@@ -32,6 +32,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   let isLoading = false
   let running = new AbortController()
   let again: ReturnType<typeof setTimeout> | undefined
+  let isClosed = false
   const occupancy = createOccupancy({
     read: async (id) => (await client.editions.locks(id)).locks, isSeen: () => !document.hidden, changed
   })
@@ -48,10 +49,10 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
-  client.editions.bundles().then((found) => {
-    bundles = found
+  persist(async () => {
+    bundles = await client.editions.bundles()
     changed()
-  }, known)
+  }, () => isClosed)
 
   /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
   async function show (wanted: Query): Promise<void> {
@@ -103,6 +104,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       for (const row of rows) observer.observe(row)
     },
     close (): void {
+      isClosed = true
       running.abort()
       clearTimeout(again)
       clearInterval(looking)
