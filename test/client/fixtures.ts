@@ -32,7 +32,7 @@ export function createTime () {
   return { later, waits, pass }
 }
 
-export interface Sent { method: string, path: string, headers: Record<string, string>, body: any }
+export interface Sent { method: string, path: string, headers: Record<string, string>, body: any, keepalive: boolean | undefined, credentials: string | undefined }
 
 /** What happens to a request: it gets no further, its answer does not come back, or something before Quoin answers. */
 export type Fate = 'down' | 'deaf' | Response
@@ -44,7 +44,7 @@ export function createWire () {
   let hold: Promise<void> | undefined
   async function wired (input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
     const { pathname, search } = new URL(String(input))
-    sent.push({ method: init.method!, path: pathname + search, headers: init.headers as Record<string, string>, body: init.body ? JSON.parse(String(init.body)) : undefined })
+    sent.push({ method: init.method!, path: pathname + search, headers: init.headers as Record<string, string>, body: init.body ? JSON.parse(String(init.body)) : undefined, keepalive: init.keepalive, credentials: init.credentials })
     const fate = fates.shift()
     await hold
     if (fate === 'down') throw new TypeError('fetch failed')

@@ -334,6 +334,7 @@ t.test('locks that do not expire', async (t) => {
     page.dispatchEvent(new Event('pagehide'))
     const releases = () => wire.sent.slice(length).filter(({ path }) => path.endsWith('/release')).length
     t.equal(releases(), 2)
+    t.ok(wire.sent.slice(length).every(({ keepalive, credentials }) => keepalive && credentials === 'include'), 'which outlive the page, and say who asks')
     const others = async () => (await locks.list({ type: 'node', id: '42' })).filter(({ fieldName }) => fieldName !== 'body')
     await until(async () => (await others()).length === 0)
     t.match(await locks.list({ type: 'node', id: '42' }), [{ fieldName: 'body', payload: 'typed' }])
@@ -453,6 +454,16 @@ t.test('locks that do not expire', async (t) => {
 t.test('locks that expire', async (t) => {
   const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
   t.afterEach(() => app.inject({ method: 'DELETE', url: `${path}?uid=7` }).then(() => app.inject({ method: 'DELETE', url: `${path}?uid=8` })))
+
+  t.test('a lock whose text was refused is renewed with the one that it has', async (t) => {
+    const { locks, time, wire } = seat(anna)
+    const held = await locks.acquire(title, { payload: 'stored' })
+    t.match(await failureOf(held.save('x'.repeat(500_000))), { status: 413 })
+    const { length } = wire.sent
+    time.pass(time.waits()[0]!)
+    await until(() => wire.sent.length > length)
+    t.equal(wire.sent.at(-1)!.body.payload, 'stored')
+  })
 
   t.test('a lock is renewed with its text at a third of the lease, whatever the clock of the page says', async (t) => {
     // A service whose clock is an hour behind.

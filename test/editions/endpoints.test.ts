@@ -164,6 +164,8 @@ for (const [name, content, bundleOf] of models) {
       failed(t, 'three', reply, 422, 'UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`)
       t.strictSame(reply.body.violations, violations)
       failed(t, 'taken', await post(minimal('daily-2026-10-09')), 422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nfield_key: A publisher container with Key daily-2026-10-09 already exists.\n')
+      const two = [{ value: 'T' }, { value: 'U' }]
+      failed(t, 'two values of one', await post({ ...minimal('twice'), title: two }), 422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\ntitle: Title: this field cannot hold more than 1 values.\n')
       failed(t, 'a scalar', await post({ ...minimal('scalar'), title: 'T' }), 422, 'UNPROCESSABLE', 'Field values for "title" must use an array structure')
       failed(t, 'a wrong date', await post({ ...minimal('date'), field_publication_date: [{ value: '01.05.2026' }] }), 422, 'UNPROCESSABLE', 'The specified date "01.05.2026" is not in an accepted format: "Y-m-d" (date-only).')
     })

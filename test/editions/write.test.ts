@@ -175,6 +175,7 @@ t.test('time stamps keep their instant and lose their milliseconds, dates are le
   t.notOk(same('status', 'true'), 'which Drupal refuses')
   t.ok(same('field_page_count', '3'))
   t.notOk(same('field_page_count', null))
+  t.strictSame(Object.keys(difference({ field_page_count: [{ value: '' }] }, { ...edition!, attributes: { field_page_count: 0 } }, model)), ['field_page_count'], 'emptied, not zero')
   t.notOk(same('field_page_count', true))
   t.ok(same('field_price', 2.5))
   t.notOk(same('title', 't'))
