@@ -73,7 +73,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /**
    * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many who try at once
-   * exactly one succeeds. Only an expired lock of another that holds a text takes more.
+   * exactly one succeeds. An expired lock of another that holds a text takes more, and one that a clock ahead of this has written.
    * @param alone refuse the user's own lock too: it is another tab's
    * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
