@@ -137,6 +137,6 @@ const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 /** The text of HTML as Drupal translates messages to. Source: Drupal\Component\Render\PlainTextOutput (tags first, then entities). */
 function plainText (html: string): string {
-  return html.replace(/<(?!\s)[^>]*>/g, '').replace(/&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g, (_, hex?: string, decimal?: string, name = '') =>
+  return html.replace(/<(?!\s)[^<>]*>/g, '').replace(/&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g, (_, hex?: string, decimal?: string, name = '') =>
     hex ? String.fromCodePoint(Number.parseInt(hex, 16)) : decimal ? String.fromCodePoint(Number(decimal)) : ENTITIES[name]!)
 }
