@@ -254,9 +254,12 @@ t.test('a takeover is refused by a third one, and has it easy where nobody is le
 
   const second = await over()
   await second.overwrite.answer(changedLock())
-  await called('acquire')[0]!.answer('')
+  const [acquire] = called('acquire')
+  await acquire!.answer('')
   await second.taken
   t.ok(field.isHeld)
+  acquire!.onLost!(locked(BEN))
+  t.strictSame([field.isHeld, field.holder], [false, BEN], 'and is told when it is lost again')
 
   const { field: other, called: calledThere } = open(t)
   other.focus()
@@ -267,6 +270,13 @@ t.test('a takeover is refused by a third one, and has it easy where nobody is le
   const failing = t.rejects(taken, /a defect/)
   await overwrite!.answer(new TypeError('a defect'))
   await failing
+})
+
+t.test('a text is not lost to another window of its own writer', async (t) => {
+  const { field, called, lost } = open(t)
+  field.type('Mine')
+  await called('acquire Mine')[0]!.answer(changedLock(ANNA))
+  t.strictSame([field.text, field.holder, lost], ['Mine', undefined, []])
 })
 
 t.test('a takeover that fails leaves the field to its holder', async (t) => {

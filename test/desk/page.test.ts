@@ -3,7 +3,7 @@ import t from 'tap'
 import { editionAddress, listAddress, placeOf, seatOf } from '../../desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../desk/fields.ts'
 import { createKept } from '../../desk/kept.ts'
-import { moved, settle, settleOrder } from '../../desk/merge.ts'
+import { moved, rebased, settle, settleOrder } from '../../desk/merge.ts'
 import { createOccupancy } from '../../desk/occupancy.ts'
 import { MOVED, refusalOf, UNDECIDED } from '../../desk/refusal.ts'
 import { createShelf } from '../../desk/shelf.ts'
@@ -103,6 +103,7 @@ t.test('changes of both sides are put together only where they fit', async (t) =
   t.strictSame(settle('a', 'a', 'b'), { text: 'b' })
   t.strictSame(settle('a', 'b', 'b'), { text: 'b' })
   t.strictSame(settle('a', 'b', 'c'), { conflict: true })
+  t.strictSame(rebased({ base: 'a', text: 'b', theirs: 'c' }, 'b', settle), { base: 'b', text: 'b', theirs: undefined }, 'a conflict ends where both say the same')
   const orders: Array<[base: string, mine: string, theirs: string, result: string | undefined]> = [
     ['1 2 3', '2 1 3', '1 2 3', '2 1 3'], ['1 2 3', '1 2 3', '3 2 1', '3 2 1'], ['1 2 3', '2 1 3', '2 1 3', '2 1 3'],
     ['1 2 3', '2 1 3', '1 2 9 3', '2 9 1 3'], ['1 2 3', '3 2 1', '9 1 2 3', '9 3 2 1'], ['1 2 3', '3 2 1', '1 3', '3 1'], ['1 2 3', '3 2 1', '', ''],

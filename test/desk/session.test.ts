@@ -21,9 +21,9 @@ const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
 const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
 
 /** A session of Anna's, and a service that answers as the test has it say: with a value, an error, or when the test calls `answer`. */
-function open (t: Test, { edition = editionOf('Saved'), age, records = [] }: { edition?: Edition, age?: number, records?: object[] } = {}) {
+function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [] }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error> } = {}) {
   const service = {
-    reads: [] as Array<Edition | Error>,
+    reads,
     writes: [] as Array<Edition | Error>,
     /** Requests that wait for their answer, while `waits`. */
     waits: false,
@@ -170,6 +170,12 @@ t.test('an edition that cannot be had is asked for again while that may help, an
   await pass(10_000)
   t.strictSame([session.failure, session.title, service.watched, said], [undefined, 'Fresh', ['locks', 'no locks', 'edition'], []])
 
+  const { session: first, pass: later } = open(t, { reads: [away()] })
+  await turn()
+  t.equal(first.failure?.code, 'CMS_UNAVAILABLE')
+  await later(10_000)
+  t.strictSame([first.failure, first.title], [undefined, 'Saved'], 'also where there was no copy')
+
   const { session: lost, service: there, pass: wait } = open(t)
   there.reads = [new QuoinError(404, 'NOT_FOUND', 'There is no edition 5')]
   await lost.load()
@@ -183,14 +189,16 @@ t.test('a page that was left takes in no answer any more', async (t) => {
   await turn()
   t.strictSame([session.edition, service.watched], [undefined, []])
 
-  const { session: failing, service: ill } = open(t)
+  const { session: failing, service: ill, pass } = open(t)
   ill.waits = true
-  ill.reads = [away()]
+  ill.reads = [away(), away()]
   const loading = failing.load()
   await failing.close()
   ill.waiting.forEach((resolve) => resolve())
   await loading
   t.equal(failing.edition, undefined)
+  await pass(60_000)
+  t.equal(ill.reads.length, 1, 'nor does it ask again')
 
   const { session: learning, service: slow } = open(t)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -276,6 +284,8 @@ t.test('what others begin and end is said, and what they ended is read again', a
   await board(lockOf('ben'))
   t.strictSame(said.splice(0), ['ben is editing Title', 'cleo has let go of Title'])
   t.equal(field().holder?.userData.uid, 'ben')
+  await board(lockOf('cleo', { entityId: '6' }), lockOf('ben'))
+  t.equal(field().holder?.userData.uid, 'ben', 'the title of an article is another field')
   service.reads = [editionOf("Ben's")]
   await board()
   t.strictSame(said.splice(0), ['ben has let go of Title'])
@@ -427,6 +437,17 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = [away()]
   await session.save()
   t.equal(session.notice?.text, 'Not saved: The CMS is away. Save again later.')
+})
+
+t.test('nothing is saved on top of a copy', async (t) => {
+  const { session, service, field } = open(t)
+  await turn()
+  field().type('Mine')
+  await turn()
+  service.writes = [moved()]
+  service.age = 40
+  await session.save()
+  t.match([service.sent.length, session.notice, field().text], [1, { tone: 'bad' }, 'Mine'])
 })
 
 t.test('a text that is restored while the lock service is away is back, and said not to be locked', async (t) => {
