@@ -48,9 +48,9 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   })
   if (!check) {
     if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
-    // A trusted network has browsers in it, which send what a page of any other site bids them.
+    // A trusted network has browsers in it, which send what a page of any other site bids them. What takes JSON alone refuses that.
     fastify.addHook('onRequest', async (request) => {
-      if (PROTECTED.test(request.routeOptions.url!) && isSimple(request) && isCrossSite(request, config.corsOrigins)) throw crossSite('')
+      if (request.server.hasContentTypeParser('text/plain') && isSimple(request) && isCrossSite(request, config.corsOrigins)) throw crossSite('')
     })
     return
   }

@@ -248,6 +248,7 @@ t.test('with AUTH=none a page of another site cannot release locks by what brows
     const { statusCode, json } = await send('/release?uid=7', headers, '')
     t.strictSame([statusCode, json().error.code], [403, 'FORBIDDEN'], what)
   }
+  t.equal((await send('', { ...browser, 'content-type': 'text/plain' }, JSON.stringify({ ...body, fieldName: 'lead' }))).statusCode, 415, 'whatever takes JSON alone')
   t.equal((await fastify.inject(url)).json().data.Count, 1)
   for (const trusted of [{ ...browser, origin: 'https://desk.example' }, { ...browser, 'sec-fetch-site': 'same-site' }, {}]) {
     await send('', { 'content-type': 'application/json' }, body)
