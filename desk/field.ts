@@ -172,8 +172,9 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
     async takeOver (): Promise<void> {
       await taking
-      isFocused = true
-      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }))
+      // Also afterwards: what was left when this was pressed may say so late.
+      const focused = () => { isFocused = true }
+      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(focused))
     },
 
     /** Goes on with a text of before; one that is not saved yet is put aside. */

@@ -272,6 +272,18 @@ t.test('a takeover is refused by a third one, and has it easy where nobody is le
   await failing
 })
 
+t.test('a blur that comes late does not give back what is taken over', async (t) => {
+  const { field, called } = open(t)
+  field.board(view(BEN, 'b1'))
+  const taken = field.takeOver()
+  await setImmediate()
+  field.blur()
+  await called('overwrite')[0]!.answer('')
+  await taken
+  called()
+  t.ok(field.isHeld)
+})
+
 t.test('a text is not lost to another window of its own writer', async (t) => {
   const { field, called, lost } = open(t)
   field.type('Mine')
