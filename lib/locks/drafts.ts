@@ -48,14 +48,14 @@ export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps
       ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
       ...expired.Items.map((record) => ({ record, draft: shownExpired(record), at: record['expiresAt'] as number }))
     ]
-    return found.filter(({ draft: { id, version } }) => (query.draft === undefined || id === query.draft) && !held.has(version))
+    return found.filter(({ draft: { id, version } }) => (query.draft === undefined || id === query.draft) && (version === undefined || !held.has(version)))
   }
 
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
   async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery): Promise<Set<unknown>> {
     if (kept.length === 0) return new Set()
     const { Items } = await table.query(recordsOf(key, { fieldName, now: seconds(), payloads: false }))
-    return new Set(Items.flatMap(({ version }) => version ?? []))
+    return new Set(Items.map(({ version }) => version))
   }
 
   /**
