@@ -194,8 +194,9 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const told = memory.toldTo(caller)
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
     const saved = loaded(resource, told.urlOf)
-    // It is saved: where the CMS cannot be asked for the aliases now, the urls are those without.
-    return covers(include, resource, model) ? saved : await finder.findByUuid(collection, resource.id, caller, 'edition').catch(() => undefined) ?? saved
+    if (covers(include, resource, model)) return saved
+    // It is saved: where the CMS cannot be asked for the aliases now, or tells of it no more, the urls are those without.
+    return finder.findByUuid(collection, resource.id, caller, 'edition').then((found) => found ?? saved, () => saved)
   }
 
   return { load: finder.load, page, sparsePage, shape, send, age: memory.age }
@@ -206,7 +207,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
  * caller's that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 function languageOf ({ attributes }: Resource): string | undefined {
-  const { langcode } = attributes ?? {}
+  const langcode = attributes!['langcode']
   return typeof langcode === 'string' && /^[\w-]+$/.test(langcode) ? langcode : undefined
 }
 

@@ -161,6 +161,12 @@ t.test('who has saved what he may not see has saved it all the same', async (t) 
   healthy((cms) => cms.post(daily).query(true).reply(201, { data: { type: individual.data.type, id: uuid, attributes: { title: 'T' } } }, JSONAPI))
   const { status, headers, body } = await operations.create!.send()
   t.strictSame([status, headers['location'], body.title], [201, `/api/collection/${uuid}`, [{ value: 'T' }]])
+
+  const gone = '00000000-0000-4000-8000-000000000001'
+  const relationships = { field_unheard: { data: { type: 'node--article', id: gone, meta: { drupal_internal__target_id: 4 } } } }
+  healthy((cms) => cms.post(daily).query(true).reply(201, { data: { type: individual.data.type, id: gone, attributes: { drupal_internal__id: 99, title: 'T' }, relationships } }, JSONAPI))
+  const late = await operations.create!.send()
+  t.match([late.status, late.body.field_unheard], [201, [{ target_id: 4, target_uuid: gone }]], 'be it deleted again before it could be read')
 })
 
 t.test('a caller who may not filter, or not read, is told so', async (t) => {
