@@ -39,7 +39,7 @@ export const unmarshallOptions = { wrapNumbers: Number }
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
  * attempts of 1.3 s and the SDK's pauses between them. An attempt that was given up may reach the store later all the same:
- * every write has a condition that holds no more once another one was answered (lib/locks/record.ts).
+ * a write of a lock has a condition that a later one does not meet (isNotAfter in lib/locks/record.ts).
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
