@@ -7,7 +7,7 @@ import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
 import {
-  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isNotAfter, isOwnedBy, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, ownerOf,
+  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isNotAfter, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, type Found, type Versions
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
@@ -189,7 +189,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
-    let condition = fenced(!isOwn ? isWithoutText(uid) : ifMatch ? isOwnedBy(uid) : isHeldBy(uid, seconds()), ifMatch, nextVersion())
+    let condition = fenced(isOwn ? isHeldBy(uid, seconds()) : isWithoutText(uid), ifMatch, nextVersion())
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)

@@ -79,11 +79,6 @@ export function isWithoutText (uid?: string): Condition {
   return uid === undefined ? condition(NO_TEXT) : condition(`${OWNER} AND ${NO_TEXT}`, { ':uid': uid })
 }
 
-/** Condition of a delete: the record is the user's own. */
-export function isOwnedBy (uid: string): Condition {
-  return condition(OWNER, { ':uid': uid })
-}
-
 /** Condition of a delete: the record is the user's own, and no expired one with a text, which is a draft by now. */
 export function isHeldBy (uid: string, seconds: number): Condition {
   return condition(`${OWNER} AND NOT (${EXPIRED} AND attribute_exists(#payload))`, { ':uid': uid, ':now': seconds })
