@@ -198,7 +198,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const wanted = write.unresolved(changes, shape, model)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
-      const resource = write.update(changes, current.resource, model, resolve, shape)
+      const resource = write.update(changes, current.resource, shape, model, resolve)
       return certain(
         () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
         () => applied(current.resource.id, changes, etag, caller),

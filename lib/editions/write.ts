@@ -4,7 +4,7 @@ import { COMPUTED, instant, sameItems } from './canonical.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import { isProperty, read, type Entity, type Item } from './read.ts'
-import { isContentEntity, shapeOf, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
+import { isContentEntity, targetEntityType, type FieldShape, type Shape } from './shapes.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
 export interface Unresolved {
@@ -124,7 +124,7 @@ export function stale (changed: unknown): Failure {
 }
 
 /** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
-export function update (changes: Entity, current: Resource, model: ContentModel, resolve: Resolve, shape: Shape = shapeOf(current, model)): NewResource {
+export function update (changes: Entity, current: Resource, shape: Shape, model: ContentModel, resolve: Resolve): NewResource {
   return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
 }
 

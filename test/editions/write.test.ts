@@ -4,12 +4,18 @@ import t from 'tap'
 import { instant, sameItems } from '../../lib/editions/canonical.ts'
 import { read, type Entity } from '../../lib/editions/read.ts'
 import { shapeOf, type Shape } from '../../lib/editions/shapes.ts'
-import { bundleOf, create, difference, normalize, unresolved, update } from '../../lib/editions/write.ts'
+import * as write from '../../lib/editions/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
 import { anyEdition, editions, model, recordedShape, resolve, withoutUrls } from './fixtures.ts'
 
 const daily = recordedShape('publisher_container--daily')
+const { bundleOf, create, difference, normalize, unresolved } = write
+
+/** An update by what the edition itself shows of its fields. */
+function update (changes: Entity, current: Resource, by: typeof model, resolve: write.Resolve): NewResource {
+  return write.update(changes, current, shapeOf(current, by), by, resolve)
+}
 
 /** Names of members that no document sent to JSON:API may have (property 9). */
 const FORBIDDEN = /^(?:target_id|target_uuid|target_type|url|processed|arity|drupal_internal__.*)$/
