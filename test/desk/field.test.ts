@@ -656,18 +656,21 @@ t.test('a lock that no text needs any more is given back; where the field has th
     await called('acquire Mine')[0]!.answer('')
     await called('save Mine')[0]!.answer('')
   }
+  const undone = async () => {
+    await called('acquire')[0]!.answer('')
+    field.type('Mine')
+    await pass(400)
+    await called('save Mine')[0]!.answer('')
+    field.type('Saved')
+    await pass(400)
+  }
   const anew = async () => {
     await called('release')[0]!.answer('')
     await called('acquire')[0]!.answer('')
     t.ok(field.isHeld)
   }
   field.focus()
-  await called('acquire')[0]!.answer('')
-  field.type('Mine')
-  await pass(400)
-  await called('save Mine')[0]!.answer('')
-  field.type('Saved')
-  await pass(400)
+  await undone()
   await anew()
   field.type('Mine')
   await pass(400)
@@ -686,12 +689,7 @@ t.test('a lock that no text needs any more is given back; where the field has th
 
   field.rebase([{ value: 'Saved' }])
   field.focus()
-  await called('acquire')[0]!.answer('')
-  field.type('Mine')
-  await pass(400)
-  await called('save Mine')[0]!.answer('')
-  field.type('Saved')
-  await pass(400)
+  await undone()
   await called('release')[0]!.answer(away())
   called()
   t.notOk(field.isHeld, 'what could not be released is not taken while the client tries again')
