@@ -77,7 +77,7 @@ export async function startHostileCms (t: Test, { content = newspaper(), ...opti
       // Quoin hung up.
       return
     }
-    const said = await cms.behave(asked, honest, { request, response }) ?? await honest()
+    const said: Said | 'hang' | 'reset' = await cms.behave(asked, honest, { request, response }) ?? await honest()
     if (said === 'hang') return
     if (said === 'reset') {
       request.socket.resetAndDestroy()
