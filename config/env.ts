@@ -6,6 +6,9 @@ import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 import { itemsIn } from './edges.ts'
 
+/** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
+const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*)*$"
+
 /** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
 export const Environment = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
@@ -40,6 +43,7 @@ export const Environment = Type.Object({
   CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
   CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
   CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
+  CMS_COOKIES: Type.Optional(Type.String({ pattern: COOKIE_NAMES, description: 'names of cookies, separated by commas, such as SimpleSAMLAuthToken' })),
   EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
   DESK: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off', description: 'on or off' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
@@ -102,6 +106,8 @@ export interface Config {
     timeoutMs: number
     /** How old a copy may be that a read is answered with while the CMS is down; 0: none is. */
     staleSeconds: number
+    /** Of a caller's cookies, the names of those that go to the CMS besides Drupal's session cookies. */
+    cookieNames: string[]
     auth: CmsAuth
   }
   contentModel: ContentModel
@@ -162,6 +168,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       jsonapiPath: settings.CMS_JSONAPI_PATH,
       timeoutMs: settings.CMS_TIMEOUT_MS,
       staleSeconds: settings.CMS_STALE_SECONDS,
+      cookieNames: settings.CMS_COOKIES ? itemsIn(settings.CMS_COOKIES) : [],
       auth: authOf(settings)
     },
     contentModel: model,

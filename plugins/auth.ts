@@ -71,7 +71,7 @@ function crossSite (how: string): Failure {
   return new Failure('FORBIDDEN', `The browser says that a page of another site sent this request${how}`)
 }
 
-async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath } }: Config): Promise<Check | undefined> {
+async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames } }: Config): Promise<Check | undefined> {
   switch (auth?.kind) {
     case undefined: return undefined
     case 'jwt': {
@@ -81,7 +81,7 @@ async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs,
     case 'drupal': {
       const http = createHttp({ url, timeoutMs, observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
-      return drupalCheck({ http, jsonapiPath })
+      return drupalCheck({ http, jsonapiPath, cookieNames })
     }
   }
 }

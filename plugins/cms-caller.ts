@@ -15,10 +15,11 @@ export const renewedSessions = new WeakMap<Caller, string[]>()
 
 /** `request.caller`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
 async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
-  const passthrough = config.cms.auth.kind === 'passthrough'
+  const { auth, cookieNames } = config.cms
+  const passthrough = auth.kind === 'passthrough'
   fastify.decorateRequest('caller')
   fastify.addHook('onRequest', (request, _reply, done) => {
-    request.caller = callerOf(request.headers, request.id, passthrough)
+    request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
     done()
   })
   fastify.addHook('onSend', async (request, reply) => {

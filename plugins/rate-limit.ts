@@ -12,14 +12,14 @@ const CALLERS = 50_000
  * caller's runaway script from the others. It is no wall against an attack: who changes the credentials of every
  * request, right or wrong, is another caller each time.
  */
-async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max } }: { config: Config }) {
+async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max, cms: { cookieNames } } }: { config: Config }) {
   if (max === 0) return
   const { default: rateLimit, normalizeIP } = await import('@fastify/rate-limit')
   await fastify.register(rateLimit, {
     max,
     timeWindow: 60_000,
     cache: CALLERS,
-    keyGenerator: (request) => callerKey(request, normalizeIP),
+    keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
     allowList: ({ routeOptions }) => routeOptions.url!.startsWith('/health/'),
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false, 'retry-after': true },
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
@@ -31,9 +31,9 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max 
  * For whom a request counts: the user that it was authenticated as, else whoever has its credentials, else its address
  * as `networkOf` gives it (of IPv6 the /64 network, all of which one caller has).
  */
-export function callerKey (request: FastifyRequest, networkOf: (ip: string) => string): string {
+export function callerKey (request: FastifyRequest, networkOf: (ip: string) => string, cookieNames: readonly string[]): string {
   if (request.user) return `user ${request.user.uid}`
-  const caller = callerOf(request.headers, request.id, true)
+  const caller = callerOf(request.headers, request.id, true, cookieNames)
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.
   return `address ${networkOf(withoutPort(String(request.ip)))}`

@@ -1,6 +1,6 @@
 import type { Failure } from '../errors.ts'
 import { upstream, type Http } from '../jsonapi/client.ts'
-import { callerOf, sessionsIn, type Caller } from '../jsonapi/credentials.ts'
+import { callerOf, credentialCookies, type Caller } from '../jsonapi/credentials.ts'
 import { documentIn, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
@@ -9,6 +9,8 @@ export interface DrupalOptions {
   http: Http
   /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
   jsonapiPath: string
+  /** Names of further cookies that are credentials. */
+  cookieNames?: readonly string[]
   /** How many callers are remembered. */
   most?: number
   /** Clock, in milliseconds. */
@@ -38,13 +40,12 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
  */
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
+  const { cookieNames = [] } = options
   const who = remembering({ ...options, ask: (caller) => ask(options, caller), refusedMs })
 
   return async function check ({ authorization, cookie }, requestId) {
-    const session = sessionsIn({ cookie })
-    const credentials = { ...(authorization && { authorization }), ...(session && { cookie: session }) }
-    if (!authorization && !session) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
-    const identity = await who(callerOf(credentials, requestId, true))
+    if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
+    const identity = await who(callerOf({ authorization, cookie }, requestId, true, cookieNames))
     if (!identity) throw unauthenticated('The CMS knows nobody by these credentials', CHALLENGE)
     return identity
   }

@@ -5,7 +5,7 @@ import { exchange } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
-import { readKey, sessionCookies, sessionsIn, type Caller } from './credentials.ts'
+import { hasSession, readKey, sessionCookies, type Caller } from './credentials.ts'
 import { documentIn, textOf, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
 import { createFlights } from './flights.ts'
@@ -139,7 +139,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const answer = key === undefined ? await ask().finally(reads.part) : await reads.share(key, ask)
     // Callers without one may share this answer, whoever they are: none of them is given what would be the session of all.
-    if (answer.cookies && sessionsIn(caller) !== '') renewed?.(caller, answer.cookies)
+    if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
     return answer
 
     async function ask (): Promise<JsonapiAnswer> {

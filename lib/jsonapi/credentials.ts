@@ -6,17 +6,20 @@ export type Caller = Readonly<Record<string, string>>
 
 /**
  * What of a caller's header fields goes to the CMS: the request id, Accept-Language, and, unless a service account is
- * used, the caller's own credentials: Authorization, or else Cookie with X-CSRF-Token. Never both: with a session cookie
- * Drupal demands the token even of a Basic request.
+ * used, the caller's own credentials: Authorization, or else Drupal's session cookies with X-CSRF-Token. Never both: with
+ * a session cookie Drupal demands the token even of a Basic request.
+ * @param cookieNames names of further cookies that are credentials, such as those of a single sign-on
  */
-export function callerOf (given: IncomingHttpHeaders, requestId: string, passthrough: boolean): Caller {
+export function callerOf (given: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
   const headers = endToEnd(given)
   const language = headers['accept-language']
-  return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers)) }
+  return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers, cookieNames)) }
 }
 
-function ownCredentials ({ authorization, cookie, 'x-csrf-token': token }: IncomingHttpHeaders): Caller {
+function ownCredentials (headers: IncomingHttpHeaders, cookieNames: readonly string[]): Caller {
+  const { authorization, 'x-csrf-token': token } = headers
   if (authorization) return { authorization }
+  const cookie = credentialCookies(headers, cookieNames)
   return { ...(cookie && { cookie }), ...(cookie && typeof token === 'string' && { 'x-csrf-token': token }) }
 }
 
@@ -26,12 +29,23 @@ function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !hop.includes(name)))
 }
 
-/** A session cookie of Drupal with a value. Source: Drupal\Core\Session\SessionConfiguration::getName(). */
-const SESSION_COOKIE = /^S?SESS[\w-]*=./
+/**
+ * A session cookie of Drupal with a value: SESS, over https SSESS, and a hash. A hash has no capital letters, so SESSION,
+ * which other software uses, is none. Source: Drupal\Core\Session\SessionConfiguration::getName().
+ */
+const SESSION_COOKIE = /^S?SESS[\da-z_-]+=./
 
-/** The session cookies of Drupal among all that `Cookie` holds. */
-export function sessionsIn ({ cookie = '' }: IncomingHttpHeaders): string {
-  return cookie.split(';').map((one) => one.trim()).filter((one) => SESSION_COOKIE.test(one)).join('; ')
+/**
+ * The cookies that are credentials, among all that `Cookie` holds and in their order: Drupal's session cookies, and those
+ * with one of the names. Empty if there are none.
+ */
+export function credentialCookies ({ cookie = '' }: IncomingHttpHeaders, names: readonly string[]): string {
+  return cookie.split(';').map((pair) => pair.trim()).filter((pair) => SESSION_COOKIE.test(pair) || names.includes(pair.split('=', 1)[0]!)).join('; ')
+}
+
+/** Whether `Cookie` holds a session cookie of Drupal. */
+export function hasSession (headers: IncomingHttpHeaders): boolean {
+  return credentialCookies(headers, []) !== ''
 }
 
 /**

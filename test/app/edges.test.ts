@@ -221,6 +221,7 @@ t.test('a caller beyond RATE_LIMIT is told when to come back, in the shape of th
 
   const others = [{ authorization: 'Basic YTpi' }, { authorization: 'Basic YTpj' }, { cookie: 'SESSx=1' }, { cookie: 'SESSx=2' }]
   for (const headers of others) t.strictSame(await statuses('/api/collections/daily?limit=0', headers as never), [400, 400, 400, 429, 429], `another caller: ${JSON.stringify(headers)}`)
+  t.equal((await get(LOCK, { cookie: '_ga=1; SESSx=1' })).statusCode, 429, 'an unrelated cookie makes no other caller')
   t.equal((await get(LOCK, { authorization: 'Basic YTpi', cookie: 'SESSx=3' })).statusCode, 429, 'the credentials that would travel on are those that count')
   t.strictSame(await (async () => {
     const free = await build(t)
@@ -248,7 +249,7 @@ t.test('a caller without credentials counts by address, which only a balancer in
 })
 
 t.test('requests count for their authenticated user, whatever credentials these come with', async (t) => {
-  const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never, normalizeIP)
+  const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never, normalizeIP, [])
   t.equal(key({ user: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ user: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
   t.not(key({ user: { uid: '7' } }), key({ user: { uid: '8' } }))
   t.equal(key({ user: null }), 'address 192.0.2.1')

@@ -23,7 +23,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     table: 'DataState',
     locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000 } },
     dynamodb: { region: 'eu-central-1' },
-    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, auth: { kind: 'passthrough' } },
+    cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, cookieNames: [], auth: { kind: 'passthrough' } },
     enforceLocks: false,
     desk: false
   })
@@ -59,6 +59,7 @@ t.test('every setting is taken as it is set', async (t) => {
     CMS_AUTH: 'basic',
     CMS_USER: 'Ada L.',
     CMS_PASSWORD: 'a:b c"é',
+    CMS_COOKIES: 'SimpleSAMLAuthToken , mod_auth_openidc_session',
     EDITION_LOCKS: 'enforce',
     DESK: 'on',
     CMS_TIMEOUT_MS: '600000',
@@ -80,7 +81,7 @@ t.test('every setting is taken as it is set', async (t) => {
     table: 'Locks.of-us_1',
     locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0 } },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
-    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
+    cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'], auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
     enforceLocks: true,
     desk: true
   })
@@ -125,6 +126,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     CMS_JSONAPI_PATH: ['jsonapi', '/', '/jsonapi/', '//jsonapi', '/json api', '/jsonapi?x'],
     CMS_AUTH: ['Basic', 'digest', 'constructor', 'true'],
     CMS_USER: ['a:b'],
+    CMS_COOKIES: ['a b', 'a;b', 'a=b', 'a,', ',a', ',', 'ä', 'a,,b', '"a"'],
     EDITION_LOCKS: ['on', 'Enforce', 'true'],
     DESK: ['On', 'true', '1', 'yes'],
     CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4'],

@@ -50,6 +50,23 @@ t.test('whose session or password it is, Drupal says: uid and display name', asy
   }
 })
 
+t.test('an unrelated cookie is no other identity, and one that a setting names is', async (t) => {
+  const sent: Array<string | undefined> = []
+  const url = await serving(t, ({ url, headers }, response) => {
+    sent.push(headers.cookie)
+    response.writeHead(200, { 'content-type': 'application/vnd.api+json' })
+    const entry = { data: [], meta: { links: { me: { meta: { id: '11111111-1111-4111-8111-111111111111' } } } } }
+    response.end(JSON.stringify(url === '/jsonapi' ? entry : { data: { type: 'user--user', id: 'x', attributes: { drupal_internal__uid: 7, display_name: 'Ada' } } }))
+  })
+  const http = createHttp({ url, timeoutMs: 2000 })
+  t.teardown(() => http.close())
+  const check = drupalCheck({ http, jsonapiPath: '/jsonapi', cookieNames: ['saml'] })
+  for (const cookie of ['SESSa=1', '_ga=1; SESSa=1', 'SESSa=1; theme=dark']) t.strictSame(await check({ cookie }, 'id'), { uid: '7', name: 'Ada' })
+  t.strictSame(sent, ['SESSa=1', 'SESSa=1'], 'one caller, asked about once: the entry point, and his name')
+  await check({ cookie: 'saml=1; _ga=1' }, 'id')
+  t.strictSame(sent.slice(2), ['saml=1', 'saml=1'])
+})
+
 t.test('anonymous is refused although Drupal answers 200', async (t) => {
   const { cms, who } = await checking(t)
   t.match(await who({ cookie: 'SESS12ca17b49af2289436f303e0166030a2=ended' }), REFUSED, 'a session that has ended')

@@ -275,10 +275,30 @@ t.test('no answer, shared, kept or fresh, is ever that of another caller', async
     if (reply.headers.age !== undefined) stale++
     const body = reply.json()
     const { authorization, cookie, 'accept-language': language } = headers
-    const own = [authorization?.trim() || undefined, authorization?.trim() ? undefined : cookie?.trim() || undefined, language?.trim() || undefined]
+    const session = cookie?.split('; ').filter((pair) => pair.startsWith('SESS')).join('; ')
+    const own = [authorization?.trim() || undefined, authorization?.trim() ? undefined : session || undefined, language?.trim() || undefined]
     const seen = JSON.parse((body.data?.[0] ?? body).title[0].value).map((value: string | null) => value || undefined)
     t.strictSame(seen, JSON.parse(JSON.stringify(own)).map((value: string | null) => value ?? undefined), JSON.stringify(headers))
   }
+})
+
+t.test('an unrelated cookie makes nobody another caller: not for what is under way, not for copies', async (t) => {
+  const cms = await startScriptedCms(t)
+  const heard: Array<string | undefined> = []
+  let answer = () => {}
+  const app = await build(t, { CMS_URL: cms.url, CMS_COOKIES: 'saml' })
+  const read = (cookie: string) => app.inject({ url: `/api/collection/${uuid}`, headers: { cookie } })
+  await read('SESSa=1')
+  cms.odd = { is: (line) => line.includes(uuid), script: (response, { headers }) => { heard.push(headers.cookie); answer = () => say(response, 200, individual) } }
+  const replies = ['SESSa=1', '_ga=1; SESSa=1', 'SESSa=1; _ga=2; theme=dark'].map(read)
+  while (heard.length === 0) await sleep(2)
+  for (let turn = 0; turn < 20; turn++) await sleep(1)
+  t.strictSame(heard, ['SESSa=1'], 'one request for all, without what is not for Drupal')
+  answer()
+  t.strictSame((await Promise.all(replies)).map(({ statusCode }) => statusCode), [200, 200, 200])
+  await cms.down()
+  t.match(await read('_ga=3; SESSa=1'), { statusCode: 200, headers: { age: /./ } }, 'whatever other software has set since')
+  for (const other of ['SESSa=2', 'SESSa=1; saml=1', 'saml=1', '_ga=1']) t.equal((await read(other)).statusCode, 502, `${other} is another caller`)
 })
 
 t.test('what is shared is changed by nobody', async (t) => {

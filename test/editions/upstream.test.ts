@@ -354,13 +354,29 @@ t.test('a reference that is not found, and a relationship that is not included, 
 })
 
 t.test('of a caller only credentials, language and request id are made out', async (t) => {
-  const headers = { authorization: 'Bearer x', cookie: 'a=b', 'x-csrf-token': 'c', 'accept-language': 'de', host: 'h', 'x-forwarded-for': '10.0.0.1' }
+  const headers = { authorization: 'Bearer x', cookie: 'SESSa=b', 'x-csrf-token': 'c', 'accept-language': 'de', host: 'h', 'x-forwarded-for': '10.0.0.1' }
   const common = { 'x-request-id': 'r', 'accept-language': 'de' }
   t.strictSame(callerOf(headers, 'r', true), { ...common, authorization: 'Bearer x' })
-  t.strictSame(callerOf({ ...headers, authorization: '' }, 'r', true), { ...common, cookie: 'a=b', 'x-csrf-token': 'c' })
-  t.strictSame(callerOf({ cookie: 'a=b', 'x-csrf-token': ['c', 'd'] }, 'r', true), { 'x-request-id': 'r', cookie: 'a=b' })
+  t.strictSame(callerOf({ ...headers, authorization: '' }, 'r', true), { ...common, cookie: 'SESSa=b', 'x-csrf-token': 'c' })
+  t.strictSame(callerOf({ cookie: 'SESSa=b', 'x-csrf-token': ['c', 'd'] }, 'r', true), { 'x-request-id': 'r', cookie: 'SESSa=b' })
   t.strictSame(callerOf({ 'x-csrf-token': 'c' }, 'r', true), { 'x-request-id': 'r' })
   t.strictSame(callerOf(headers, 'r', false), common)
+})
+
+t.test("of a caller's cookies only Drupal's session cookies are credentials, and those that a setting names", async (t) => {
+  const cookies: Array<[cookie: string, sent: string | undefined, names?: string[]]> = [
+    ['_ga=1; SESS12ca17b4=s;theme=dark', 'SESS12ca17b4=s'],
+    ['SSESS12ca17b4=s; SESS12ca17b4=t; SESS12ca17b4=u', 'SSESS12ca17b4=s; SESS12ca17b4=t; SESS12ca17b4=u'],
+    ['_ga=1; theme=dark', undefined],
+    ['SESSION=java; SESSIONID=1; PHPSESSID=2; XSESSa=3; SESS=; SESSa; SESSa=; =SESSa=1', undefined],
+    ['saml=1; SESSa=b; Saml=2; saml2=3', 'saml=1; SESSa=b', ['saml', 'other']],
+    ['saml=1', 'saml=1', ['saml']]
+  ]
+  for (const [cookie, sent, names] of cookies) {
+    const headers = { cookie, 'x-csrf-token': 'c' }
+    t.strictSame(callerOf(headers, 'r', true, names), { 'x-request-id': 'r', ...(sent !== undefined && { cookie: sent, 'x-csrf-token': 'c' }) }, cookie)
+    t.strictSame(callerOf(headers, 'r', false, names), { 'x-request-id': 'r' }, 'none of them beside a service account')
+  }
 })
 
 function answered (name: string): JsonapiAnswer {
