@@ -28,6 +28,7 @@ export const Environment = Type.Object({
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
+  LOCK_REFUSED_STATUS: Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423', description: '423, or 200 for a UI whose HTTP client throws on any other status' }),
   DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
   EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
   EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 600, description: 'seconds, an integer from 1 to 600' }),
@@ -113,6 +114,8 @@ export interface Config {
   contentModel: ContentModel
   /** Whether an edition's fields that others have locked cannot be saved. */
   enforceLocks: boolean
+  /** The status of "Field is locked by another user": 423, or 200 for clients that throw on any other. */
+  lockRefusedStatus: number
   /** Whether the page /desk is served. */
   desk: boolean
 }
@@ -173,6 +176,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     },
     contentModel: model,
     enforceLocks: settings.EDITION_LOCKS === 'enforce',
+    lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
     desk: settings.DESK === 'on'
   }
 }

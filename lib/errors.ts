@@ -47,6 +47,8 @@ export interface FailureOptions {
   details?: Record<string, unknown>
   /** Response header fields: `allow`, `retry-after`, `www-authenticate`. */
   headers?: Record<string, string>
+  /** Instead of the vocabulary's: LOCK_REFUSED_STATUS. */
+  status?: number
 }
 
 /** Of V8: how many frames of the stack an error records when it is made. */
@@ -62,14 +64,14 @@ export class Failure extends Error {
   readonly details: Record<string, unknown>
   readonly headers: Record<string, string>
 
-  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {} }: FailureOptions = {}) {
+  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {}, status = failures[code].status }: FailureOptions = {}) {
     const { stackTraceLimit } = recording
     recording.stackTraceLimit = 0
     super(message, { cause })
     recording.stackTraceLimit = stackTraceLimit
     this.name = failures[code].name
     this.code = code
-    this.statusCode = failures[code].status
+    this.statusCode = status
     this.details = details
     this.headers = headers
   }

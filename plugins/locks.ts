@@ -11,6 +11,8 @@ const PROBE_MS = 1000
 declare module 'fastify' {
   interface FastifyInstance {
     locks: Locks
+    /** The status of "Field is locked by another user". */
+    lockRefusedStatus: number
   }
 }
 
@@ -27,6 +29,7 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
     onKept
   }))
   fastify.decorate('locks', locks)
+  fastify.decorate('lockRefusedStatus', config.lockRefusedStatus)
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
   fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
   fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })

@@ -34,6 +34,15 @@ export function locked (description: string) {
   return { ...done(description), headers }
 }
 
+/** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
+export function acquired (refusedStatus: number) {
+  const yours = 'The lock is yours'
+  if (refusedStatus !== 200) return { 200: locked(yours), 423: answers.held }
+  const { description, content: { 'application/json': refused } } = answers.held
+  const content = { schema: { oneOf: [{ $ref: 'Done#' }, refused.schema] }, examples: { yours: { value: { success: true } }, held: { value: refused.example } } }
+  return { 200: { description: `${yours}. Or, where success is false: ${description}`, headers, content: { 'application/json': content } } }
+}
+
 function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
   const shown = code.startsWith('STORE_') ? 'Server error' : message
   const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }

@@ -7,12 +7,12 @@ import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
 } from '../lib/locks/schemas.ts'
 import drafts from './drafts.ts'
-import { answers, done, locked } from './lock-answers.ts'
+import { acquired, answers, done, locked } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
 
 const tags = ['locks']
 
-const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, otherType, neitherType, held, broken, unavailable, unfinished } = answers
+const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, otherType, neitherType, broken, unavailable, unfinished } = answers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
@@ -27,7 +27,7 @@ export default async function locks (fastify: FastifyInstance) {
       params: Entity,
       headers: PostHeaders,
       body,
-      response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 423: held, 500: broken, 503: unavailable }
+      response: { ...acquired(fastify.lockRefusedStatus), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
     }
   }, acquire)
 
@@ -97,11 +97,11 @@ export default async function locks (fastify: FastifyInstance) {
 
 async function acquire (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
-  return told(reply, await this.locks.acquire(params, { ...body, userData: claimed(user, body.userData) }, conditions))
+  return told(this, reply, await this.locks.acquire(params, { ...body, userData: claimed(user, body.userData) }, conditions))
 }
 
 async function overwrite (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(reply, await this.locks.overwrite(params, { ...body, userData: claimed(user, body.userData) }, conditionsIn(headers)))
+  return told(this, reply, await this.locks.overwrite(params, { ...body, userData: claimed(user, body.userData) }, conditionsIn(headers)))
 }
 
 async function list (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
@@ -113,13 +113,13 @@ async function list (this: FastifyInstance, { params, query, headers }: FastifyR
 }
 
 async function release (this: FastifyInstance, { params, query, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(reply, await this.locks.release(params, ownNamedOnly(user, query), { ...conditionsIn(headers), by: user }))
+  return told(this, reply, await this.locks.release(params, ownNamedOnly(user, query), { ...conditionsIn(headers), by: user }))
 }
 
 async function releaseByBody (this: FastifyInstance, { params, query, body, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
   const { fieldName = body?.fieldName, uid = body?.uid } = query
   const what = { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }
-  return told(reply, await this.locks.release(params, ownNamedOnly(user, what), { ...conditionsIn(headers), by: user }))
+  return told(this, reply, await this.locks.release(params, ownNamedOnly(user, what), { ...conditionsIn(headers), by: user }))
 }
 
 /** What is no POST that locks cannot ask that there be no lock: to ignore that would displace one. */
@@ -132,8 +132,8 @@ function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
   return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
 }
 
-function told (reply: FastifyReply, result: Acquired | Held | Changed | Released) {
-  if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock } })
+function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: Acquired | Held | Changed | Released) {
+  if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', 'The lock is not the one that was asked for', { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {
     reply.header('etag', etagOf(result.version))

@@ -21,7 +21,7 @@ interface Details {
 /** Every way in which a call of the client fails. */
 export class QuoinError extends Error {
   override readonly name = 'QuoinError'
-  /** The HTTP status; 0 where there was no answer. */
+  /** The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200. */
   readonly status: number
   readonly code: ErrorCode
   /** Who holds the field, with FIELD_LOCKED and LOCK_CHANGED of a lock. */

@@ -53,7 +53,9 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
       throw new QuoinError(0, 'UNREACHABLE', NOT_SENT, { cause })
     }
     const json = parsed(text)
-    if (!response.ok || json === undefined) throw errorOf(response.status, json, response.headers.get('retry-after'))
+    // A refusal has the status 200 where LOCK_REFUSED_STATUS says so.
+    const isRefused = (json as { success?: boolean } | undefined)?.success === false
+    if (!response.ok || json === undefined || isRefused) throw errorOf(response.status, json, response.headers.get('retry-after'))
     return { body: json as Body, headers: response.headers }
   }
 

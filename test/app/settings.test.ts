@@ -25,6 +25,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     dynamodb: { region: 'eu-central-1' },
     cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, cookieNames: [], auth: { kind: 'passthrough' } },
     enforceLocks: false,
+    lockRefusedStatus: 423,
     desk: false
   })
   t.match(contentModel, JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), "the content model is the repository's own")
@@ -48,6 +49,7 @@ t.test('every setting is taken as it is set', async (t) => {
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
     LOCK_LEASE_SECONDS: '300',
+    LOCK_REFUSED_STATUS: '200',
     DRAFT_DAYS: '7',
     EVENTS_POLL_MS: '100',
     EVENTS_HEARTBEAT_SECONDS: '600',
@@ -83,6 +85,7 @@ t.test('every setting is taken as it is set', async (t) => {
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
     cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'], auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
     enforceLocks: true,
+    lockRefusedStatus: 200,
     desk: true
   })
   t.equal(contentModel.entityType, 'issue')
@@ -115,6 +118,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     ENVIRONMENT: ['a/b', 'a b', 'é', 'x'.repeat(65), '-\n'],
     DATA_STATE_TABLE: ['ab', 'Data State', 'x'.repeat(256), 'arn:aws:dynamodb'],
     LOCK_LEASE_SECONDS: ['-1', '31536001', '1.5', '5m'],
+    LOCK_REFUSED_STATUS: ['409', '0', 'ok'],
     DRAFT_DAYS: ['0', '3651', '1.5', 'x'],
     EVENTS_POLL_MS: ['99', '60001', '0.5s'],
     EVENTS_HEARTBEAT_SECONDS: ['0', '601', '15s'],
