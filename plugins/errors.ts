@@ -43,8 +43,10 @@ async function errors (fastify: FastifyInstance) {
     for (const name of [method].flat()) methods.add(name)
   })
 
-  fastify.addHook('onRequest', async ({ headers, raw }) => {
-    if (headers.host === undefined && raw.httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
+  fastify.addHook('onRequest', async ({ raw }) => {
+    const hosts = countOf('host', raw.rawHeaders)
+    if (hosts === 0 && raw.httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
+    if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
   })
 
   // Unknown expectations may be ignored (RFC 9110 section 10.1.1); Node would refuse them without a body.
@@ -81,8 +83,16 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
     const { method, routeOptions: { url: route } } = request
     request.log.error({ method, route, err: failure }, failure.message)
   }
+  // Fastify closes the connection when a body is too large. A client that is still sending would get a reset instead of
+  // the answer. Without this field Node reads the rest and drops it, within the limits of plugins/connections.ts.
+  if (failure.code === 'TOO_LARGE') reply.removeHeader('connection')
   reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers }).type('application/json; charset=utf-8')
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
+}
+
+/** How often a header field occurs; Node's `headers` has only the first of some. @param fields names and values in turns */
+function countOf (name: string, fields: string[]): number {
+  return fields.filter((text, index) => index % 2 === 0 && text.length === name.length && text.toLowerCase() === name).length
 }
 
 /** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. */

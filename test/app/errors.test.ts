@@ -182,6 +182,8 @@ t.test('what is not HTTP, or too much of it, is refused in shape and the process
     ['edition', 400, `NONSENSE ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['lock', 400, `POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Length: nine\r\n\r\n`],
     ['edition', 400, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc`],
+    ['lock', 400, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n`],
+    ['edition', 400, `GET ${EDITION} HTTP/1.1\r\nhost: x\r\nX-A: b\r\nHOST: y\r\n\r\n`],
     ['lock', 400, `GET ${LOCK} HTTP/1.1\r\n\r\n`],
     ['edition', 400, `GET ${EDITION} HTTP/1.1\r\nNo-Host: x\r\n\r\n`],
     ['lock', 400, Buffer.from([0x16, 0x03, 0x01, 0x02, 0x00, 0x01, 0x00, 0x01, 0xfc])],
