@@ -115,7 +115,7 @@ t.test('a request within a body is never answered, however its own request ends'
     }
   }
   const large = await exchange(sized(`Content-Length: ${5 * 1024 * 1024}\r\n`, 'x'.repeat(100_000) + SMUGGLED))
-  t.strictSame([large.statuses, large.seen], [[413], [LOCK]], 'too large to be read: the connection is closed')
+  t.strictSame([large.statuses, large.seen], [[413], [LOCK]], 'too large to be read, and its rest does not come: the connection is closed')
 })
 
 t.test('legal framing is taken as it is', async (t) => {
