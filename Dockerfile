@@ -10,7 +10,8 @@ COPY . .
 
 ENV HOST=0.0.0.0 METRICS_HOST=0.0.0.0
 EXPOSE 3000
-USER node
+# A number, not the name node: Kubernetes can check only a number against runAsNonRoot.
+USER 1000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/health/live`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
 # Node itself is the process that SIGTERM reaches.
