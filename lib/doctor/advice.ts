@@ -1,5 +1,9 @@
 import type { Failure } from '../errors.ts'
 import { wrong, type Finding } from '../findings.ts'
+import { transportReason } from '../transport-reason.ts'
+
+/** What nginx and Apache say on a port for HTTPS to a request without TLS. */
+const PLAIN_HTTP = /plain HTTP request was sent to HTTPS port|speaking plain HTTP to an SSL-enabled/i
 
 /** What an operator should do about a failure of the CMS. @param url the address of the CMS */
 export function cmsAdvice ({ code, message, cause }: Failure, url: string): Finding {
@@ -14,6 +18,7 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Find
     case 'CMS_FAILED':
       return wrong(`CMS: ${message}${reason}`, "Drupal's own log says why")
     case 'CMS_INVALID_RESPONSE':
+      if (speaksHttps(cause as Refusal | undefined, url)) return wrong(`CMS: HTTPS is spoken at ${url}, but CMS_URL begins with http://`, 'write https:// in CMS_URL')
       return wrong(`CMS: ${message}${reason}`, "correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal's module jsonapi on")
     case 'CMS_LOGIN_REFUSED':
       return wrong(`CMS account: ${(cause as Error).message}`, 'correct the account; after five wrong tries Drupal refuses the right password too, for six hours')
@@ -27,9 +32,18 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Find
   }
 }
 
+/** An answer of the CMS, as the cause of a failure. */
+type Refusal = Error & { location?: string | undefined }
+
+/** Whether a web server asks for HTTPS where CMS_URL has http://: by its error page, or by a redirect to the same host. */
+function speaksHttps (cause: Refusal | undefined, url: string): boolean {
+  if (!cause || !url.startsWith('http:')) return false
+  return PLAIN_HTTP.test(cause.message) || Boolean(cause.location?.startsWith(`https://${new URL(url).hostname}`))
+}
+
 /** Of what Drupal said the status alone, since its text may hold anything; of the network its own words. */
 function reasonOf (cause: NodeJS.ErrnoException | undefined): string {
   if (!cause) return ''
-  const reason = /^the CMS answered (?:\d{3})?/.exec(cause.message)?.[0] ?? cause.message
+  const reason = /^the CMS answered (?:\d{3})?/.exec(cause.message)?.[0] ?? transportReason(cause)
   return ` (${reason})`
 }

@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, errors } from 'jose'
 import { ok, wrong, type Finding } from '../findings.ts'
+import { transportReason } from '../transport-reason.ts'
 
 /** Checks that the keys of the issuer can be fetched, as they are when the first token comes. */
 export async function checkIssuer (jwksUrl: string): Promise<Finding> {
@@ -8,7 +9,7 @@ export async function checkIssuer (jwksUrl: string): Promise<Finding> {
     await keys.reload()
   } catch (error) {
     const { message, cause } = error as Error
-    const reason = error instanceof errors.JOSEError ? message : (cause as Error).message
+    const reason = error instanceof errors.JOSEError ? message : transportReason(cause as Error)
     return wrong(`issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`, 'correct AUTH_JWKS_URL, or see to the network from here')
   }
   const { length } = keys.jwks()!.keys

@@ -1,4 +1,5 @@
 import { wrong, type Finding } from '../findings.ts'
+import { transportReason } from '../transport-reason.ts'
 
 const POLICY = 'give it the policies of config/aws/quoin.yaml'
 
@@ -23,7 +24,7 @@ export function advice (what: string, { name, message, cause }: Error): Finding 
   if (name === 'AccessDeniedException') return wrong(`${what}: ${message}`, POLICY)
   if (name === 'ResourceNotFoundException') return wrong(`${what}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
   if (name === 'TimeoutError') {
-    const reason = cause instanceof Error ? ` (${cause.message})` : ''
+    const reason = cause instanceof Error ? ` (${transportReason(cause)})` : ''
     return wrong(`${what}: there was no answer${reason}`, 'correct AWS_REGION or DYNAMODB_ENDPOINT, or see to the network from here')
   }
   return wrong(`${what}: ${name}`, message)

@@ -181,7 +181,7 @@ function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) =
   const document = (status < 300 || status >= 400) && isJson(headers) ? read(body) : undefined
   if (!document || (status < 300 && document.data === undefined)) {
     throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
-      cause: upstream(status, body)
+      cause: Object.assign(upstream(status, body), { location: headers.location })
     })
   }
   const challenge = headers['www-authenticate']

@@ -22,5 +22,5 @@ t.test('keys that cannot be fetched are one line that says what to do', async (t
   t.equal(await found(t, 200, '<html>'), fails('Failed to parse the JSON Web Key Set HTTP response as JSON'))
   t.equal(await found(t, 200, '{"jwks":[]}'), fails('JSON Web Key Set malformed'))
   t.equal(await found(t, 200, '{"keys":[]}'), '!    issuer: there are no keys at URL/jwks: correct AUTH_JWKS_URL')
-  t.equal(await foundAt(await serving(t, ({ socket }) => socket.destroy())), fails('other side closed'))
+  t.equal(await foundAt(await serving(t, ({ socket }) => socket.destroy())), fails('other side closed; a port that speaks HTTPS does this when the setting begins with http://'))
 })
