@@ -1,4 +1,4 @@
-import { readConfig, SettingsError, type Config } from './config/env.ts'
+import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { checkCms } from './lib/doctor/cms.ts'
 import { checkIssuer } from './lib/doctor/issuer.ts'
 import { checkStore } from './lib/doctor/store.ts'
@@ -14,6 +14,7 @@ async function * examine (): AsyncGenerator<Finding> {
     loadEnvFile()
     const config = readConfig(process.env)
     yield ok('settings: none is missing or wrong')
+    for (const warning of misspeltSettings(process.env)) yield unchecked('settings', warning)
     if (config.auth?.kind === 'jwt' && 'jwksUrl' in config.auth.jwt.keys) yield await checkIssuer(config.auth.jwt.keys.jwksUrl)
     yield * table(config)
     yield * cms(config)

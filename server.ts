@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import closeWithGrace from 'close-with-grace'
 import Fastify from 'fastify'
 import { app } from './app.ts'
-import { readConfig, SettingsError, type Config } from './config/env.ts'
+import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions } from './config/fastify.ts'
 import { answer, refuse } from './plugins/errors.ts'
 
@@ -16,6 +16,7 @@ export async function serve (config: Config): Promise<string> {
     frameworkErrors: answer,
     clientErrorHandler: refuse
   })
+  for (const warning of misspeltSettings(process.env)) fastify.log.warn(warning)
   await fastify.register(app, { config })
   closeWithGrace({ delay: config.graceMs, logger: fastify.log }, async ({ err, signal }) => {
     if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')

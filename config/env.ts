@@ -5,6 +5,7 @@ import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 import { itemsIn } from './edges.ts'
+import { misspelt } from './misspelt.ts'
 
 /** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
 const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*)*$"
@@ -146,7 +147,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
   }
   const auth = readAuth(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
-  if (problems.length > 0 || !model) throw new SettingsError(problems)
+  if (problems.length > 0 || !model) throw new SettingsError([...problems, ...misspeltSettings(env)])
 
   return {
     host: settings.HOST,
@@ -179,6 +180,11 @@ export function readConfig (env: Record<string, string | undefined>): Config {
     lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
     desk: settings.DESK === 'on'
   }
+}
+
+/** The environment variables that look like misspelt settings, a sentence for each. */
+export function misspeltSettings (env: Record<string, string | undefined>): string[] {
+  return misspelt(env, Object.keys(Environment.properties))
 }
 
 /**

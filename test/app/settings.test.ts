@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { Environment, readConfig, readStoreConfig } from '../../config/env.ts'
+import { Environment, misspeltSettings, readConfig, readStoreConfig } from '../../config/env.ts'
 import { problemsOf } from '../helper.ts'
 import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
 
@@ -165,6 +165,22 @@ t.test('the settings of the lock table can be read without the others, in the sa
   }
 })
 
+t.test('a variable whose name is near that of a setting is told, no other is', async (t) => {
+  const near: Array<[name: string, setting: string]> = [
+    ['CMS_TIMEOUT', 'CMS_TIMEOUT_MS'], ['CMS_ULR', 'CMS_URL'], ['CMS_USER_NAME', 'CMS_USER'], ['LOGLEVEL', 'LOG_LEVEL'], ['ENVIROMENT', 'ENVIRONMENT'],
+    ['LOCK_LEASE_SECOND', 'LOCK_LEASE_SECONDS'], ['cors_origins', 'CORS_ORIGINS']
+  ]
+  for (const [name, setting] of near) t.strictSame(misspeltSettings({ [name]: '1' }), [`${name} is not a setting; do you mean ${setting}?`], name)
+  const others = [
+    'PATH', 'HOME', 'HOSTNAME', 'HOSTS', 'PORTS', 'PWD', 'TERM', 'LANG', 'NODE_OPTIONS', 'NODE_ENV', 'AWS_PROFILE', 'AWS_ACCESS_KEY_ID', 'AWS_DEFAULT_REGION', 'npm_config_cache',
+    'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT', 'QUOIN_PORT', 'CMS_PORT', 'KUBERNETES_PORT', 'DATA_DIR'
+  ]
+  t.strictSame(misspeltSettings(Object.fromEntries(others.map((name) => [name, '1']))), [])
+  t.strictSame(misspeltSettings({ CMS_TIMEOUT: '', LOG_LEVEL: 'info' }), [], 'nothing, and what is right')
+  t.strictSame(misspeltSettings({ LOG_LEVELS: 'x', LOG_LEVEL: 'info' }), [], 'a setting that is there already is not meant')
+  t.match(problemsOf({ ENVIRONMENT: 'test', AWS_REGION: 'x', CMS_ULR: 'x' }), [/^CMS_URL is missing/, 'CMS_ULR is not a setting; do you mean CMS_URL?'])
+})
+
 t.test('a variable that is set to nothing counts as not set', async (t) => {
   const empty = Object.fromEntries(Object.keys(Environment.properties).map((name) => [name, '']))
   t.strictSame(problemsOf(empty), problemsOf({}))
@@ -248,12 +264,13 @@ t.test('npm start says in one line that the port is in use', async (t) => {
 t.test('npm start reads .env, and what the environment says already wins', async (t) => {
   const cwd = emptyDirectory(t)
   writeFileSync(join(cwd, '.env'), '# settings\nENVIRONMENT=test\nCMS_URL="http://127.0.0.1:9"\nDYNAMODB_ENDPOINT=http://127.0.0.1:9\nPORT=nonsense\nLOG_LEVEL=info\n')
-  const { child, ended, output, says } = runNode(t, START, { cwd, env: { PORT: '0' } })
+  const { child, ended, output, says } = runNode(t, START, { cwd, env: { PORT: '0', CMS_TIMEOUT: '5' } })
   const [, address] = await says(/"msg":"Server listening at (http:\/\/127\.0\.0\.1:\d+)"/)
   t.same(await (await fetch(`${address}/health/live`)).json(), { status: 'ok' })
   child.kill('SIGINT')
   t.equal(await ended, 0, 'Ctrl-C ends it well')
   t.equal(output().stderr, '')
+  t.match(output().stdout, /"level":40,[^\n]*"msg":"CMS_TIMEOUT is not a setting; do you mean CMS_TIMEOUT_MS\?"/, 'a misspelt setting is in the log')
   for (const line of output().stdout.trim().split('\n')) t.type(JSON.parse(line).level, 'number', 'the log is one JSON object a line')
 })
 
