@@ -93,8 +93,8 @@ export async function startHostileCms (t: Test, { content = newspaper(), ...opti
       const text = await answer.text()
       const type = answer.headers.get('content-type') ?? ''
       // Of an altered body these would not be true.
-      for (const field of ['content-length', 'transfer-encoding', 'connection', 'keep-alive']) answer.headers.delete(field)
-      return { status: answer.status, headers: Object.fromEntries(answer.headers), body: /json/.test(type) && text ? JSON.parse(text) : text }
+      const fields = [...answer.headers].filter(([name]) => !['content-length', 'transfer-encoding', 'connection', 'keep-alive'].includes(name))
+      return { status: answer.status, headers: Object.fromEntries(fields), body: /json/.test(type) && text ? JSON.parse(text) : text }
     }
   }
 
@@ -117,7 +117,7 @@ export async function openHostile (t: Test, { env = {}, ...options }: Partial<Cm
   async function call (method: 'GET' | 'POST', path: string, { body, as, headers = {} }: Call = {}): Promise<Reply> {
     const before = cms.asked.length
     const answer = await app.inject({ method, url: path, headers: { ...as && basic(as), ...headers }, ...(body !== undefined && { payload: body as object }) })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json(), upstream: cms.asked.slice(before).map(({ line }) => line) }
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json(), upstream: cms.asked.slice(before).map(({ line }) => line) }
   }
 
   return { app, cms, call }
