@@ -2,13 +2,13 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Failure } from '../errors.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
-import { both, type Condition } from './expression.ts'
+import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
 import {
-  holderOf, isAmong, isExpired, isFree, isFreeFor, isHeldBy, isNotAfter, isStill, isVersion, isWithoutText, isWithoutTextOfOthers, ownerOf,
-  recordKey, recordOf, recordsOf, type Found, type Versions
+  holderOf, isAmong, isExpired, isFree, isHeldBy, isStill, isWithoutText, isWithoutTextOfOthers, ownerOf,
+  recordKey, recordOf, recordsOf, type Fence, type Found, type Versions
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, type Key } from './table.ts'
@@ -80,7 +80,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const quick = () => alone ? isFree(seconds()) : isFreeFor(uid, seconds())
+    const quick = (fence: Fence) => isFree(fence, seconds(), alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (found) => {
       const expired = found && isExpired(found, seconds())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
@@ -97,7 +97,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    return write(place, request, ifMatch, () => isWithoutTextOfOthers(uid), (found) => {
+    return write(place, request, ifMatch, (fence) => isWithoutTextOfOthers(fence, uid), (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
     }) as Promise<Acquired | Changed>
@@ -105,7 +105,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
   async function write (
-    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: () => Condition,
+    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (fence: Fence) => Condition,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
     const { uid, name } = request.userData
@@ -115,7 +115,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       if (found) record.version = nextVersion(found['version'])
       versions.add(record.version)
-      const written = await table.put(record, found ? isStill(found) : fenced(quick(), ifMatch, record.version))
+      const written = await table.put(record, found ? isStill(found) : quick({ version: record.version, ifMatch }))
       found = written.done ? record : await written.found()
       // A repeated request finds what the first one, whose answer was lost, has written.
       if (found && versions.has(found['version'])) {
@@ -189,7 +189,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
-    let condition = fenced(isOwn ? isHeldBy(uid, seconds()) : isWithoutText(uid), ifMatch, nextVersion())
+    const fence = { version: nextVersion(), ifMatch }
+    let condition = isOwn ? isHeldBy(fence, uid, seconds()) : isWithoutText(fence, uid)
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)
@@ -233,11 +234,6 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     drafts: { list: drafts.list, discard: drafts.discard },
     feed: { watch: feed.watch, counts: feed.counts, close: feed.close }
   }
-}
-
-/** @param version of the write that the condition is for */
-function fenced (condition: Condition, ifMatch: Versions | undefined, version: string): Condition {
-  return both(ifMatch ? isVersion(ifMatch) : isNotAfter(version), condition)
 }
 
 function tooFast (): Failure {

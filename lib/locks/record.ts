@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { condition, namesOf, type Condition } from './expression.ts'
+import { all, any, condition, namesOf, rule, type Condition, type Rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
 
@@ -55,55 +55,58 @@ export function isAmong (versions: Versions, record: Found | undefined): boolean
 
 const OWNER = '#userData.#uid = :uid'
 const EXPIRED = '#expiresAt <= :now'
-const NO_TEXT = 'attribute_not_exists(#payload)'
-/** An expired record with a text does not pass: that is kept as a draft before the record changes. */
-const FREE = `attribute_not_exists(#key) OR (${EXPIRED} AND ${NO_TEXT})`
 
-/** Condition of a put: there is no record, or an expired one without a text. */
-export function isFree (seconds: number): Condition {
-  return condition(FREE, { ':now': seconds })
+const isAbsent = rule('attribute_not_exists(#key)')
+const isTextless = rule('attribute_not_exists(#payload)')
+const isOwn = (uid: string) => rule(OWNER, { ':uid': uid })
+const isOver = (now: number) => rule(EXPIRED, { ':now': now })
+const isNotOver = (now: number) => rule(`NOT ${EXPIRED}`, { ':now': now })
+
+/**
+ * The record is no later one than a version; there may be none. A request that went unanswered and was repeated may still
+ * reach the store after others that were answered: those it must leave alone.
+ */
+const isNotAfter = (version: string) => rule('NOT #version > :latest', { ':latest': version })
+
+/** A write that a condition is for: in which version, and which it may replace; without `ifMatch` any that is no later one. */
+export interface Fence { version: string, ifMatch?: Versions | undefined }
+
+const isReplaceable = ({ version, ifMatch }: Fence): Rule => ifMatch ? isVersion(ifMatch, version) : isNotAfter(version)
+
+/** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
+export function isFree (fence: Fence, now: number, uid?: string): Condition {
+  const expired = all(isOver(now), isTextless)
+  const replaced = all(uid === undefined ? expired : any(isOwn(uid), expired), isReplaceable(fence))
+  return condition(fence.ifMatch ? replaced : any(isAbsent, replaced))
 }
 
-/** Condition of a put: there is no record, or an expired one without a text, or it is the user's own. */
-export function isFreeFor (uid: string, seconds: number): Condition {
-  return condition(`${FREE} OR ${OWNER}`, { ':now': seconds, ':uid': uid })
-}
-
-/** Condition of a put or delete: no text of another user is in the way. */
-export function isWithoutTextOfOthers (uid: string): Condition {
-  return condition(`${NO_TEXT} OR ${OWNER}`, { ':uid': uid })
+/** Condition of a put: no text of another user is in the way. */
+export function isWithoutTextOfOthers (fence: Fence, uid: string): Condition {
+  return condition(all(any(isTextless, isOwn(uid)), isReplaceable(fence)))
 }
 
 /** Condition of a delete: no text is in the way; with a uid, of that user's record. */
-export function isWithoutText (uid?: string): Condition {
-  return uid === undefined ? condition(NO_TEXT) : condition(`${OWNER} AND ${NO_TEXT}`, { ':uid': uid })
+export function isWithoutText (fence: Fence, uid?: string): Condition {
+  return condition(all(uid === undefined ? isTextless : all(isOwn(uid), isTextless), isReplaceable(fence)))
 }
 
 /** Condition of a delete: the record is the user's own, and no expired one with a text, which is a draft by now. */
-export function isHeldBy (uid: string, seconds: number): Condition {
-  return condition(`${OWNER} AND NOT (${EXPIRED} AND attribute_exists(#payload))`, { ':uid': uid, ':now': seconds })
+export function isHeldBy (fence: Fence, uid: string, now: number): Condition {
+  return condition(all(isOwn(uid), any(isNotOver(now), isTextless), isReplaceable(fence)))
 }
 
-/** Condition of a put or delete: the record is in a state that an If-Match names. */
-export function isVersion (versions: Versions): Condition {
-  if (versions === '*') return condition('attribute_exists(#key)')
-  const values = Object.fromEntries(versions.map((version, index) => [`:version${index}`, version]))
-  return condition(`#version IN (${Object.keys(values).join(', ')})`, values, namesOf('#version'))
-}
-
-/**
- * Condition of a put or delete: the record is no later one. A request that went unanswered and was repeated may still reach
- * the store after others that were answered: those it must leave alone.
- */
-export function isNotAfter (version: string): Condition {
-  return condition('attribute_not_exists(#version) OR #version <= :latest', { ':latest': version })
+/** In a state that an If-Match names. */
+function isVersion (versions: Versions, latest: string): Rule {
+  if (versions === '*') return all(rule('attribute_exists(#key)'), isNotAfter(latest))
+  const values = Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
+  return rule(`#version IN (${Object.keys(values).join(', ')})`, values)
 }
 
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
 export function isStill ({ version, payload }: Found): Condition {
-  if (version !== undefined) return condition('#version = :version', { ':version': version })
-  if (payload === undefined) return condition('attribute_not_exists(#version) AND attribute_not_exists(#payload)')
-  return condition('attribute_not_exists(#version) AND #payload = :payload', { ':payload': payload })
+  if (version !== undefined) return condition(rule('#version = :version', { ':version': version }))
+  const unversioned = rule('attribute_not_exists(#version)')
+  return condition(all(unversioned, payload === undefined ? isTextless : rule('#payload = :payload', { ':payload': payload })))
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. */
