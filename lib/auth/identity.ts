@@ -5,6 +5,8 @@ import { Failure } from '../errors.ts'
 export interface Identity {
   uid: string
   name?: string
+  /** Whether a token lets its bearer lock; absent where that is not told by the token. */
+  mayLock?: boolean
 }
 
 /** The caller of a request. */

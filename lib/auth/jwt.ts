@@ -1,7 +1,10 @@
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, type FetchImplementation, type JWTVerifyGetKey, type JWTVerifyOptions, type JWTPayload } from 'jose'
-import { Failure } from '../errors.ts'
+import { hash } from 'node:crypto'
+import { errors, jwtVerify, type JWTVerifyOptions, type JWTPayload } from 'jose'
+import { LRUCache } from 'lru-cache'
+import type { Failure } from '../errors.ts'
 import { bearerToken, tokenMissing, tokenRefused } from './bearer.ts'
 import { identityOf, lineOf, unavailable, type Check, type Identity } from './identity.ts'
+import { issuerKeys, type IssuerKeys, type KeysClock } from './issuer-keys.ts'
 import { ALGORITHMS, type PublicKey } from './public-key.ts'
 
 /** What a token has to be like. */
@@ -14,21 +17,18 @@ export interface JwtOptions {
   uidClaim: string
   /** The claim that says what to call them. */
   nameClaim: string
+  /** Who may lock: whose claim is this value, or a list or words with it; everybody where it is absent. */
+  lock?: { claim: string, value: string }
 }
 
 /** How far the clocks of issuer and service may be apart, in seconds. Source: RFC 7519 section 4.1.4. */
 const LEEWAY_SECONDS = 30
 
-/** How long keys are believed without asking again, in milliseconds: as long a withdrawn key is still taken. */
-const KEYS_MS = 600_000
+/** How long a verified token is not verified again, in milliseconds. */
+const REMEMBERED_MS = 60_000
 
-/** How long after a look at the keys an unknown `kid` is not looked for again, in milliseconds. */
-const COOLDOWN_MS = 30_000
-
-/** How long after the keys were asked for in vain they are not asked for again, in milliseconds. */
-const QUIET_MS = 5000
-
-const FETCH_MS = 5000
+/** How many verified tokens are remembered; beyond it the least recently used are forgotten. */
+const REMEMBERED = 10_000
 
 /** Access tokens, and what does not say what it is; not the logout tokens, DPoP proofs and so on of the same issuer. Source: RFC 8725 section 3.11. */
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
@@ -42,8 +42,11 @@ const FAULTS = [
 /**
  * Takes bearer tokens (RFC 6750) that are JWTs (RFC 7519), signed by one issuer for this service. Only the configured
  * keys count: what a token's header says of keys (`jwk`, `jku`, `x5c`, `x5u`) is ignored.
+ *
+ * A verified token is remembered by its hash for a minute, but not beyond its `exp`, nor beyond a change of keys.
  */
-export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim }: JwtOptions): Check {
+export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions, clock: KeysClock = {}): Check {
+  const { now = Date.now } = clock
   const remote = 'jwksUrl' in keys
   const options: JWTVerifyOptions = {
     algorithms: remote ? [...ALGORITHMS] : [keys.algorithm],
@@ -52,36 +55,49 @@ export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim }: JwtOp
     requiredClaims: ['exp'],
     clockTolerance: LEEWAY_SECONDS
   }
-  const keyOf: JWTVerifyGetKey = remote ? remoteKeys(keys.jwksUrl) : () => keys.key
+  const verified = new LRUCache<string, { identity: Identity, until: number }>({ max: REMEMBERED })
+  /** How often the keys have changed: what old ones have verified is not remembered under new ones. */
+  let changes = 0
+  const { keyOf, renewAt }: IssuerKeys = remote ? issuerKeys(keys.jwksUrl, forget, clock) : { keyOf: () => keys.key, renewAt: () => Infinity }
+
+  function forget (): void {
+    changes++
+    verified.clear()
+  }
 
   return async function check ({ authorization }) {
     const token = bearerToken(authorization)
     if (token === undefined) throw tokenMissing()
-    const { payload, protectedHeader } = await jwtVerify(token, keyOf, options).catch((error: unknown) => { throw failureOf(error) })
+    const digest = hash('sha256', token, 'base64')
+    const memory = verified.get(digest)
+    if (memory && now() < memory.until) return memory.identity
+    const before = changes
+    const { identity, exp } = await verify(token)
+    const until = Math.min(now() + REMEMBERED_MS, exp * 1000, renewAt())
+    if (changes === before) verified.set(digest, { identity, until })
+    return identity
+  }
+
+  async function verify (token: string): Promise<{ identity: Identity, exp: number }> {
+    const { payload, protectedHeader } = await jwtVerify(token, keyOf, { ...options, currentDate: new Date(now()) }).catch((error: unknown) => { throw failureOf(error) })
     if (protectedHeader.typ !== undefined && !TYPES.test(protectedHeader.typ)) throw tokenRefused('The token is not an access token')
-    return identityIn(payload)
+    return { identity: identityIn(payload), exp: payload.exp! }
   }
 
   function identityIn (payload: JWTPayload): Identity {
     const uid = lineOf(payload[uidClaim])
     if (uid === undefined) throw tokenRefused(`The claim ${uidClaim} of the token does not say who calls`)
-    return identityOf(uid, payload[nameClaim])
+    return { ...identityOf(uid, payload[nameClaim]), ...(lock && { mayLock: holds(payload[lock.claim], lock.value) }) }
   }
 }
 
-/** The issuer's keys, fetched when they are needed; never twice in a moment, whatever came of it. */
-function remoteKeys (url: string): JWTVerifyGetKey {
-  let asked = -Infinity
-  const fetchKeys: FetchImplementation = async (...request) => {
-    if (Date.now() - asked < QUIET_MS) throw keysUnavailable(new Error('the issuer was asked in vain a moment ago'))
-    asked = Date.now()
-    return fetch(...request)
-  }
-  return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_MS, cooldownDuration: COOLDOWN_MS, cacheMaxAge: KEYS_MS, [customFetch]: fetchKeys })
+/** Whether a claim is a value, is a list with it, or words with it between spaces, as `scope` is (RFC 8693 section 4.2). */
+function holds (claim: unknown, value: string): boolean {
+  if (Array.isArray(claim)) return claim.includes(value)
+  return claim === value || (typeof claim === 'string' && claim.split(' ').includes(value))
 }
 
 function failureOf (error: unknown): Failure {
-  if (error instanceof Failure) return error
   if (error instanceof errors.JWTExpired) return tokenRefused('The token has expired', error)
   if (error instanceof errors.JWTClaimValidationFailed) return tokenRefused(`The claim ${error.claim} of the token is missing or not as it has to be`, error)
   if (error instanceof errors.JOSEAlgNotAllowed) return tokenRefused('The token is signed with an algorithm that is not allowed', error)

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { mock } from 'node:test'
 import fc from 'fast-check'
+import { LRUCache } from 'lru-cache'
 import t, { type Test } from 'tap'
 import type { Check, Identity } from '../../lib/auth/identity.ts'
 import { jwtCheck, type JwtOptions } from '../../lib/auth/jwt.ts'
@@ -206,17 +206,19 @@ let gaveUp = NaN
 /** Begun here, so that its seconds pass beside the other tests. */
 const hanging = ask(jwtCheck({ ...options, keys: { jwksUrl: await serving(t, () => {}) } }), tokenOf(claims())).finally(() => { gaveUp = performance.now() - began })
 
-/** An issuer whose keys, and whose health, the test decides; the clock is the test's. */
-async function issuer (t: Test, keys: object[]) {
-  mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  t.teardown(() => mock.timers.reset())
-  const state: { keys: unknown, asked: number, answer: ((response: ServerResponse, request: IncomingMessage) => void) | undefined } = { keys, asked: 0, answer: undefined }
+/** An issuer whose keys, and whose health, the test decides. The clock is the test's, and who waits for it has it go on. */
+async function issuer (t: Test, keys: object[], more: Partial<JwtOptions> = {}) {
+  const state: { keys: unknown, asked: number, answer: ((response: ServerResponse, request: IncomingMessage) => unknown) | undefined } = { keys, asked: 0, answer: undefined }
   const url = await serving(t, (request, response) => {
     state.asked++
     if (state.answer) state.answer(response, request)
     else response.end(JSON.stringify({ keys: state.keys }))
   })
-  return { state, url, check: jwtCheck({ ...options, keys: { jwksUrl: `${url}/keys` } }), pass: (ms: number) => mock.timers.tick(ms) }
+  let time = Date.now()
+  const pass = (ms: number) => { time += ms }
+  const now = () => time
+  const clock = { now, wait: async (ms: number) => { pass(ms) } }
+  return { state, check: jwtCheck({ ...options, keys: { jwksUrl: `${url}/keys` }, ...more }, clock), pass, now, exp: () => Math.floor(now() / 1000) + 300 }
 }
 
 const signedBy = (pair: Pair, header: object = {}, more: object = {}) => tokenOf(claims(more), { header, signer: pair.privateKey })
@@ -229,12 +231,11 @@ t.test('the keys of the issuer are fetched when they are needed, once for all wh
   t.equal(state.asked, 1)
 })
 
-t.test('a new key is found by its unknown kid, and a withdrawn one counts no more', async (t) => {
-  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
+t.test('a rotated key is accepted with the first token that names it, and a withdrawn one counts no more', async (t) => {
+  const { state, check, pass, exp } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
   t.match(await ask(check, signedBy(pairs.ES256, { kid: 'old' })), { uid: '7' })
   state.keys = [jwkOf(stranger, { kid: 'new' })]
-  pass(31_000)
-  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' })
+  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' }, 'however short ago the keys were asked for')
   t.equal(state.asked, 2)
   await refuses(t, check, signedBy(pairs.ES256, { kid: 'old' }), 'the old key')
   await refuses(t, check, signedBy(pairs.ES256, { kid: 'new' }), 'the old key under the new name')
@@ -242,21 +243,45 @@ t.test('a new key is found by its unknown kid, and a withdrawn one counts no mor
   state.keys = [jwkOf(pairs.ES256, { kid: 'newest' })]
   t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' }, 'keys are believed for a while')
   pass(600_000)
-  await refuses(t, check, signedBy(stranger, { kid: 'new' }), 'withdrawn ten minutes ago')
+  await refuses(t, check, signedBy(stranger, { kid: 'new' }, { exp: exp() }), 'withdrawn ten minutes ago')
 })
 
-t.test('made-up kids do not make Quoin hammer the issuer', async (t) => {
-  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
-  for (let round = 1; round <= 3; round++) {
-    for (let made = 0; made < 20; made++) await refuses(t, check, signedBy(stranger, { kid: `${round}.${made}` }), 'made up')
-    t.ok(state.asked <= round, `${state.asked} times after ${round} rounds`)
-    pass(31_000)
+t.test('a token that names a key while older keys are on their way waits for the next ones', async (t) => {
+  const { state, check } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
+  const asked = Promise.withResolvers<() => void>()
+  state.answer = (response) => {
+    const old = JSON.stringify({ keys: state.keys })
+    state.answer = undefined
+    asked.resolve(() => response.end(old))
   }
+  const first = ask(check, signedBy(pairs.ES256, { kid: 'old' }))
+  const answer = await asked.promise
+  state.keys = [jwkOf(pairs.ES256, { kid: 'old' }), jwkOf(stranger, { kid: 'new' })]
+  const second = ask(check, signedBy(stranger, { kid: 'new' }))
+  answer()
+  t.match(await Promise.all([first, second]), [{ uid: '7' }, { uid: '7' }])
+  t.equal(state.asked, 2)
+})
+
+t.test('made-up kids do not make Quoin hammer the issuer, nor keep a rotated key out', async (t) => {
+  const { state, check, now } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
+  const from = now()
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' })
+  for (let round = 1; round <= 3; round++) {
+    state.keys = [jwkOf(pairs.ES256, { kid: 'a' }), jwkOf(stranger, { kid: `new ${round}` })]
+    const made = Array.from({ length: 50 }, (_, index) => ask(check, signedBy(stranger, { kid: `${round}.${index}` })))
+    t.match(await ask(check, signedBy(stranger, { kid: `new ${round}` })), { uid: '7' })
+    for (const refused of await Promise.all(made)) t.match(refused, { code: 'UNAUTHENTICATED' })
+    t.equal(state.asked, 1 + round, 'once for all')
+  }
+  for (let made = 0; made < 5; made++) await refuses(t, check, signedBy(stranger, { kid: `one by one ${made}` }), 'made up')
+  t.equal(state.asked, 9)
+  t.ok(now() - from >= 8 * 5000, 'every five seconds at most')
   t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' })
 })
 
 t.test('while the issuer is away nobody unknown passes: 503, and it is not asked at every request', async (t) => {
-  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
+  const { state, check, pass, exp } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
   const elsewhere = JSON.stringify({ keys: [jwkOf(pairs.ES256, { kid: 'a' })] })
   const ill: Array<[string, (response: ServerResponse, request: IncomingMessage) => void]> = [
     ['an error', (response) => response.writeHead(500).end('{}')],
@@ -279,16 +304,29 @@ t.test('while the issuer is away nobody unknown passes: 503, and it is not asked
   state.answer = undefined
   t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' }, 'when it is back they pass')
   state.answer = (response) => response.destroy()
+  state.asked = 0
   pass(300_000)
-  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: seconds() + 300 })), { uid: '7' }, 'known keys outlast an outage')
-  t.match(await ask(check, signedBy(stranger, { kid: 'b' })), { code: 'AUTH_UNAVAILABLE' }, 'whether an unknown kid is good cannot be said')
-  pass(301_000)
-  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: seconds() + 300 })), { code: 'AUTH_UNAVAILABLE' }, 'but not for more than ten minutes')
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { uid: '7' }, 'known keys outlast an outage')
+  t.equal(state.asked, 0)
+  t.match(await ask(check, signedBy(stranger, { kid: 'b' }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' }, 'whether an unknown kid is good cannot be said')
+  t.equal(state.asked, 1)
+  pass(300_000)
+  for (let minute = 0; minute < 14; minute++) {
+    pass(60_000)
+    for (const again of [0, 1]) t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp(), again })), { uid: '7' }, `the keys are ten minutes and ${minute + 1} old`)
+  }
+  t.equal(state.asked, 15, 'asked again in vain, once in five seconds at most')
+  pass(60_000)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' }, 'but for no more than fifteen minutes')
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' })
+  state.answer = undefined
+  pass(5000)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { uid: '7' })
 })
 
 t.test('only a published key of the right kind and purpose verifies', async (t) => {
   const secret = 'a shared secret, which is long enough for HS256 to take'
-  const { state, check, pass } = await issuer(t, [{ kty: 'oct', kid: 'a', k: Buffer.from(secret).toString('base64url') }])
+  const { state, check, pass, exp } = await issuer(t, [{ kty: 'oct', kid: 'a', k: Buffer.from(secret).toString('base64url') }])
   await refuses(t, check, tokenOf(claims(), { header: { alg: 'HS256', kid: 'a' }, signer: secret }), 'a symmetric key')
   await refuses(t, check, tokenOf(claims(), { header: { alg: 'none', kid: 'a' }, signer: null }), 'none')
   const published: Array<[what: string, keys: object[], header: object, pair: Pair]> = [
@@ -303,14 +341,112 @@ t.test('only a published key of the right kind and purpose verifies', async (t) 
   for (const [what, keys, header, pair] of published) {
     state.keys = keys
     pass(600_001)
-    await refuses(t, check, signedBy(pair, header, { exp: seconds() + 300 }), what)
+    await refuses(t, check, signedBy(pair, header, { exp: exp() }), what)
   }
   const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
   for (const [what, key, pair, alg] of [['a short key', jwkOf(weak), weak, 'RS256'], ['a private key', pairs.ES256.privateKey.export({ format: 'jwk' }), pairs.ES256, 'ES256']] as const) {
     state.keys = [key]
     pass(600_001)
-    t.match(await ask(check, signedBy(pair, { alg }, { exp: seconds() + 300 })), { code: 'AUTH_UNAVAILABLE' }, `${what} is the issuer's fault`)
+    t.match(await ask(check, signedBy(pair, { alg }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' }, `${what} is the issuer's fault`)
   }
+})
+
+/** How many signatures were verified while something was done. */
+async function verifications (t: Test, work: () => Promise<unknown>): Promise<number> {
+  const verify = t.capture(crypto.subtle, 'verify', crypto.subtle.verify)
+  await work()
+  const { length } = verify.args()
+  verify.restore()
+  return length
+}
+
+t.test('a verified token is not verified again for a minute', async (t) => {
+  let now = Date.now()
+  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, { now: () => now })
+  const token = tokenOf(claims({ exp: seconds() + 3600 }))
+  const asked = (times: number) => verifications(t, async () => {
+    for (let time = 0; time < times; time++) t.strictSame(await ask(check, token), { uid: '7', name: 'Anna' })
+  })
+  t.equal(await asked(100), 1)
+  now += 30_000
+  t.equal(await asked(10), 0)
+  now += 30_000
+  t.equal(await asked(10), 1)
+  const changed = `${token.slice(0, -4)}AAAA`
+  t.equal(await verifications(t, () => refuses(t, check, changed, 'another signature')), 1, 'only the whole token is the same')
+  t.equal(await verifications(t, () => refuses(t, check, changed, 'another signature')), 1, 'a refusal is not remembered')
+})
+
+t.test('a token is remembered no longer than it lives', async (t) => {
+  let now = Date.now()
+  const check = jwtCheck({ ...options, keys: readPublicKey(pemOf(pairs.ES256)) }, { now: () => now })
+  const token = tokenOf(claims({ exp: seconds() + 20 }))
+  t.match(await ask(check, token), { uid: '7' })
+  now += 21_000
+  t.equal(await verifications(t, () => ask(check, token)), 1, 'within the leeway it is verified each time')
+  t.equal(await verifications(t, () => ask(check, token)), 1)
+  now += 30_000
+  await refuses(t, check, token, 'later', 'expired')
+})
+
+t.test('a token is remembered no longer than the key that verified it', async (t) => {
+  const { state, check, pass, exp } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
+  const old = signedBy(pairs.ES256, { kid: 'old' })
+  t.match(await ask(check, old), { uid: '7' })
+  state.keys = [jwkOf(stranger, { kid: 'new' })]
+  t.match(await ask(check, old), { uid: '7' })
+  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' })
+  await refuses(t, check, old, 'the issuer has published other keys since')
+
+  const late = signedBy(stranger, { kid: 'new' }, { exp: Math.floor(exp() + 600) })
+  pass(599_000)
+  t.match(await ask(check, late), { uid: '7' })
+  state.keys = [jwkOf(pairs.ES256, { kid: 'newest' })]
+  pass(1000)
+  await refuses(t, check, late, 'the keys are to be asked for again')
+})
+
+t.test('a token that old keys verify while new ones arrive is not remembered', async (t) => {
+  const { state, check } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'old' })])
+  const old = signedBy(pairs.ES256, { kid: 'old' })
+  await ask(check, signedBy(pairs.ES256, { kid: 'old' }, { first: 1 }))
+  state.keys = [jwkOf(stranger, { kid: 'new' })]
+  const { verify } = crypto.subtle
+  const [begun, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  crypto.subtle.verify = async (...args: Parameters<typeof verify>) => {
+    begun.resolve()
+    await go.promise
+    return verify.apply(crypto.subtle, args)
+  }
+  t.teardown(() => { crypto.subtle.verify = verify })
+  const pending = ask(check, old)
+  await begun.promise
+  crypto.subtle.verify = verify
+  t.match(await ask(check, signedBy(stranger, { kid: 'new' })), { uid: '7' })
+  go.resolve()
+  t.match(await pending, { uid: '7' })
+  await refuses(t, check, old, 'withdrawn')
+})
+
+t.test('the memory of tokens is bounded', async (t) => {
+  const check = checkWith(pairs.ES256, {})
+  const first = tokenOf(claims({ n: -1 }))
+  await ask(check, first)
+  const set = t.capture(LRUCache.prototype, 'set', LRUCache.prototype.set)
+  await ask(check, tokenOf(claims({ n: 0 })))
+  const [{ receiver: memory, args: [key] }] = set() as unknown as [{ receiver: LRUCache<string, object>, args: [string] }]
+  t.match(key, /^[\w+/]{43}=$/, 'by a hash of the token')
+  t.equal(memory.max, 10_000)
+  t.notOk(JSON.stringify(memory.dump()).includes(first.split('.')[2]!))
+})
+
+t.test('a claim says who may lock: by its value, a list with it, or words with it', async (t) => {
+  const lockers = checkWith(pairs.ES256, { lock: { claim: 'roles', value: 'editor' } })
+  for (const roles of ['editor', ['editor'], ['reader', 'editor'], 'reader editor', 'openid editor profile']) t.strictSame(await ask(lockers, tokenOf(claims({ roles }))), { uid: '7', name: 'Anna', mayLock: true }, JSON.stringify(roles))
+  for (const roles of [undefined, null, '', 'reader', 'editors', 'chief-editor', 'editor,reader', ['reader'], [['editor']], ['chief editor'], { editor: true }, true, 5]) {
+    t.strictSame(await ask(lockers, tokenOf(claims({ roles }))), { uid: '7', name: 'Anna', mayLock: false }, JSON.stringify(roles))
+  }
+  for (const claim of ['constructor', '__proto__']) t.match(await ask(checkWith(pairs.ES256, { lock: { claim, value: 'editor' } }), tokenOf(claims())), { mayLock: false })
 })
 
 t.test('an issuer that does not answer is given up on after five seconds', async (t) => {

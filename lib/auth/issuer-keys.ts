@@ -1,0 +1,100 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { createFlights } from '../jsonapi/flights.ts'
+
+/** The clock and the timer that keys are fetched by, for tests. */
+export interface KeysClock {
+  /** Milliseconds since 1970. */
+  now?: () => number
+  wait?: (ms: number) => Promise<unknown>
+}
+
+export interface IssuerKeys {
+  /**
+   * The key that a token names.
+   * @throws {Error} jose's JWKSNoMatchingKey and the like where the token is at fault; any other where the keys are
+   */
+  keyOf: JWTVerifyGetKey
+  /** When the keys are asked for again, by the clock: what they have verified is to be believed no longer. */
+  renewAt: () => number
+}
+
+/** How long keys are believed without asking again: as long a withdrawn key is still taken. */
+const KEYS_MS = 600_000
+
+/** How much longer they are believed while the issuer does not answer. */
+const OUTAGE_MS = 15 * 60_000
+
+/** The issuer is asked no more often than this, whatever tokens name. */
+const PAUSE_MS = 5000
+
+const FETCH_MS = 5000
+
+/**
+ * The keys of an issuer, fetched when they are needed. A token that names a key not seen yet has them fetched anew, so a
+ * rotated key is accepted with the first token that names it. Within PAUSE_MS of the last look that token waits for the
+ * next one, together with all others, which keeps made-up names from the issuer.
+ *
+ * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
+ * @param changed told whenever other keys are published than before
+ */
+export function issuerKeys (url: string, changed: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
+  const { share } = createFlights<void>()
+  let keys: JWTVerifyGetKey
+  let published = ''
+  let fetchedAt = -Infinity
+  let askedAt = -Infinity
+  let isAway = false
+  /** Looks are numbered in their order. */
+  let begun = 0
+  let ended = 0
+
+  const renewAt = () => Math.max(fetchedAt + KEYS_MS, isAway ? askedAt + PAUSE_MS : -Infinity)
+  const renew = () => share('', look)
+
+  async function look (): Promise<void> {
+    const pause = askedAt + PAUSE_MS - now()
+    if (pause > 0 && isAway) throw new Error('the issuer was asked in vain a moment ago')
+    if (pause > 0) await wait(pause)
+    const number = ++begun
+    askedAt = now()
+    isAway = true
+    try {
+      const set = await fetchSet(url)
+      keys = createLocalJWKSet(set)
+      isAway = false
+      fetchedAt = now()
+      const text = JSON.stringify(set)
+      if (text !== published) changed()
+      published = text
+    } finally {
+      ended = number
+    }
+  }
+
+  const keyOf: JWTVerifyGetKey = async (header, token) => {
+    const before = begun
+    if (now() >= fetchedAt + KEYS_MS) {
+      await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw error })
+    }
+    for (;;) {
+      try {
+        return await keys(header, token)
+      } catch (error) {
+        // A look that had begun before the token came may not show its key yet.
+        if (!(error instanceof errors.JWKSNoMatchingKey) || ended > before) throw error
+      }
+      await renew()
+    }
+  }
+
+  return { keyOf, renewAt }
+}
+
+/** @throws {Error} where no key set comes within FETCH_MS */
+async function fetchSet (url: string): Promise<JSONWebKeySet> {
+  const headers = { accept: 'application/json, application/jwk-set+json' }
+  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) })
+  if (response.status !== 200) throw new Error(`the issuer answered ${response.status} when asked for its keys`)
+  return await response.json() as JSONWebKeySet
+}
