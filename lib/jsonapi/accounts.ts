@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
-import type { Http } from './client.ts'
-import { objectIn, userIn } from './document.ts'
+import type { Http, HttpAnswer } from './client.ts'
+import { documentIn, objectIn, userIn } from './document.ts'
+import { isJson } from './media-type.ts'
 
 type Headers = Record<string, string>
 
@@ -8,8 +9,10 @@ type Headers = Record<string, string>
 export interface Account {
   /**
    * Header fields that identify it, once they are known to be accepted.
-   * @throws {Failure} CMS_LOGIN_REFUSED, for good, after one refusal: Drupal's flood control locks out this service's
-   *   address, and so all who share it, after five. A Basic account that was known before is tried again, rarely enough.
+   * @throws {Failure} CMS_LOGIN_REFUSED for good after one refusal of these credentials by Drupal: its flood control locks out
+   *   this service's address, and so all who share it, after five. CMS_UNAVAILABLE with Retry-After while nothing is tried,
+   *   after a lockout or an answer that says nothing of the credentials; CMS_FAILED, CMS_TIMEOUT, CMS_UNREACHABLE of the try
+   *   that has failed so.
    */
   credentials (): Promise<Headers>
   /** After a request that was refused (401 or 403): whether other credentials than these are there now, to ask again with. */
@@ -22,13 +25,12 @@ export interface AccountOptions {
   jsonapiPath: string
   /** Clock, in milliseconds. */
   now?: () => number
+  /** From 0 to 1, for the length of pauses. */
+  random?: () => number
 }
 
 /** How long a session, or a Basic account, is believed to be known after it was last seen to be, in milliseconds. */
 const CHECK_MS = 60_000
-
-/** How long a Basic account that was known rests once it is not; Drupal takes fifty failures of an address in an hour. */
-const REST_MS = 600_000
 
 /** One that was seen so recently was not what a request was refused for. */
 const JUST_CHECKED_MS = 1000
@@ -37,26 +39,28 @@ const JUST_CHECKED_MS = 1000
 const TOKEN_MARGIN_MS = 30_000
 
 /**
- * HTTP Basic authentication (RFC 7617), tried out at first, every minute, and whenever a request was refused: whom Drupal
- * knows no more, by another password, blocked, or locked out by flood control, it answers as anybody.
+ * HTTP Basic authentication (RFC 7617), tried out at first, every minute, and whenever a request was refused: Drupal treats
+ * rejected credentials as anonymous, without an error. That may be another password, a blocked account, or flood control,
+ * so an account that was known before is tried again after an hour.
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
  */
-export function basicAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
-  const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
-  let seen: number | undefined
-  let tried = 0
-  const accepted = remembering<Headers>(async () => {
-    tried = now()
-    if (!await isKnown(http, jsonapiPath, { authorization })) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)')
-    seen = now()
-    return { authorization }
-  }, () => seen !== undefined && now() - tried >= REST_MS)
+export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
+  const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
+  const tryOnce = createTries<Headers>({ now, random })
+  let seen = -Infinity
+  let wasKnown = false
 
-  async function checked (after: number): Promise<Headers> {
-    const current = await accepted.get()
-    if (now() - seen! >= after) accepted.forget(current)
-    return accepted.get()
+  async function check (): Promise<Attempt<Headers>> {
+    if (!await isKnown(http, jsonapiPath, headers)) {
+      seen = -Infinity
+      return { refused: 'user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)', isLasting: !wasKnown }
+    }
+    seen = now()
+    wasKnown = true
+    return { accepted: headers }
   }
+
+  const checked = async (afterMs: number) => now() - seen < afterMs ? headers : tryOnce(check)
 
   async function renew (): Promise<boolean> {
     await checked(JUST_CHECKED_MS)
@@ -71,115 +75,172 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now }: AccountOpti
  * but taken for anonymous, so it is looked at again every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
-export function sessionAccount ({ http, jsonapiPath, now = Date.now }: AccountOptions, user: string, password: string): Account {
-  let seenAlive = 0
-  let checking: Promise<boolean> | undefined
-  const session = remembering<Headers>(async () => {
-    const { status, headers, body } = await http.send({
+export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
+  const tryOnce = createTries<Headers>({ now, random })
+  let session: Headers | undefined
+  let seenAlive = -Infinity
+
+  /** The session, if it is alive, or else a new one. */
+  async function open (): Promise<Attempt<Headers>> {
+    if (session && await isKnown(http, jsonapiPath, session)) {
+      seenAlive = now()
+      return { accepted: session }
+    }
+    session = undefined
+    const answer = await http.send({
       method: 'POST',
       path: '/user/login?_format=json',
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ name: user, pass: password })
     })
-    if (status >= 400 && status < 500 && status !== 429) throw loginRefused('user name and password (CMS_USER, CMS_PASSWORD)', status)
-    const token = status === 200 ? objectIn(body)?.csrf_token : undefined
+    const { status, headers, body } = answer
+    const { message, csrf_token: token } = isJson(headers) ? objectIn(body) ?? {} : {}
+    if (status === 400 && typeof message === 'string' && REFUSED_LOGIN.test(message)) return { refused: 'user name and password (CMS_USER, CMS_PASSWORD)', status, isLasting: true }
+    if (status === 403 && typeof message === 'string' && LOCKED_OUT.test(message)) return { isLockedOut: true }
     const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
-    if (typeof token !== 'string' || !cookie) throw new Failure('CMS_FAILED', 'The CMS did not open a session for the service account', { cause: new Error(`login answered ${status}`) })
+    if (status !== 200 || typeof token !== 'string' || !cookie) throw unclear('/user/login', answer)
     seenAlive = now()
-    return { cookie, 'x-csrf-token': token }
-  })
-
-  async function credentials (): Promise<Headers> {
-    const current = await session.get()
-    if (now() - seenAlive >= CHECK_MS) await renew(current)
-    return session.get()
+    session = { cookie, 'x-csrf-token': token }
+    return { accepted: session }
   }
+
+  const opened = async (afterMs: number) => session && now() - seenAlive < afterMs ? session : tryOnce(open)
 
   async function renew (used: Headers): Promise<boolean> {
-    if (await session.get() !== used) return true
-    if (now() - seenAlive < JUST_CHECKED_MS) return false
-    checking ??= isKnown(http, jsonapiPath, used).finally(() => { checking = undefined })
-    if (!await checking) {
-      session.forget(used)
-      return true
-    }
-    seenAlive = now()
-    return false
+    if (session && session !== used) return true
+    return await opened(JUST_CHECKED_MS) !== used
   }
 
-  return { credentials, renew }
+  return { credentials: () => opened(CHECK_MS), renew }
 }
 
+/** Drupal's words for a wrong name or password, and for a blocked user; it does not translate them. */
+const REFUSED_LOGIN = /^Sorry, unrecognized |^The user has not been activated or is blocked/
+
+/** Drupal's words for a lockout. Source: UserAuthenticationController::floodControl(). */
+const LOCKED_OUT = /flood prevention|failed login attempts/
+
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. */
-export function oauthAccount ({ http, now = Date.now }: AccountOptions, clientId: string, clientSecret: string): Account {
+export function oauthAccount ({ http, now = Date.now, random = Math.random }: AccountOptions, clientId: string, clientSecret: string): Account {
+  const tryOnce = createTries<Headers>({ now, random })
+  let token: Headers | undefined
   let expires = 0
-  const token = remembering<Headers>(async () => {
-    const { status, body } = await http.send({
+
+  async function fetch (): Promise<Attempt<Headers>> {
+    const answer = await http.send({
       method: 'POST',
       path: '/oauth/token',
       headers: { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' },
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
     })
-    if (status === 400 || status === 401 || status === 403) throw loginRefused('client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status)
-    const { access_token: accessToken, expires_in: seconds } = objectIn(body) ?? {}
-    if (status !== 200 || typeof accessToken !== 'string') throw new Failure('CMS_FAILED', 'The CMS did not give a token to the service account', { cause: new Error(`/oauth/token answered ${status}`) })
+    const { status, headers, body } = answer
+    const { access_token: accessToken, expires_in: seconds, error } = objectIn(body) ?? {}
+    if (status >= 400 && status <= 403 && isJson(headers) && REFUSED_CLIENT.has(error)) return { refused: 'client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status, isLasting: true }
+    if (status !== 200 || typeof accessToken !== 'string') throw unclear('/oauth/token', answer)
     // A token that does not say how long it lives (NaN) is used until it is refused.
     expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
-    return { authorization: `Bearer ${accessToken}` }
-  })
-
-  async function credentials (): Promise<Headers> {
-    const current = await token.get()
-    if (now() >= expires) token.forget(current)
-    return token.get()
+    token = { authorization: `Bearer ${accessToken}` }
+    return { accepted: token }
   }
 
   /** What a token may not do (403, RFC 6750 section 3.1) another one may not either, and Drupal keeps each until it expires. */
   async function renew (used: Headers, status: number): Promise<boolean> {
-    if (status === 401) token.forget(used)
-    return status === 401
+    if (status !== 401) return false
+    if (token === used) token = undefined
+    return true
   }
 
-  return { credentials, renew }
+  return { credentials: async () => token && !(now() >= expires) ? token : tryOnce(fetch), renew }
+}
+
+/** The errors of a token endpoint that refuse this client, whoever asks. Source: RFC 6749 sections 4.1.2.1 and 5.2. */
+const REFUSED_CLIENT = new Set<unknown>(['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'])
+
+/** What Drupal says of the credentials of one try; anything else that comes of it is thrown. */
+type Attempt<T> =
+  | { accepted: T }
+  /** @property isLasting whether they are never tried again */
+  | { refused: string, status?: number, isLasting: boolean }
+  | { isLockedOut: true }
+
+/** How long nothing is tried after a lockout, or a refusal that may be one; Drupal takes fifty failures of an address in an hour. */
+const LOCKED_OUT_MS = 3_600_000
+
+/** The pause after the first try whose answer says nothing of the credentials; it doubles up to the longest, in milliseconds. */
+const PAUSE_MS = 1000
+const LONGEST_PAUSE_MS = 60_000
+
+/**
+ * Makes one try at a time, which all who ask meanwhile share. After one that has not succeeded nothing is tried for a while:
+ * for good where Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60, each
+ * shortened at random by up to a half, so that several instances do not return at once.
+ */
+function createTries<T> ({ now, random }: { now: () => number, random: () => number }): (attempt: () => Promise<Attempt<T>>) => Promise<T> {
+  let running: Promise<T> | undefined
+  let rest: { until: number, tell: () => Failure } | undefined
+  let failures = 0
+
+  async function run (attempt: () => Promise<Attempt<T>>): Promise<T> {
+    const result = await attempt().catch((error: Failure) => {
+      // Sent by nobody: the circuit breaker is open.
+      if (error.code === 'CMS_UNAVAILABLE') throw error
+      const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures++) * (1 - random() / 2)
+      throw pausing(pause, notLoggedIn(error), 'The CMS could not log in this service\'s account')
+    })
+    failures = 0
+    rest = undefined
+    if ('accepted' in result) return result.accepted
+    if ('isLockedOut' in result) throw pausing(LOCKED_OUT_MS, undefined, 'The CMS has locked out this service\'s account after wrong tries to log in')
+    const refusal = loginRefused(result)
+    rest = { until: result.isLasting ? Infinity : now() + LOCKED_OUT_MS, tell: () => refusal }
+    throw refusal
+  }
+
+  /** Sets a pause; the failure of the try itself, or else what is told while the pause lasts. */
+  function pausing (ms: number, failure: Failure | undefined, message: string): Failure {
+    const until = now() + ms
+    const tell = () => {
+      const seconds = String(Math.max(1, Math.ceil((until - now()) / 1000)))
+      return new Failure('CMS_UNAVAILABLE', `${message}: nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`, {
+        headers: { 'retry-after': seconds }, cause: failure?.cause ?? new Error('flood control of the CMS')
+      })
+    }
+    rest = { until, tell }
+    return failure ?? tell()
+  }
+
+  return async (attempt) => {
+    if (running) return running
+    if (rest && now() < rest.until) throw rest.tell()
+    running = run(attempt).finally(() => { running = undefined })
+    return running
+  }
 }
 
 /**
- * Makes a value once for all who ask, again after a failure; but a refused login stays refused.
- * @param mayTry whether a login that was refused may be tried again all the same
+ * Whether Drupal knows who is asking. An answer as anonymous, or a refusal in its own words, says that it does not.
+ * @throws {Failure} CMS_FAILED where the answer is not Drupal's, or it fails
  */
-function remembering<T> (make: () => Promise<T>, mayTry = () => false): { get: () => Promise<T>, forget: (value: T) => void } {
-  let pending: Promise<T> | undefined
-  let current: T | undefined
-  let isRefused = false
-  return {
-    get () {
-      if (isRefused && mayTry()) {
-        pending = undefined
-        isRefused = false
-      }
-      pending ??= make().then((value) => { current = value; return value }, (error: unknown) => {
-        isRefused = error instanceof Failure && error.code === 'CMS_LOGIN_REFUSED'
-        if (!isRefused) pending = undefined
-        throw error
-      })
-      return pending
-    },
-    forget (value) {
-      if (value === current) pending = current = undefined
-    }
-  }
+async function isKnown (http: Http, jsonapiPath: string, credentials: Headers): Promise<boolean> {
+  const answer = await http.send({ method: 'GET', path: jsonapiPath, headers: credentials })
+  const { status, headers, body } = answer
+  const document = isJson(headers) ? documentIn(body) : undefined
+  if (status === 200 && Array.isArray(document?.data)) return userIn(document) !== undefined
+  if ((status === 401 || status === 403) && document?.errors?.some(({ detail }) => typeof detail === 'string')) return false
+  throw unclear(jsonapiPath, answer)
 }
 
-/** Whether the CMS knows who is asking. */
-async function isKnown (http: Http, jsonapiPath: string, headers: Headers): Promise<boolean> {
-  const { status, body } = await http.send({ method: 'GET', path: jsonapiPath, headers })
-  if (status >= 500 || status === 429) throw new Failure('CMS_FAILED', 'The CMS could not say whether it knows the service account', { cause: new Error(`${jsonapiPath} answered ${status}`) })
-  const entry = status === 200 ? objectIn(body) : undefined
-  return entry !== undefined && userIn(entry) !== undefined
+function unclear (path: string, { status }: HttpAnswer): Failure {
+  return new Failure('CMS_FAILED', "The CMS did not say whether it accepts this service's account", { cause: new Error(`${path} answered ${status}, but not as Drupal does`) })
 }
 
-function loginRefused (what: string, status?: number): Failure {
+/** The failure of a try: what the account was wanted for was not sent. */
+function notLoggedIn ({ code, message, cause }: Failure): Failure {
+  return new Failure(code, message, { cause: Object.assign(new Error((cause as Error).message, { cause }), { code: 'NOT_SENT' }) })
+}
+
+function loginRefused ({ refused, status }: { refused: string, status?: number }): Failure {
   return new Failure('CMS_LOGIN_REFUSED', "The CMS does not accept this service's account; its operator has to correct the settings and restart it", {
-    cause: new Error(`the CMS refused the service account's ${what}${status ? ` with status ${status}` : ''}; not tried again, since Drupal locks an address out after five wrong tries`)
+    cause: new Error(`the CMS refused the service account's ${refused}${status ? ` with status ${status}` : ''}; not tried again, since Drupal locks an address out after five wrong tries`)
   })
 }
