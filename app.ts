@@ -14,6 +14,7 @@ import drain from './plugins/drain.ts'
 import editionStore from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
+import hosts from './plugins/hosts.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore from './plugins/locks.ts'
 import log from './plugins/log.ts'
@@ -49,6 +50,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(traces, { config })
   await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
+  await fastify.register(hosts, { config })
   await fastify.register(overload)
   await fastify.register(sensible)
   await fastify.register(errors)

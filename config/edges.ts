@@ -6,8 +6,12 @@ export function itemsIn (list: string): string[] {
   return list.split(',').map((item) => item.trim())
 }
 
+/** A host's name, of at most 253 characters. Source: RFC 1123 section 2.1; underscores as container networks have them. */
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/i
+
 /** Formats of settings that a pattern cannot tell; TypeBox knows them by name once this module is loaded. */
 FormatRegistry.Set('origins', (list) => itemsIn(list).every(isOrigin))
+FormatRegistry.Set('hosts', (list) => itemsIn(list).every((name) => HOST_NAME.test(name)))
 FormatRegistry.Set('networks', (list) => itemsIn(list).every(isNetwork))
 FormatRegistry.Set('url', (text) => URL.canParse(text))
 

@@ -4,16 +4,15 @@ import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
+import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
 import { misspelt } from './misspelt.ts'
-
-/** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
-const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*)*$"
 
 /** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
 export const Environment = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
   PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
+  HOSTS: Type.Optional(Type.String({ format: 'hosts', description: 'names that this service goes by, separated by commas, such as quoin.example.org: no port, no *' })),
   CORS_ORIGINS: Type.Optional(Type.String({ format: 'origins', description: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *' })),
   RATE_LIMIT: Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000, description: 'requests a minute and caller, an integer from 0 (any number) to 1000000' }),
   TRUST_PROXY: Type.Optional(Type.String({ format: 'networks', description: 'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1' })),
@@ -40,12 +39,7 @@ export const Environment = Type.Object({
   ...AuthEnvironment,
   CMS_URL: Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
-  CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough', description: 'passthrough, basic, session or oauth' }),
-  CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)' })),
-  CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
-  CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
-  CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
-  CMS_COOKIES: Type.Optional(Type.String({ pattern: COOKIE_NAMES, description: 'names of cookies, separated by commas, such as SimpleSAMLAuthToken' })),
+  ...CmsAuthEnvironment,
   EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
   DESK: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off', description: 'on or off' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
@@ -56,24 +50,12 @@ export const Environment = Type.Object({
 })
 type Environment = Static<typeof Environment>
 
-/** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
-export type CmsAuth =
-  | { kind: 'passthrough' }
-  | { kind: 'basic' | 'session', user: string, password: string }
-  | { kind: 'oauth', clientId: string, clientSecret: string }
-
-/** The settings that each kind of CMS_AUTH needs. */
-const NEEDED = {
-  passthrough: [],
-  basic: ['CMS_USER', 'CMS_PASSWORD'],
-  session: ['CMS_USER', 'CMS_PASSWORD'],
-  oauth: ['CMS_CLIENT_ID', 'CMS_CLIENT_SECRET']
-} as const
-
 /** The settings as the application uses them. */
 export interface Config {
   host: string
   port: number
+  /** By what names callers may call with AUTH=none, besides addresses, loopback names and `host`. */
+  hosts: string[]
   /** Whose pages may call from a browser. */
   corsOrigins: string[]
   /** How many requests a minute a caller may make; 0: any number. */
@@ -142,9 +124,7 @@ const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
 export function readConfig (env: Record<string, string | undefined>): Config {
   const problems: string[] = []
   const settings = readSettings(env, problems)
-  for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
-    if (!settings[name]) problems.push(`${name} is missing: ${Environment.properties[name].description}`)
-  }
+  const cmsAuth = readCmsAuth(settings, problems)
   const auth = readAuth(settings, env['CMS_AUTH'], problems)
   const model = readContentModel(settings.CONTENT_MODEL, problems)
   if (problems.length > 0 || !model) throw new SettingsError([...problems, ...misspeltSettings(env)])
@@ -152,6 +132,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
   return {
     host: settings.HOST,
     port: settings.PORT,
+    hosts: settings.HOSTS ? itemsIn(settings.HOSTS) : [],
     corsOrigins: settings.CORS_ORIGINS ? itemsIn(settings.CORS_ORIGINS) : [],
     rateLimit: settings.RATE_LIMIT,
     trustedProxies: settings.TRUST_PROXY ? itemsIn(settings.TRUST_PROXY) : [],
@@ -173,7 +154,7 @@ export function readConfig (env: Record<string, string | undefined>): Config {
       timeoutMs: settings.CMS_TIMEOUT_MS,
       staleSeconds: settings.CMS_STALE_SECONDS,
       cookieNames: settings.CMS_COOKIES ? itemsIn(settings.CMS_COOKIES) : [],
-      auth: authOf(settings)
+      auth: cmsAuth
     },
     contentModel: model,
     enforceLocks: settings.EDITION_LOCKS === 'enforce',
@@ -214,14 +195,6 @@ function readSettings (env: Record<string, string | undefined>, problems: string
 
 function storeOf ({ DATA_STATE_TABLE: table, AWS_REGION: region = 'local', DYNAMODB_ENDPOINT: endpoint, DYNAMODB_SHORTCUT: shortcut }: Environment): Pick<Config, 'table' | 'dynamodb'> {
   return { table, dynamodb: { region, ...(endpoint && { endpoint }), ...(shortcut === 'off' && { shortcut: false }) } }
-}
-
-function authOf ({ CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret }: Environment): CmsAuth {
-  switch (kind) {
-    case 'passthrough': return { kind }
-    case 'oauth': return { kind, clientId: clientId!, clientSecret: clientSecret! }
-    default: return { kind, user: user!, password: password! }
-  }
 }
 
 /** Source: OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP". */

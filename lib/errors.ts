@@ -18,6 +18,7 @@ export const failures = {
   TOO_LARGE: { status: 413, name: 'PayloadTooLargeError' },
   URI_TOO_LONG: { status: 414, name: 'URITooLongError' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, name: 'UnsupportedMediaTypeError' },
+  MISDIRECTED: { status: 421, name: 'MisdirectedRequestError' },
   UNPROCESSABLE: { status: 422, name: 'UnprocessableEntityError' },
   FIELD_LOCKED: { status: 423, name: 'ConditionalCheckFailedException' },
   TOO_MANY_REQUESTS: { status: 429, name: 'TooManyRequestsError' },

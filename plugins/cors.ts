@@ -6,11 +6,20 @@ import type { Config } from '../config/env.ts'
 /** How long a browser may remember a preflight's answer, in seconds: the longest that Chromium takes. */
 const PREFLIGHT_SECONDS = 7200
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What an answer to a page of this origin says, for those that no hook sees; absent without CORS_ORIGINS. */
+    corsHeaders?: (origin: string | undefined) => Record<string, string>
+  }
+}
+
+const EXPOSED = ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
+
 const shared: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
   allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
-  exposedHeaders: ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date'],
+  exposedHeaders: EXPOSED,
   maxAge: PREFLIGHT_SECONDS,
   strictPreflight: false
 }
@@ -25,6 +34,13 @@ const shared: FastifyCorsOptions = {
 async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }: { config: Config }) {
   if (corsOrigins.length === 0) return
   const allowed = new Set(corsOrigins)
+
+  fastify.decorate('corsHeaders', (origin) => ({
+    vary: 'Origin',
+    ...(origin !== undefined && allowed.has(origin) && {
+      'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', 'access-control-expose-headers': EXPOSED.join(', ')
+    })
+  }))
 
   await fastify.register(import('@fastify/cors'), {
     delegator ({ headers }, done) {

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { CmsAuth, Config } from '../config/env.ts'
+import type { CmsAuth } from '../config/cms-auth.ts'
+import type { Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
 import { createCopies, type Copies } from '../lib/editions/copies.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'

@@ -6,6 +6,7 @@ import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/status-codes.ts'
 import { newest } from './observers.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -72,8 +73,8 @@ async function errors (fastify: FastifyInstance) {
   fastify.setErrorHandler(answer)
 }
 
-/** Also for what no hook sees: plugins/security-headers.ts does it for everything else. */
-const UNKEPT = { 'cache-control': 'private, no-store', 'x-content-type-options': 'nosniff' }
+/** Of a failure: no route's own caching, whatever was answered before. */
+const UNKEPT = { 'cache-control': 'private, no-store' }
 
 /** Sends a failure. Also Fastify's `frameworkErrors`, for requests that never reach a route. */
 export function answer (error: FastifyError | Failure, request: FastifyRequest, reply: FastifyReply): void {
@@ -86,6 +87,8 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   // Fastify closes the connection when a body is too large. A client that is still sending would get a reset instead of
   // the answer. Without this field Node reads the rest and drops it, within the limits of plugins/connections.ts.
   if (failure.code === 'TOO_LARGE') reply.removeHeader('connection')
+  // No hook has seen a request whose URL cannot be read.
+  if (!reply.hasHeader('content-security-policy')) reply.headers({ ...SECURITY_HEADERS, ...request.server.corsHeaders?.(request.headers.origin) })
   reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers }).type('application/json; charset=utf-8')
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
@@ -132,7 +135,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
   const reqId = randomUUID()
   this?.log.info({ reqId, status: statusCode, code }, 'answered')
   const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]
-  const fields = Object.entries(UNKEPT).map(([name, value]) => `${name}: ${value}`)
+  const fields = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`)
   socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
 }
 

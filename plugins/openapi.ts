@@ -1,10 +1,11 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import { createValidation } from '../config/validation.ts'
+import { OF_PAGES } from '../lib/pages.ts'
 import manifest from '../package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
-const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After), 431 (its header fields are too large) or, except below /health, 503 (this service has more to do than it can; see Retry-After).'
+const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 421 (except below /health, without authentication: its Host is no name of this service), 429 (its caller sends too many; see Retry-After), 431 (its header fields are too large) or, except below /health, 503 (this service has more to do than it can; see Retry-After).'
 
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
 const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
@@ -33,7 +34,7 @@ async function openapi (fastify: FastifyInstance) {
     const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: asked })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
-    return reply.code(statusCode).headers(headers).send(rawPayload.length > 0 ? rawPayload : undefined)
+    return reply.code(statusCode).headers({ ...headers, ...OF_PAGES }).send(rawPayload.length > 0 ? rawPayload : undefined)
   }
 
   for (const path of PATHS) fastify.get(path, { schema: { hide: true } }, show)

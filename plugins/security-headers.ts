@@ -11,8 +11,8 @@ import helmet from 'helmet'
  * No Strict-Transport-Security: Quoin speaks plain HTTP, where browsers ignore it (RFC 6797 section 8.1), and whether
  * the whole host is to be HTTPS is for whoever ends TLS in front of it to say.
  */
-async function securityHeaders (fastify: FastifyInstance) {
-  const headers = headersOf(helmet({
+export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
+  ...headersOf(helmet({
     contentSecurityPolicy: { useDefaults: false, directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] } },
     xFrameOptions: { action: 'deny' },
     strictTransportSecurity: false,
@@ -23,9 +23,13 @@ async function securityHeaders (fastify: FastifyInstance) {
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
     xXssProtection: false
-  }))
+  })),
+  'cache-control': 'private, no-store'
+}
+
+async function securityHeaders (fastify: FastifyInstance) {
   fastify.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(headers).header('cache-control', 'private, no-store')
+    reply.headers(SECURITY_HEADERS)
     done()
   })
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
+import { OF_PAGES } from '../lib/pages.ts'
 import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
 
 /** No part of the API, so none of its documentation. */
@@ -16,7 +17,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
 
   for (const path of sourcePaths()) {
     fastify.get(path, { schema }, async (request, reply) => {
-      if (path === '/desk') reply.header('content-security-policy', csp)
+      if (path === '/desk') reply.headers({ ...OF_PAGES, 'content-security-policy': csp })
       // What reads them takes a tenth of a second, so it waits until somebody looks.
       sources ??= readSources()
       return send(request, reply, (await sources).get(path)!)

@@ -11,6 +11,8 @@ export function testConfig (env: Record<string, string> = {}): Config {
     ENVIRONMENT: 'test',
     CMS_URL: 'http://cms.example',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
+    // What tests call it by that write their requests themselves.
+    HOSTS: 'x,quoin,quoin.example',
     ...env
   })
 }

@@ -12,7 +12,8 @@ export interface Sent {
 
 /**
  * Whether a request that may change something was sent by a page of another site, with credentials that the browser adds
- * by itself (a cookie, or a password typed into its own dialogue). The browser says so in Sec-Fetch-Site, which no page
+ * by itself: a cookie, a password typed into its own dialogue, or the login of its user (Negotiate, NTLM). A Bearer token is
+ * added by pages alone. The browser says so in Sec-Fetch-Site, which no page
  * can set; over plain HTTP it does not, then Origin has to have this host. A request with neither comes from no page.
  *
  * Another origin of the same site is as trusted as Drupal's own session cookie has it, which is SameSite=Lax.
@@ -22,7 +23,7 @@ export interface Sent {
  */
 export function isCrossSite ({ method, headers }: Sent, trustedOrigins: readonly string[] = []): boolean {
   const { authorization, host, origin, 'sec-fetch-site': site } = headers
-  if (SAFE.has(method) || (authorization !== undefined && !/^Basic /i.test(authorization))) return false
+  if (SAFE.has(method) || (authorization !== undefined && /^Bearer /i.test(authorization))) return false
   if (origin !== undefined && trustedOrigins.includes(origin)) return false
   if (site !== undefined) return !TRUSTED_SITES.has(String(site))
   return origin !== undefined && (hostOf(origin) === undefined || hostOf(origin) !== hostOf(`http://${host}`))

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import { namesOf } from './expression.ts'
-import type { Stored } from './item.ts'
+import { ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
 import type { Found } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
 export type Displacer = { uid: string, name?: string | undefined } | undefined
 
-/** How much of a draft its displacer may take, in bytes: what MARGIN in lib/locks/item.ts leaves. */
+/** How much of a draft its displacer may always take, in bytes: what MARGIN in lib/locks/item.ts leaves. */
 const DISPLACER_LIMIT = 128
 
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
@@ -24,7 +24,7 @@ function draftsKey (recordKey: string): string {
  * @param removeAt Unix time from which it is not shown any more
  */
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, at: number, removeAt: number): Record<string, Stored> {
-  return {
+  const draft = {
     env_entityType_entityId: draftsKey(key as string),
     fieldName: `${hash(fieldName as string)}#${idOf({ version, payload })}`,
     field: fieldName as string,
@@ -33,15 +33,29 @@ export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, u
     payload: asStored(payload),
     ...(version !== undefined && { version: asStored(version) }),
     displacedAt: at / 1000,
-    ...shortened(by),
     removeAt
   }
+  return by === undefined ? draft : { ...draft, displacedBy: displacedBy(by, ITEM_LIMIT - MARGIN - itemSize(draft)) }
 }
 
-function shortened (by: Displacer): { displacedBy?: Stored } {
-  if (!by || Buffer.byteLength(by.uid) > DISPLACER_LIMIT) return {}
-  const named = by.name !== undefined && Buffer.byteLength(by.uid + by.name) <= DISPLACER_LIMIT
-  return { displacedBy: new Map([['uid', by.uid], ...(named ? [['name', by.name!] as const] : [])]) }
+/**
+ * @param room how many bytes the draft has left for it; where it takes more, the name goes first, then the end of the uid
+ */
+function displacedBy ({ uid, name }: NonNullable<Displacer>, room: number): Stored {
+  const bytes = Buffer.byteLength(uid + (name ?? ''))
+  if (name !== undefined && bytes <= Math.max(DISPLACER_LIMIT, room)) return new Map([['uid', uid], ['name', name]])
+  return new Map([['uid', Buffer.byteLength(uid) <= Math.max(DISPLACER_LIMIT, room) ? uid : cut(uid)]])
+}
+
+/** The beginning of a uid, in whole characters, and an ellipsis. */
+function cut (uid: string): string {
+  const ellipsis = '…'
+  let start = ''
+  for (const character of uid) {
+    if (Buffer.byteLength(start + character + ellipsis) > DISPLACER_LIMIT) break
+    start += character
+  }
+  return start + ellipsis
 }
 
 /** What was read, to be stored again. A number of others that JavaScript cannot hold exactly is kept as a string. */

@@ -146,7 +146,7 @@ export const Draft = Type.Object({
   version: Type.Optional(Type.String({ description: 'The version of the lock that held it' })),
   displacedAt: { ...Seconds, description: 'Unix time in seconds when the lock was taken over, released or expired' },
   displacedBy: Type.Optional(Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, {
-    description: 'By whom; absent where a field was released without a uid, or the lock has expired. A uid, or a name with it, beyond 128 bytes is left out'
+    description: 'By whom; absent where a field was released without a uid, or the lock has expired. Where a text fills its lock, a name that makes more than 128 bytes with the uid is left out, and a longer uid ends in …'
   }))
 }, {
   $id: 'Draft',

@@ -14,6 +14,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
   t.strictSame(config, {
     host: '127.0.0.1',
     port: 3000,
+    hosts: [],
     corsOrigins: [],
     rateLimit: 0,
     trustedProxies: [],
@@ -37,6 +38,7 @@ t.test('every setting is taken as it is set', async (t) => {
   const { contentModel, ...config } = readConfig({
     HOST: '::1',
     PORT: '0',
+    HOSTS: 'quoin, Quoin_2.example.org',
     CORS_ORIGINS: 'https://desk.example:8443,http://[::1]:5173 , http://xn--rger-koa.example',
     RATE_LIMIT: '600',
     TRUST_PROXY: '10.0.0.0/8, 192.0.2.7 ,::1,2001:db8::/32',
@@ -72,6 +74,7 @@ t.test('every setting is taken as it is set', async (t) => {
   t.strictSame(config, {
     host: '::1',
     port: 0,
+    hosts: ['quoin', 'Quoin_2.example.org'],
     corsOrigins: ['https://desk.example:8443', 'http://[::1]:5173', 'http://xn--rger-koa.example'],
     rateLimit: 600,
     trustedProxies: ['10.0.0.0/8', '192.0.2.7', '::1', '2001:db8::/32'],
@@ -106,6 +109,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
       '*', 'https://*', 'https://*.example', 'null', 'desk.example', 'https://desk.example/', 'https://desk.example/path', 'https://desk.example?x', 'https://Desk.example', 'https://desk.example:443',
       'http://desk.example:80', 'http://desk.example:99999', 'ftp://desk.example', 'http://', 'http://ärger.example', 'https://a b', 'https://desk.example,', ',', 'https://desk.example https://other.example', 'https://desk.example;http://x'
     ],
+    HOSTS: ['*', '*.example.org', 'quoin:3000', 'https://quoin.example.org', 'quoin.example.org/', 'a b', 'a,', ',', '.example.org', 'a..b', 'ä.example', `${'x'.repeat(64)}.org`, '[::1]'],
     RATE_LIMIT: ['-1', '1000001', '1.5', '60/m'],
     TRUST_PROXY: ['1', 'true', '*', 'localhost', '10.0.0', '10.0.0.0/', '10.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/8/8', '::1/129', '10.0.0.0/08', '10.0.0.1,', '10.0.0.1;10.0.0.2'],
     LOG_LEVEL: ['verbose', 'INFO', '30', 'info '],

@@ -1,0 +1,43 @@
+import { Type, type StaticDecode, type TObject } from '@sinclair/typebox'
+
+/** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
+const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*)*$"
+
+/** The settings of whose credentials go to the CMS, as part of the environment. */
+export const CmsAuthEnvironment = {
+  CMS_AUTH: Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough', description: 'passthrough, basic, session or oauth' }),
+  CMS_USER: Type.Optional(Type.String({ pattern: '^[^:]+$', description: 'the user name of the service account, without a colon (needed with CMS_AUTH=basic and session)' })),
+  CMS_PASSWORD: Type.Optional(Type.String({ pattern: '^[^\\x00-\\x1f\\x7f-\\x9f]+$', description: 'the password of the service account, without control characters (needed with CMS_AUTH=basic and session)' })),
+  CMS_CLIENT_ID: Type.Optional(Type.String({ minLength: 1, description: 'the client id at simple_oauth (needed with CMS_AUTH=oauth)' })),
+  CMS_CLIENT_SECRET: Type.Optional(Type.String({ minLength: 1, description: 'the client secret at simple_oauth (needed with CMS_AUTH=oauth)' })),
+  CMS_COOKIES: Type.Optional(Type.String({ pattern: COOKIE_NAMES, description: 'names of cookies, separated by commas, such as SimpleSAMLAuthToken' }))
+}
+
+type Settings = StaticDecode<TObject<typeof CmsAuthEnvironment>>
+
+/** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
+export type CmsAuth =
+  | { kind: 'passthrough' }
+  | { kind: 'basic' | 'session', user: string, password: string }
+  | { kind: 'oauth', clientId: string, clientSecret: string }
+
+/** The settings that each kind of CMS_AUTH needs. */
+const NEEDED = {
+  passthrough: [],
+  basic: ['CMS_USER', 'CMS_PASSWORD'],
+  session: ['CMS_USER', 'CMS_PASSWORD'],
+  oauth: ['CMS_CLIENT_ID', 'CMS_CLIENT_SECRET']
+} as const
+
+/** Reads whose credentials go to the CMS; what is missing is added to `problems`. */
+export function readCmsAuth (settings: Settings, problems: string[]): CmsAuth {
+  for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
+    if (!settings[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].description}`)
+  }
+  const { CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret } = settings
+  switch (kind) {
+    case 'passthrough': return { kind }
+    case 'oauth': return { kind, clientId: clientId!, clientSecret: clientSecret! }
+    default: return { kind, user: user!, password: password! }
+  }
+}
