@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
+import { SKEWED_MS } from '../lib/dynamodb/clock.ts'
 import { counted } from '../lib/locks/counted.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
 
@@ -18,7 +19,11 @@ declare module 'fastify' {
 
 /** The field locks over the configured table, and the probe `store`. */
 async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
-  const { client, destroy } = createStore({ ...config.dynamodb, observe: fastify.observe })
+  const { client, clock, destroy } = createStore({
+    ...config.dynamodb,
+    observe: fastify.observe,
+    onSkew: (offset) => fastify.log.warn({ offsetMs: Math.round(offset) }, `${skewOf(offset) ?? "this machine's clock agrees with the store's again"}`)
+  })
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const { locks, counts } = counted((onKept) => createLocks({
     client,
@@ -26,6 +31,8 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
     environment: config.environment,
     ...config.locks,
     feed: { ...config.locks.feed, warn },
+    now: clock.now,
+    ready: clock.ready,
     onKept
   }))
   fastify.decorate('locks', locks)
@@ -33,9 +40,24 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
   fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
   fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })
-  fastify.probes.set('store', () => locks.probe(AbortSignal.timeout(PROBE_MS)))
+  fastify.readings.set('quoin_store_clock_offset_seconds', { type: 'gauge', help: "How far this machine's clock is behind the store's; negative: ahead", read: () => clock.offset() / 1000 })
+  fastify.probes.set('store', async () => {
+    await locks.probe(AbortSignal.timeout(PROBE_MS))
+    return skewOf(clock.offset())
+  })
+  // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no store.
+  fastify.addHook('onListen', async () => {
+    clock.start(locks.probe)
+    clock.ready()
+  })
   fastify.addHook('preClose', async () => locks.feed.close())
   fastify.addHook('onClose', destroy)
+}
+
+/** @param offset the store's clock less this machine's, in milliseconds */
+function skewOf (offset: number): string | undefined {
+  if (Math.abs(offset) < SKEWED_MS) return undefined
+  return `this machine's clock is ${Math.abs(offset / 1000).toFixed(1)} s ${offset < 0 ? 'ahead of' : 'behind'} the store's; Quoin corrects for it, NTP would set it`
 }
 
 export default fp(locks, { name: 'locks', dependencies: ['observers', 'metrics', 'health'], fastify: '5.x' })

@@ -4,11 +4,12 @@ import type { Dispatcher } from 'undici'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import { exchange, type Answer } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
+import { createClock, type Clock, type ClockOptions } from './clock.ts'
 import { observed } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
 import { createSigner } from './signer.ts'
 
-export interface StoreSettings {
+export interface StoreSettings extends ClockOptions {
   region: string
   /** Origin of a local or compatible engine; without it, AWS's own for the region. */
   endpoint?: string
@@ -26,6 +27,7 @@ export interface StoreSettings {
 
 export interface Store {
   client: DynamoDBDocumentClient
+  clock: Clock
   /** Closes the connections; what is under way fails. */
   destroy: () => void
 }
@@ -43,10 +45,11 @@ export const unmarshallOptions = { wrapNumbers: Number }
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
-export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe }: StoreSettings): Store {
+export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe, now, onSkew }: StoreSettings): Store {
+  const clock = createClock({ now, onSkew })
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
-  const signer = createSigner({ region, credentials: () => client.config.credentials() })
-  const transport = createTransport(connectMs, attemptMs)
+  const signer = createSigner({ region, credentials: () => client.config.credentials(), now: clock.now })
+  const transport = createTransport({ connectMs, attemptMs, clock })
   const client: DynamoDBClient = new DynamoDBClient({
     region,
     ...(endpoint && { endpoint }),
@@ -62,6 +65,7 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
   const own = document.send.bind(document) as Send
   const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own
   return {
+    clock,
     client: Object.assign(document, { send: observe ? observed(send, observe) : send }),
     destroy: () => client.destroy()
   }
@@ -92,14 +96,17 @@ interface SdkOptions {
 export type Transport = ReturnType<typeof createTransport>
 
 /** The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as a whole. */
-function createTransport (connectMs: number, attemptMs: number) {
+function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, attemptMs: number, clock: Clock }) {
   const agent = new Agent({ connections: 128, pipelining: 1, connect: { timeout: connectMs }, keepAliveTimeout: 60_000 })
   let endpoint: { origin: string, host: string } | undefined
 
   /** One attempt. */
   async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<Answer> {
+    const sentAt = clock.local()
     try {
-      return await exchange(agent, request, { ms: attemptMs, signal })
+      const answer = await exchange(agent, request, { ms: attemptMs, signal })
+      clock.observe(answer.headers.date, sentAt, clock.local())
+      return answer
     } catch (cause) {
       // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
       throw Object.assign(new Error('no answer from the store', { cause }), { name: signal?.aborted ? 'AbortError' : 'TimeoutError' })

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
-import type { AwsCredentialIdentity, HttpRequest, RequestSigner, RequestSigningArguments } from '@smithy/types'
+import type { AwsCredentialIdentity, HttpRequest, RequestSigner } from '@smithy/types'
 
 const ALGORITHM = 'AWS4-HMAC-SHA256'
 const SERVICE = 'dynamodb'
@@ -8,6 +8,8 @@ export interface SignerDeps {
   region: string
   /** The credentials to sign with now. */
   credentials: () => Promise<AwsCredentialIdentity>
+  /** The store's clock, in milliseconds since 1970: it refuses a signature that is some minutes off. */
+  now: () => number
 }
 
 /**
@@ -15,7 +17,7 @@ export interface SignerDeps {
  * the credentials, the day and the region is kept as long as these are the same: the SDK's own signer takes twice the time.
  * Source: AWS Identity and Access Management, "Create a signed AWS API request".
  */
-export function createSigner ({ region, credentials }: SignerDeps): RequestSigner {
+export function createSigner ({ region, credentials, now }: SignerDeps): RequestSigner {
   let derived: { from: AwsCredentialIdentity, day: string, key: KeyObject } | undefined
 
   function keyFor (from: AwsCredentialIdentity, day: string): KeyObject {
@@ -28,10 +30,10 @@ export function createSigner ({ region, credentials }: SignerDeps): RequestSigne
   }
 
   return {
-    async sign (request: HttpRequest, { signingDate = new Date() }: RequestSigningArguments = {}) {
+    async sign (request: HttpRequest) {
       const from = await credentials()
       const { headers } = request
-      const time = new Date(signingDate).toISOString().replace(/[-:]|\.\d{3}/g, '')
+      const time = new Date(now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
       const day = time.slice(0, 8)
       headers['x-amz-date'] = time
       if (from.sessionToken) headers['x-amz-security-token'] = from.sessionToken

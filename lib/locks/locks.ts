@@ -28,8 +28,10 @@ export interface LocksDeps {
   draftDays?: number
   /** How watchers are served. */
   feed?: FeedOptions
-  /** Milliseconds since 1970, as `Date.now`. */
+  /** The store's clock, in milliseconds since 1970. */
   now?: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready?: () => Promise<void> | undefined
   /** Hears of every text of another that was kept. */
   onKept?: () => void
 }
@@ -56,12 +58,12 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, onKept }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, ready = () => undefined, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const table = createLockTable({ client, table: name })
   const nextVersion = createVersions(now)
   const drafts = createDrafts({ table, environment, draftDays, now })
-  const feed = createFeed({ ...feedOptions, read: async (entity) => (await list(entity, { payload: 0 })).Items })
+  const feed = createFeed({ ...feedOptions, read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {
@@ -224,14 +226,22 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
   }
 
+  /** Has an operation wait until the clock is right. */
+  function timely<Args extends unknown[], Result> (work: (...args: Args) => Promise<Result>) {
+    return (...args: Args) => {
+      const pending = ready()
+      return pending ? pending.then(() => work(...args)) : work(...args)
+    }
+  }
+
   return {
-    acquire: announced(acquire),
-    overwrite: announced(overwrite),
-    release: announced(release),
-    list,
-    view,
+    acquire: announced(timely(acquire)),
+    overwrite: announced(timely(overwrite)),
+    release: announced(timely(release)),
+    list: timely(list),
+    view: timely(view),
     probe,
-    drafts: { list: drafts.list, discard: drafts.discard },
+    drafts: { list: timely(drafts.list), discard: drafts.discard },
     feed: { watch: feed.watch, counts: feed.counts, close: feed.close }
   }
 }

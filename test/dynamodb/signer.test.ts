@@ -9,7 +9,8 @@ t.test("a request is signed as the SDK's own signer does it, whatever the creden
   const text = fc.string({ unit: fc.constantFrom(...'abcXYZ019/+='), minLength: 1, maxLength: 60 })
   const credential = fc.record({ accessKeyId: text, secretAccessKey: text, sessionToken: text }, { requiredKeys: ['accessKeyId', 'secretAccessKey'] })
   let current = { accessKeyId: '', secretAccessKey: '' }
-  const own = createSigner({ region: 'eu-central-1', credentials: async () => current })
+  let now = 0
+  const own = createSigner({ region: 'eu-central-1', credentials: async () => current, now: () => now })
   let compared = 0
   await fc.assert(fc.asyncProperty(
     fc.array(credential, { minLength: 1, maxLength: 2 }),
@@ -17,6 +18,7 @@ t.test("a request is signed as the SDK's own signer does it, whatever the creden
     async (credentials, requests) => {
       for (const { which, signingDate, body, port } of requests) {
         current = credentials[which % credentials.length]!
+        now = signingDate.getTime()
         const request = () => ({
           method: 'POST',
           protocol: 'https:',
@@ -28,7 +30,7 @@ t.test("a request is signed as the SDK's own signer does it, whatever the creden
           headers: { 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': 'DynamoDB_20120810.PutItem', host: `dynamodb${port ? `:${port}` : ''}` }
         }) as HttpRequest
         const theirs = new SignatureV4({ credentials: current, region: 'eu-central-1', service: 'dynamodb', sha256: Sha256 as never, applyChecksum: false })
-        const [expected, signed] = [await theirs.sign(request(), { signingDate }), await own.sign(request(), { signingDate })]
+        const [expected, signed] = [await theirs.sign(request(), { signingDate }), await own.sign(request())]
         compared++
         if (JSON.stringify(Object.entries(expected.headers).sort()) !== JSON.stringify(Object.entries(signed.headers).sort())) return false
       }
@@ -36,11 +38,4 @@ t.test("a request is signed as the SDK's own signer does it, whatever the creden
     }
   ), { numRuns: 300 })
   t.ok(compared > 300)
-})
-
-t.test('without a time a request is signed for now', async (t) => {
-  const own = createSigner({ region: 'local', credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b' }) })
-  const { headers } = await own.sign({ method: 'POST', protocol: 'http:', hostname: 'h', path: '/', headers: { host: 'h' }, body: '{}' } as HttpRequest)
-  t.match(headers['x-amz-date'], /^\d{8}T\d{6}Z$/)
-  t.equal(headers['x-amz-date']!.slice(0, 8), new Date().toISOString().slice(0, 10).replaceAll('-', ''))
 })
