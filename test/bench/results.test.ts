@@ -6,7 +6,7 @@ import { chartOf } from './chart.ts'
 import { compare, comparisonOf, median } from './compare.ts'
 import { drive } from './drive.ts'
 import { inReadme, tableOf } from './markdown.ts'
-import { circumstances, losses, TOLERANCE, type Results } from './results.ts'
+import { circumstances, losses, lower, TOLERANCE, type Results } from './results.ts'
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const newest: Results = JSON.parse(read('test/bench/results.json'))
@@ -55,6 +55,8 @@ t.test('what has become worse by more than noise is a loss, and nothing else is'
   t.strictSame(losses(before, works(0.1, 0.1)), [], 'better is no loss')
   t.strictSame(losses(before, works(5, 20)), ['write: 5x the CPU for a request of stock, was 0.5x', 'start: 20x the CPU for a start of imports, was 2x'])
   t.strictSame(losses([], works(5, 20)), [], 'what is new cannot be worse')
+  t.strictSame(losses(before, lower(works(5, 20), works(0.5, 20))), ['start: 20x the CPU for a start of imports, was 2x'], 'a loss shows in both of two measurements')
+  t.strictSame(lower(works(5, 2), works(0.5, 3)), [{ ...works(0.5, 2)[0]!, ratios: { stock: { cpuUs: 0.5, requestsPerSecond: 0.2 } } }, works(0.5, 2)[1]!])
 })
 
 t.test('the committed results are of every suite, in enough rounds, and name no machine', async (t) => {

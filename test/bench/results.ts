@@ -60,3 +60,15 @@ export function losses (before: Comparison[], now: Comparison[], tolerance = TOL
   }
   return found
 }
+
+/** Two measurements of the same works as one: each ratio that --check looks at is the lower of both, since noise only adds to it. */
+export function lower (first: Comparison[], second: Comparison[]): Comparison[] {
+  return first.map((comparison, index) => ({
+    ...comparison,
+    ratios: Object.fromEntries(Object.entries(comparison.ratios).map(([baseline, figures]) => {
+      const others = second[index]!.ratios[baseline]!
+      const guarded = (Object.keys(GUARDED) as Array<keyof typeof GUARDED>).filter((metric) => figures[metric] !== undefined && others[metric] !== undefined)
+      return [baseline, { ...figures, ...Object.fromEntries(guarded.map((metric) => [metric, Math.min(figures[metric]!, others[metric]!)])) }]
+    }))
+  }))
+}

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
 import { inReadme, tableOf } from './markdown.ts'
-import { circumstances, losses, type Results } from './results.ts'
+import { circumstances, losses, lower, type Results } from './results.ts'
 import { coreRest, drupal } from './suites/drupal.ts'
 import { editions } from './suites/editions.ts'
 import { growth } from './suites/growth.ts'
@@ -17,7 +17,7 @@ const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--
   suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but drupal and core-rest, for which see test/drupal/README.md
   --rounds N   how often each contestant is measured (7; with --short 3)
   --short      only what CI compares, in two minutes
-  --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json
+  --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json, when measured twice
   --json FILE  where the results go, and a chart beside them (test/bench/results.json; with --short or --check nowhere)
 npm run bench -- --table   measures nothing: README's table, of test/bench/results.json`
 
@@ -49,9 +49,16 @@ async function measure (): Promise<void> {
   const results: Results = {}
   const worse: string[] = []
   for (const { name, title, run } of suites.filter(({ name, onlyNamed }) => positionals.length === 0 ? !onlyNamed : positionals.includes(name))) {
-    const comparisons = await run({ rounds, short, ms: short ? 500 : 600, say: (text) => console.error(`${name}: ${text}`) })
+    const before = committed[name]?.comparisons ?? []
+    const say = (text: string) => console.error(`${name}: ${text}`)
+    const measured = () => run({ rounds, short, ms: short ? 500 : 600, say })
+    let comparisons = await measured()
+    if (check && losses(before, comparisons).length > 0) {
+      say('again, since Quoin seems slower')
+      comparisons = lower(comparisons, await measured())
+    }
     results[name] = { title, ...circumstances(command, rounds), comparisons }
-    worse.push(...losses(committed[name]?.comparisons ?? [], comparisons))
+    worse.push(...losses(before, comparisons))
     if (json) keep(json, { ...committed, ...results })
   }
   console.log(tableOf(results))
