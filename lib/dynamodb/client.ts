@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Dispatcher } from 'undici'
@@ -5,6 +6,7 @@ import Agent from 'undici/lib/dispatcher/agent.js'
 import { exchange, type Answer } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
 import { createClock, type Clock, type ClockOptions } from './clock.ts'
+import { fenceRepeats } from './fence.ts'
 import { observed } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
 import { createSigner } from './signer.ts'
@@ -23,6 +25,8 @@ export interface StoreSettings extends ClockOptions {
   shortcut?: boolean
   /** Hears of every operation, with all its attempts as one. */
   observe?: Observe
+  /** Milliseconds since 1970, as `Date.now`. */
+  now?: () => number
 }
 
 export interface Store {
@@ -41,7 +45,8 @@ export const unmarshallOptions = { wrapNumbers: Number }
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
  * attempts of 1.3 s and the SDK's pauses between them. An attempt that was given up may reach the store later all the same:
- * a write of a lock has a condition that a later one does not meet (isNotAfter in lib/locks/record.ts).
+ * the item of the next one is marked (lib/dynamodb/fence.ts), and a write of a lock has a condition that a later one does
+ * not meet (lib/locks/record.ts).
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
@@ -60,6 +65,7 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
     requestHandler: transport
   })
   for (const name of UNUSED) client.middlewareStack.remove(name)
+  fenceRepeats(client, clock.now)
   // A copy, since the document client sets an option of its own in it.
   const document = DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } })
   const own = document.send.bind(document) as Send
@@ -104,7 +110,7 @@ function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, 
   async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<Answer> {
     const sentAt = clock.local()
     try {
-      const answer = await exchange(agent, request, { ms: attemptMs, signal })
+      const answer = whole(await exchange(agent, request, { ms: attemptMs, signal }))
       clock.observe(answer.headers.date, sentAt, clock.local())
       return answer
     } catch (cause) {
@@ -125,4 +131,16 @@ function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, 
     },
     destroy: () => agent.destroy()
   }
+}
+
+/**
+ * An answer that is what the store has sent. DynamoDB answers {} where it has nothing to say, and sends the CRC-32 of the
+ * body with it ("DynamoDB low-level API", response format).
+ * @throws {Error} for an empty 200, and where the checksum is another
+ */
+function whole (answer: Answer): Answer {
+  const { statusCode, headers: { 'x-amz-crc32': checksum }, body } = answer
+  if (statusCode === 200 && body.length === 0) throw new Error('the answer was empty')
+  if (checksum !== undefined && Number(checksum) !== crc32(body)) throw new Error('the answer was damaged: its x-amz-crc32 is another')
+  return answer
 }

@@ -7,17 +7,20 @@ const TICKS_PER_MS = 32
 /** A version that is further ahead than clocks differ tells no time: earlier releases made them of random bits alone. */
 const AHEAD = 3_600_000 * TICKS_PER_MS
 
-const RANDOM_BYTES = 6
+const RANDOM_BYTES = 3
+
+/** A name of an instance for its versions: 4 of their characters. */
+export const newInstance = (): string => randomBytes(3).toString('base64url')
 
 /** The next version; greater than `last` too, where that is given and tells a time. */
 export type NextVersion = (last?: unknown) => string
 
 /**
- * Names that no other state of any record has: 48 bits of time, then 48 random ones. A later one of this process is
- * greater, and of another one as far as their clocks agree.
+ * Names that no other state of any record has: 48 bits of time, 24 random ones, and 24 that name the instance. A later
+ * one of this instance is greater, and of another one as far as their clocks agree.
  * @param now milliseconds since 1970
  */
-export function createVersions (now: () => number): NextVersion {
+export function createVersions (now: () => number, instance = newInstance()): NextVersion {
   let tick = 0
   /** For the versions to come: to ask for the bytes of each apart takes ten times as long. */
   let random = Buffer.alloc(0)
@@ -27,10 +30,21 @@ export function createVersions (now: () => number): NextVersion {
     const seen = tickOf(last)
     tick = Math.max(tick + 1, present, seen < present + AHEAD ? seen + 1 : 0)
     if (random.length === 0) random = randomBytes(256 * RANDOM_BYTES)
-    const version = timeOf(tick) + random.toString('base64url', 0, RANDOM_BYTES)
+    const version = timeOf(tick) + random.toString('base64url', 0, RANDOM_BYTES) + instance
     random = random.subarray(RANDOM_BYTES)
     return version
   }
+}
+
+/** Greater than the versions of before a time, in milliseconds since 1970, and smaller than those from then on. */
+export function versionAt (ms: number): string {
+  return timeOf(Math.floor(ms) * TICKS_PER_MS)
+}
+
+/** Whether a version is of a time later than this, as far as clocks differ; one that tells no time is not. */
+export function isSince (version: unknown, ms: number): boolean {
+  const tick = tickOf(version)
+  return typeof version === 'string' && tick >= ms * TICKS_PER_MS && tick < ms * TICKS_PER_MS + AHEAD
 }
 
 function timeOf (tick: number): string {

@@ -57,7 +57,7 @@ async function bench (t: Test) {
     script(operation, input, response)
   }
   const calls: Call[] = []
-  const quick = createStore({ region: 'local', endpoint: engine.endpoint, observe: (call) => { calls.push(call); return { end () {} } } })
+  const quick = createStore({ region: 'local', endpoint: engine.endpoint, attemptMs: 30_000, observe: (call) => { calls.push(call); return { end () {} } } })
   const slow = new DynamoDBClient({ region: 'local', endpoint: engine.endpoint, credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 3 })
   const stock = DynamoDBDocumentClient.from(slow, { unmarshallOptions: { ...unmarshallOptions } })
   t.teardown(() => { quick.destroy(); slow.destroy() })
@@ -83,6 +83,12 @@ async function bench (t: Test) {
   await compared(commands.get, (_operation, _input, response) => say(response, 200, {}))
   calls.splice(0)
   return { engine, compared, calls }
+}
+
+/** What was sent, without the mark of what is sent again after no answer (lib/dynamodb/fence.ts): the stock client sets none. */
+function unfenced (sent: object): object {
+  const { Item: { fencedUntil, ...Item }, ...input } = (sent as { input: { Item: Record<string, unknown> } }).input
+  return { ...sent, input: { Item, ...input } }
 }
 
 /** As t.strictSame, which takes a member called `constructor` for a class. */
@@ -143,7 +149,7 @@ t.test('what is throttled, broken or garbled is tried as often as by the stock c
   for (const [said, script] of failing) {
     const [quick, stock] = await compared(commands.put, script)
     t.match(quick.error, { name: String }, said)
-    t.strictSame(quick.sent, stock.sent, said)
+    t.strictSame(quick.sent.map(unfenced), stock.sent, said)
     t.equal(JSON.stringify(quick.error).replace(/Deserialization error.*?"/, ''), JSON.stringify(stock.error).replace(/Deserialization error.*?"/, ''))
   }
 })
