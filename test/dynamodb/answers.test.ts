@@ -50,7 +50,7 @@ for (const shortcut of [true, false]) {
   })
 
   t.test(`what is put again after an attempt without an answer is fenced${shortcut ? '' : ', on the way of the SDK'}`, async (t) => {
-    const { client, inputs, answered } = await bench(t, { shortcut, now: () => 1_700_000_000_999 })
+    const { client, inputs, answered } = await bench(t, { shortcut })
     const fences = () => inputs.map(({ Item }) => Item['fencedUntil']?.N)
     answered(done)
     await client.send(put())
@@ -59,7 +59,9 @@ for (const shortcut of [true, false]) {
     for (const lost of [hangsUp, says(''), fails('InternalServerError', 500)]) {
       answered(lost, done)
       await client.send(put())
-      t.strictSame(fences(), [undefined, '1700000960'], '16 minutes from now')
+      const [first, second] = fences()
+      t.equal(first, undefined)
+      t.ok(Math.abs(Number(second) - Date.now() / 1000 - 16 * 60) < 60, '16 minutes from now')
     }
     answered(fails('ThrottlingException'), done)
     await client.send(put())
