@@ -18,9 +18,10 @@ export default async function editions (fastify: FastifyInstance) {
     schema: {
       tags: ['editions'],
       summary: 'Create an edition',
+      description: 'After 502, 503 or 504 with a uuid, or no answer at all, send the same body again with that uuid: it makes no second edition. Best give each create a uuid of your own.',
       headers: CreateHeaders,
       body: EditionBody,
-      response: answers({ 201: { ...Edition, description: 'The new edition, whole; Location has its path' } }, 409, 413, 415, 422, ...ALWAYS)
+      response: answers({ 201: { ...Edition, description: 'The new edition, whole; Location has its path' }, 200: { ...Edition, description: 'The edition that an earlier create with this uuid and these fields has made, whole' } }, 409, 413, 415, 422, ...ALWAYS)
     }
   }, create)
 
@@ -69,8 +70,8 @@ export default async function editions (fastify: FastifyInstance) {
 }
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
-  const { json, etag, id } = await this.editions.create(request.body, request.caller)
-  reply.code(201).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
+  const { json, etag, id, isNew } = await this.editions.create(request.body, request.caller)
+  reply.code(isNew ? 201 : 200).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
   return json
 }
 

@@ -1,7 +1,7 @@
 import type { Failure } from '../errors.ts'
 import { upstream, type Http } from '../jsonapi/client.ts'
 import { callerOf, credentialCookies, type Caller } from '../jsonapi/credentials.ts'
-import { documentIn, oneResource, userIn, type Document } from '../jsonapi/document.ts'
+import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
 
@@ -56,7 +56,9 @@ async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promi
   const uuid = entry && uuidIn(entry)
   if (uuid === undefined) return undefined
   const user = await read(`/user/user/${uuid}?fields%5Buser--user%5D=display_name%2Cdrupal_internal__uid`)
-  const { drupal_internal__uid: uid, display_name: name } = (user && oneResource(user))?.attributes ?? {}
+  const resource = user && oneResource(user)
+  if (resource && !isSameUuid(resource.id, uuid)) throw cannotSay(new Error(`the CMS was asked for user ${uuid} and answered with another resource`))
+  const { drupal_internal__uid: uid, display_name: name } = resource?.attributes ?? {}
   const line = lineOf(uid)
   if (line === undefined) throw cannotSay(new Error('the CMS does not tell a user their own uid'))
   return identityOf(line, name)

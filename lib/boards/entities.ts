@@ -1,11 +1,12 @@
 import type { ContentModel } from '../editions/model.ts'
 import type { Entity as Edition, Item } from '../editions/read.ts'
+import { scalarText } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 
 /** What the locks of an edition are on, as the content model names it. */
 export function lockedAs (edition: Edition, model: ContentModel): Entity {
   const { id, uuid } = model.keys
-  return { type: lockType(model.entityType, model), id: String((model.lockIds === 'id' ? edition[id] : edition[uuid])?.[0]?.value) }
+  return { type: lockType(model.entityType, model), id: scalarText((model.lockIds === 'id' ? edition[id] : edition[uuid])?.[0]?.value) }
 }
 
 /**
@@ -20,7 +21,8 @@ export function entitiesOf (edition: Edition, model: ContentModel): Entity[] {
 
 function articleOf ({ target_type: type, target_id: id, target_uuid: uuid }: Item, model: ContentModel): Entity[] {
   const used = model.lockIds === 'id' ? id : uuid
-  return used === null || used === undefined ? [] : [{ type: lockType(String(type), model), id: String(used) }]
+  const lockId = scalarText(used)
+  return lockId === '' ? [] : [{ type: lockType(scalarText(type), model), id: lockId }]
 }
 
 function lockType (entityType: string, { lockTypes }: ContentModel): string {

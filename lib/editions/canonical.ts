@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isObject } from '../jsonapi/document.ts'
+import { isObject, isSameUuid, scalarText } from '../jsonapi/document.ts'
 import type { ContentModel } from './model.ts'
 import type { Item } from './read.ts'
 
@@ -39,12 +39,48 @@ function sameProperties (current: Item, given: Item, computed: string[], main?: 
 
 function sameValue (current: unknown, given: unknown): boolean {
   if (current === undefined || current === null) return given === undefined || given === null
-  if (typeof current === 'boolean') return String(given) === (current ? '1' : '0') || given === current
+  if (typeof current === 'boolean') return scalarText(given) === (current ? '1' : '0') || given === current
   // Beyond that a number may have been another before it was read; sent back it is the same, as text it may be that other.
   if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) return given === current
-  if (typeof current === 'number') return typeof given !== 'boolean' && given !== null && given !== '' && Number(given) === current
+  if (typeof current === 'number') return (typeof given === 'number' || (typeof given === 'string' && given !== '')) && Number(given) === current
   if (typeof current === 'string') return current === (typeof given === 'number' ? String(given) : given)
   return isDeepStrictEqual(map(current), map(given))
+}
+
+/**
+ * Whether a field shows the items that were sent to create it. Properties that were not sent are Drupal's to fill in. A date
+ * is the same in every time zone, and a decimal with any number of zeros at its end.
+ */
+export function showsItems (field: string, shown: Item[], sent: Item[], model: ContentModel): boolean {
+  return shown.length === sent.length && sent.every((item, index) => showsItem(field, shown[index]!, item, model))
+}
+
+function showsItem (field: string, shown: Item, sent: Item, model: ContentModel): boolean {
+  if (model.rawFields.includes(field)) return sameValue(shown, sent)
+  if (!('target_id' in shown)) {
+    const computed = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
+    return showsProperties(shown, sent, computed)
+  }
+  const { target_id: id, target_uuid: uuid, target_type: _, value, ...properties } = sent
+  const same = typeof uuid === 'string' ? isSameUuid(scalarText(shown.target_uuid), uuid) : sameValue(shown.target_id, id ?? value)
+  return same && showsProperties(shown, properties, COMPUTED.reference)
+}
+
+function showsProperties (shown: Item, sent: Item, computed: string[]): boolean {
+  return Object.entries(sent).every(([name, value]) => computed.includes(name) || sameValue(shown[name], value) || sameWritten(scalarText(shown[name]), scalarText(value)))
+}
+
+const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+
+/** Whether two texts are the same second in two time zones, or the same decimal. */
+function sameWritten (one: string, other: string): boolean {
+  if (ZONED.test(one) && ZONED.test(other)) return second(one) === second(other)
+  return DECIMAL.test(one) && DECIMAL.test(other) && Number(one) === Number(other)
+}
+
+/** Drupal keeps no fractions of a second. */
+function second (date: string): number {
+  return Math.floor(instant(date) / 1000)
 }
 
 /** PHP has one empty array for JSON's `[]` and `{}`. */
@@ -65,5 +101,5 @@ const ZONED = /^[^T]*T.*(?:Z|[+-]\d\d:?\d\d)$/
  */
 export function instant (value: unknown): number {
   if (typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value))) return Number(value) * 1000
-  return ZONED.test(String(value)) ? Date.parse(String(value)) : NaN
+  return typeof value === 'string' && ZONED.test(value) ? Date.parse(value) : NaN
 }

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import { readKey, type Caller } from '../jsonapi/credentials.ts'
-import { isObject, resources } from '../jsonapi/document.ts'
+import { isObject, resources, scalarText } from '../jsonapi/document.ts'
+import { mismatch, rowsOf } from './asked.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 import { refusal } from './failures.ts'
 import { pageQuery, PAGE_MAX } from './query.ts'
@@ -93,8 +94,8 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 
   /** Readable only with the bundle type's administration permission; others get an empty list. */
   async function bundleLabels (caller: Caller): Promise<Record<string, string>> {
-    const rows = await config(model.bundleEntityType, [], caller)
-    return Object.fromEntries(rows.map(({ drupal_internal__id: id, label }) => [String(id), String(label)]))
+    const rows = await config(model.bundleEntityType, caller)
+    return Object.fromEntries(rows.map(({ drupal_internal__id: id, label }) => [scalarText(id), scalarText(label)]))
   }
 
   async function editionTypes (caller: Caller): Promise<Named[]> {
@@ -110,23 +111,29 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 
   /** The allowed values where the caller may see them, and they are no function's (allowed_values_function), else the module's own and those that the newest editions have. */
   async function askedTypes (field: string, caller: Caller): Promise<Named[]> {
-    const [storage] = await config('field_storage_config', [['filter[drupal_internal__id]', `${model.entityType}.${field}`]], caller)
+    const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
     const allowed = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
     if (allowed.length > 0) return allowed
     const name = publicName(model, field)
-    const pages = await Promise.all((await editions(caller)).map(({ path, resourceType }) =>
-      cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })))
-    const seen = pages.flatMap(({ document }) => resources(document)).map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
+    const pages = await Promise.all((await editions(caller)).map(async (collection) => {
+      const { path, resourceType } = collection
+      const { document } = await cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })
+      return rowsOf(resources(document), collection)
+    }))
+    const seen = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
     const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
     return [...new Set([...own, ...seen])].map((id) => withLabel(id, LABELS))
   }
 
   /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */
-  async function config (entityType: string, query: Array<[string, string]>, caller: Caller): Promise<Array<Record<string, unknown>>> {
+  async function config (entityType: string, caller: Caller, id?: string): Promise<Array<Record<string, unknown>>> {
     const collection = (await all(caller)).find((collection) => collection.entityType === entityType)
     if (!collection) return []
-    const { status, document } = await cms.request({ path: collection.path, query, caller })
-    return status < 400 ? resources(document).map(({ attributes = {} }) => attributes) : []
+    const { status, document } = await cms.request({ path: collection.path, query: id === undefined ? [] : [['filter[drupal_internal__id]', id]], caller })
+    const rows = status < 400 ? rowsOf(resources(document), collection) : []
+    const other = rows.find(({ attributes }) => id !== undefined && (attributes?.drupal_internal__id ?? id) !== id)
+    if (other) throw mismatch(`${entityType} ${id}`, other)
+    return rows.map(({ attributes = {} }) => attributes)
   }
 
   function age (caller: Caller): number {
@@ -150,11 +157,11 @@ function named (labels: Record<string, string>): Named[] {
 function allowedValues (values: unknown): Record<string, string> {
   if (!isObject(values) && !Array.isArray(values)) return {}
   return Object.fromEntries(Object.entries(values).map(([value, label]) => isObject(label)
-    ? [String(label.value), String(label.label)]
-    : [value, String(label)]))
+    ? [scalarText(label.value), scalarText(label.label)]
+    : [value, scalarText(label)]))
 }
 
 function pathname (link: unknown): string {
   const href = isObject(link) ? link.href : link
-  return URL.parse(String(href), 'http://cms')?.pathname ?? ''
+  return URL.parse(scalarText(href), 'http://cms')?.pathname ?? ''
 }

@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import type { NewResource, Resource } from '../jsonapi/document.ts'
+import { scalarText, type Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
+import { bounded } from './depth.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remedy } from './filters.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
-import { certain, isUncertain } from './outcome.ts'
+import { certain, handleOf, isUncertain, unlessConflict } from './outcome.ts'
 import { read, type Entity, type UrlOf } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded, type Resources } from './resources.ts'
@@ -49,8 +50,14 @@ export interface UpdateOptions {
 
 /** Editions as the routes see them. All verbs throw the failures of the CMS (lib/jsonapi/client.ts, failures.ts). */
 export interface Editions {
-  /** @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates. */
-  create (body: Record<string, unknown>, caller: Caller): Promise<Edition>
+  /**
+   * Creates an edition. A body with the uuid of an edition that shows what is sent gives that one, so that a create whose
+   * outcome is not known can be repeated.
+   * @returns `isNew`: whether it was not there before
+   * @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates; CONFLICT where
+   *   another edition has the uuid.
+   */
+  create (body: Record<string, unknown>, caller: Caller): Promise<Edition & { isNew: boolean }>
   /**
    * Changes the fields given that differ; writes nothing when none does, as core REST.
    * @param id integer id or uuid
@@ -109,28 +116,46 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const { resource, urlOf } = loaded
     const known = made.get(resource)
     if (known?.urlOf === urlOf) return known.json
-    const json = JSON.stringify(entityOf(loaded))
+    const json = bounded(() => JSON.stringify(entityOf(loaded)))
     made.set(resource, { urlOf, json })
     return json
   }
 
   function editionOf (loaded: Loaded): Edition {
     const { resource } = loaded
-    return { json: jsonOf(loaded), etag: etagOf(resource, model), id: String(resource.attributes?.[idAttribute] ?? resource.id) }
+    return { json: jsonOf(loaded), etag: etagOf(resource, model), id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
   }
 
-  async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition> {
+  async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition & { isNew: boolean }> {
     const entity = write.normalize(body, model)
     const collection = collectionFor(entity, await catalog.editions(caller))
     const shape = await resources.shape(collection.resourceType, (shape) => write.untold(entity, shape, model), caller)
     // With an id of our own it can be told afterwards whether the edition was saved.
-    const id = randomUUID()
+    const given = write.uuidOf(entity, model)
+    const id = given ?? randomUUID()
+    const present = () => created(id, collection, entity, caller)
     const result = await referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
-      const resource = { id, ...write.create(entity, collection.resourceType, shape, model, resolve) }
-      return certain(() => send(resource, caller), () => found(resource.id, caller), warn)
+      const resource = { ...write.create(entity, collection.resourceType, shape, model, resolve), id }
+      return certain(id, () => send(resource, caller), present, warn)
     })
-    if ('refused' in result) throw refusal(result.refused, entity)
-    return editionOf(result.saved)
+    if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
+    // Drupal validates first: a uuid that is taken is 409, or 422 where something else has to be unique too.
+    const { status } = result.refused
+    const earlier = status === 409 || (status === 422 && given !== undefined) ? await present().catch(unlessConflict) : undefined
+    if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, entity)
+    return { ...editionOf(earlier.saved), isNew: false }
+  }
+
+  /**
+   * The edition that a create was to make, if it is there.
+   * @throws {Failure} CONFLICT where the uuid is another edition's
+   */
+  async function created (uuid: string, collection: Collection, entity: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+    const found = await loadOrNothing(uuid, caller)
+    if (!found) return undefined
+    const unlike = found.resource.type === collection.resourceType ? write.unlike(entity, found.resource, model) : [model.keys.bundle]
+    if (unlike.length === 0) return { saved: found }
+    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${unlike.join(', ')}. Read it before you go on; another edition needs another uuid.`, handleOf(uuid))
   }
 
   /** Writes what refers to entities by their uuids; where the CMS does not find one that was remembered, they are looked up anew. */
@@ -140,20 +165,24 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     return lost !== undefined && references.forget(lost) ? send(await resolver()) : result
   }
 
-  async function send (resource: NewResource, caller: Caller, current?: Resource): Promise<Written> {
+  /** What is written and cannot be shown fails here, where the write's outcome is looked up. */
+  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<Written> {
     try {
       const result = await resources.send(resource, caller, current)
-      if ('saved' in result) saved(result.saved.resource.id)
+      if ('saved' in result) {
+        saved(result.saved.resource.id)
+        editionOf(result.saved)
+      }
       return result
     } catch (error) {
-      if (isUncertain(error)) saved(resource.id!)
+      if (isUncertain(error)) saved(resource.id)
       throw error
     }
   }
 
-  async function found (uuid: string, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+  async function loadOrNothing (uuid: string, caller: Caller): Promise<Loaded | undefined> {
     try {
-      return { saved: await resources.load(uuid, caller) }
+      return await resources.load(uuid, caller)
     } catch (error) {
       if ((error as Failure).code === 'NOT_FOUND') return undefined
       throw error
@@ -198,8 +227,9 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const wanted = write.unresolved(changes, shape, model)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
-      const resource = write.update(changes, current.resource, shape, model, resolve)
+      const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       return certain(
+        current.resource.id,
         () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
         () => applied(current.resource.id, changes, etag, caller),
         warn
@@ -219,8 +249,9 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */
-  function withChanged (resource: NewResource, { resource: { attributes } }: Loaded): NewResource {
-    return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: attributes?.[changedAttribute] } }
+  function withChanged (resource: Resource, { resource: { attributes } }: Loaded): Resource {
+    const changed = attributes?.[changedAttribute]
+    return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: typeof changed === 'object' ? null : changed } }
   }
 
   return {

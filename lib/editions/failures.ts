@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { JsonapiAnswer } from '../jsonapi/client.ts'
-import type { ErrorObject } from '../jsonapi/document.ts'
+import { scalarText, type Document, type ErrorObject } from '../jsonapi/document.ts'
 import type { Entity, Item } from './read.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
@@ -8,6 +8,9 @@ export interface Violation {
   path: string
   message: string
 }
+
+/** So many characters of an error of the CMS are read, and no more repeated; Drupal's longest are some hundreds. */
+const DETAIL_MAX = 10_000
 
 const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
 const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
@@ -25,10 +28,10 @@ const OTHER_LANGUAGE = /^The requested translation of the resource object does n
  */
 export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: Entity = {}): Failure {
   const { errors = [] } = document
-  const details = errors.map(({ detail }) => String(detail ?? '')).filter(Boolean)
+  const details = errors.map(detailOf).filter(Boolean)
   const detail = details.join('\n')
   // The log has it; a detail may repeat what was sent.
-  const cause = new Error(`the CMS answered ${status}: ${errors.map(({ title }) => String(title ?? '')).join(', ')}`)
+  const cause = new Error(`the CMS answered ${status}: ${errors.map(({ title }) => scalarText(title)).join(', ').slice(0, DETAIL_MAX)}`)
   switch (status) {
     case 401:
       return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', { cause, headers: { 'www-authenticate': challenge ?? 'Basic' } })
@@ -62,8 +65,8 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
  * what another process had saved meanwhile. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
  */
 export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
-  return (document.errors ?? []).some(({ source, detail = '' }) =>
-    (status === 403 && source?.pointer === `/data/attributes/${changedField}`) || (status === 422 && MODIFIED.test(detail)))
+  return (document.errors ?? []).some((error) =>
+    (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) || (status === 422 && MODIFIED.test(detailOf(error))))
 }
 
 /**
@@ -72,7 +75,7 @@ export function isStale ({ status, document }: JsonapiAnswer, changedField: stri
  */
 export function unknownProperties ({ status, document }: JsonapiAnswer): { field: string, properties: string[] } | undefined {
   if (status !== 422) return undefined
-  const [, properties, field] = /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(document.errors?.[0]?.detail ?? '') ?? []
+  const [, properties, field] = /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(firstDetail(document)) ?? []
   return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
 }
 
@@ -82,7 +85,15 @@ export function unknownProperties ({ status, document }: JsonapiAnswer): { field
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
  */
 export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
-  return status === 400 ? /^`([^`]+)` is not a valid relationship field name/.exec(document.errors?.[0]?.detail ?? '')?.[1] : undefined
+  return status === 400 ? /^`([^`]+)` is not a valid relationship field name/.exec(firstDetail(document))?.[1] : undefined
+}
+
+function detailOf ({ detail }: ErrorObject): string {
+  return scalarText(detail).slice(0, DETAIL_MAX)
+}
+
+function firstDetail ({ errors: [first = {}] = [] }: Document): string {
+  return detailOf(first)
 }
 
 function forbidden (detail: string): string {
@@ -94,7 +105,7 @@ function forbidden (detail: string): string {
 
 /** The uuid of a reference that a refused write had and Drupal does not find. */
 export function lostReference ({ status, document }: JsonapiAnswer): string | undefined {
-  return status === 404 ? UNKNOWN_REFERENCE.exec(document.errors?.[0]?.detail ?? '')?.[1] : undefined
+  return status === 404 ? UNKNOWN_REFERENCE.exec(firstDetail(document))?.[1] : undefined
 }
 
 function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
@@ -126,10 +137,11 @@ export function invalid (violations: Violation[], cause?: Error): Failure {
 }
 
 /** What is wrong with a whole edition is told in HTML, unlike in core REST. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
-function violation ({ detail = '' }: ErrorObject): Violation {
-  const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(String(detail)) ?? []
+function violation (error: ErrorObject): Violation {
+  const detail = detailOf(error)
+  const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(detail) ?? []
   if (ofEntity !== undefined) return { path: '', message: plainText(ofEntity) }
-  const [, path = '', message = String(detail)] = /^([\w.]*): (.*)$/s.exec(String(detail)) ?? []
+  const [, path = '', message = detail] = /^([\w.]*): (.*)$/s.exec(detail) ?? []
   return { path, message }
 }
 

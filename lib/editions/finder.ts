@@ -1,11 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import type { Resource } from '../jsonapi/document.ts'
+import { scalarText, type Resource } from '../jsonapi/document.ts'
+import { integerId, mismatch } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
 import { publicName, type ContentModel } from './model.ts'
-import { idQuery, pageQuery, PAGE_MAX } from './query.ts'
+import { pageQuery, PAGE_MAX } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
 import { findById } from './scan.ts'
 
@@ -21,10 +22,16 @@ export interface FinderOptions {
   catalog: Catalog
   filters: Filters
   model: ContentModel
-  /** The first edition that the CMS answers with below a collection; undefined where there is none. */
-  first (collection: Collection, below: string, query: Array<[string, string]>, caller: Caller, purpose: Purpose): Promise<Loaded | undefined>
+  /**
+   * The edition of a collection with this uuid or integer id; undefined where there is none.
+   * @throws {Failure} CMS_INVALID_RESPONSE where the CMS answers with another one
+   */
+  one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<Loaded | undefined>
   sparsePage: Resources['sparsePage']
 }
+
+/** What an edition is asked for by. */
+export type Wanted = { uuid: string } | { id: string }
 
 /** What an edition is wanted for: `bare` without the urls of its references. */
 export type Purpose = 'edition' | 'bare'
@@ -35,26 +42,28 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const REMEMBERED = 50_000
 
 /** Finds editions by their integer ids or uuids, be they of any bundle. */
-export function createFinder ({ catalog, filters, model, first, sparsePage }: FinderOptions): Finder {
+export function createFinder ({ catalog, filters, model, one, sparsePage }: FinderOptions): Finder {
   // As a size, since with `max` the room for all of them would be set aside at once.
   const remembered = new LRUCache<string, { type: string, uuid: string }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttribute = publicName(model, model.keys.id)
 
   function remember ({ type, id: uuid, attributes }: Resource): void {
-    for (const id of [uuid, String(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
+    for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
   }
 
   async function load (given: string, caller: Caller, purpose: Purpose = 'edition'): Promise<Loaded> {
     const id = given.toLowerCase()
     const collections = await catalog.editions(caller)
     const known = remembered.get(id)
+    const isUuid = UUID.test(id)
     const collection = known && collections.find(({ resourceType }) => resourceType === known.type)
     if (collection) {
       const found = await findByUuid(collection, known.uuid, caller, purpose)
       // A site that was set back to an earlier state may have given an id to another edition since.
-      if (found || known.uuid === id) return found ?? notFound(id)
+      if (found && (isUuid || integerId(found.resource, idAttribute) === Number(id))) return found
+      if (isUuid) notFound(id)
     }
-    if (!UUID.test(id)) return byInteger(collections, id, caller, purpose)
+    if (!isUuid) return byInteger(collections, id, caller, purpose)
     const found = await findByUuid(collections[0]!, id, caller, purpose) ?? notFound(id)
     // It may be of a bundle that the content model leaves out.
     return collections.some(({ resourceType }) => resourceType === found.resource.type) ? found : notFound(id)
@@ -62,24 +71,26 @@ export function createFinder ({ catalog, filters, model, first, sparsePage }: Fi
 
   /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
   function findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
-    return first(collection, `/${uuid}`, [], caller, purpose)
+    return one(collection, { uuid }, caller, purpose)
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
     if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller, purpose)
-    const answers = await Promise.all(collections.map((collection) => first(collection, '', idQuery(idAttribute, [id]), caller, purpose)))
+    const answers = await Promise.all(collections.map((collection) => one(collection, { id }, caller, purpose)))
     const found = answers.find((found) => found !== undefined)
     return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller, purpose))
   }
 
   async function byScan (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
-    const idOf = ({ resource }: Loaded) => Number(resource.attributes?.[idAttribute])
-    const found = await Promise.all(collections.map(async (collection) => {
+    const idOf = ({ resource }: Loaded) => integerId(resource, idAttribute)
+    const rows = await Promise.all(collections.map(async (collection) => {
       const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
       return row && { collection, uuid: row.resource.id }
     }))
-    const one = found.find((row) => row !== undefined)
-    return (one && await findByUuid(one.collection, one.uuid, caller, purpose)) ?? notFound(id)
+    const row = rows.find((row) => row !== undefined)
+    const found = (row && await findByUuid(row.collection, row.uuid, caller, purpose)) ?? notFound(id)
+    if (idOf(found) !== Number(id)) throw mismatch(`edition ${id}`, found.resource)
+    return found
   }
 
   return { load, findByUuid, remember }

@@ -1,6 +1,7 @@
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { identifiers, type Document } from '../jsonapi/document.ts'
+import { identifiers, isSameUuid, type Document } from '../jsonapi/document.ts'
+import { individualPath, mismatch } from './asked.ts'
 import type { Catalog } from './catalog.ts'
 import { notIncludable, refusal } from './failures.ts'
 import { publicName, type ContentModel } from './model.ts'
@@ -27,7 +28,7 @@ export function createLabels ({ cms, catalog, resources, model }: LabelsOptions)
     const { resource } = await resources.load(id, caller, 'bare')
     const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
     const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
-    const { path } = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
+    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
     return including(names)
 
     async function including (names: string[]): Promise<Record<string, string>> {
@@ -37,10 +38,12 @@ export function createLabels ({ cms, catalog, resources, model }: LabelsOptions)
       // An edition may refer to its like.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
-      const answer = await cms.request({ path: `${path}/${resource.id}`, query: [['include', names.join(',')], ...sparse], caller })
+      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', names.join(',')], ...sparse], caller })
       const excluded = notIncludable(answer)
       if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
       if (answer.status >= 400) throw refusal(answer)
+      const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
+      if (other) throw mismatch(`edition ${resource.id}`, other)
       return labelsIn(answer.document)
     }
   }

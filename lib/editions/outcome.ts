@@ -12,18 +12,19 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIM
 /**
  * Makes a write; when its answer leaves open whether it was saved (Drupal is known to answer 500 after saving), looks at
  * the CMS instead of writing again.
- * @param look gives what was saved, or undefined where nothing was
+ * @param uuid of the edition that is written
+ * @param look gives what was saved, or undefined where nothing was; throws CONFLICT where another edition has the uuid
  * @param warn told about an answer that was wrong
- * @throws {Failure} that of the write, saying what is known of its outcome
+ * @throws {Failure} that of the write, which says what is known of its outcome and has the uuid in `details` and `Location`
  */
-export async function certain<T> (write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
+export async function certain<T> (uuid: string, write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
   try {
     return await write()
   } catch (error) {
     if (!isUncertain(error)) throw error
-    const saved = await look().catch((): 'unknown' => 'unknown')
-    if (saved === undefined && !isUnfinished(error)) throw told(error, 'nothing was saved')
-    if (saved === undefined || saved === 'unknown') throw told(error, 'whether your change was saved is not known: load the edition again before you repeat it')
+    const saved = await look().catch(unlessConflict)
+    if (saved === undefined && !isUnfinished(error)) throw told(error, uuid, 'nothing was saved')
+    if (saved === undefined || saved === 'unknown') throw told(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it')
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
     return saved as T
   }
@@ -47,6 +48,18 @@ function isGateways ({ cause }: Failure): boolean {
   return status === 504 || (status === 503 && isDrupals === false)
 }
 
-function told ({ code, message, cause, headers }: Failure, outcome: string): Failure {
-  return new Failure(code, `${message}; ${outcome}`, { cause, headers })
+/** What a look has found out that failed: that another edition has the uuid, or else nothing. */
+export function unlessConflict (error: unknown): 'unknown' {
+  if (error instanceof Failure && error.code === 'CONFLICT' && error.details['uuid'] !== undefined) throw error
+  return 'unknown'
+}
+
+function told ({ code, message, cause, headers }: Failure, uuid: string, outcome: string): Failure {
+  const handle = handleOf(uuid)
+  return new Failure(code, `${message}; ${outcome}`, { cause, details: handle.details, headers: { ...headers, ...handle.headers } })
+}
+
+/** Where the answer to a write has the edition's uuid, by which it can be read or a create be repeated. */
+export function handleOf (uuid: string): { details: { uuid: string }, headers: { location: string } } {
+  return { details: { uuid }, headers: { location: `/api/collection/${encodeURIComponent(uuid.toWellFormed())}` } }
 }

@@ -1,4 +1,4 @@
-import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
 import { splitType, type ContentModel } from './model.ts'
 import { planFor, type AttributePlan } from './plans.ts'
 
@@ -58,7 +58,7 @@ function attributeItem (value: unknown, { main, timestamp }: AttributePlan): Ite
 function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): Item {
   if (!isObject(identifier) || isLost(identifier)) return { target_id: null }
   const { type, id, meta } = identifier
-  const { entityType } = splitType(model, String(type))
+  const { entityType } = splitType(model, scalarText(type))
   const url = urlOf(identifier, entityType)
   const item: Item = { target_id: meta?.drupal_internal__target_id ?? null }
   for (const name in meta) if (isProperty(name)) put(item, name, meta[name])

@@ -2,7 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { identifiers, resources, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { integerId, mismatch, rowsOf } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { invalid, refusal, type Violation } from './failures.ts'
 import type { Filters } from './filters.ts'
@@ -53,9 +54,9 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     const known = new Map<string, ResourceIdentifier>()
     const byUuid = new Map<string, ResourceIdentifier>()
     for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
-      const id = identifier.meta?.drupal_internal__target_id
+      const id = scalarText(identifier.meta?.drupal_internal__target_id)
       const { entityType } = splitType(model, identifier.type)
-      if (id !== undefined) known.set(keyOf(entityType, String(id)), identifier)
+      if (id !== '') known.set(keyOf(entityType, id), identifier)
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
     const possible = wanted.filter(({ id }) => id.length <= ID_MAX)
@@ -93,24 +94,26 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
    */
   async function lookUpInEditions (field: string, ids: string[], caller: Caller): Promise<void> {
     const name = publicName(model, field)
-    await Promise.all((await catalog.editions(caller)).map(async ({ path, resourceType }) => {
+    await Promise.all((await catalog.editions(caller)).map(async (collection) => {
+      const { path, resourceType } = collection
       const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
       const { document } = await cms.request({ path, query: [...query, [`fields[${resourceType}]`, name]], caller })
-      for (const identifier of resources(document).flatMap(({ relationships }) => identifiers(relationships?.[name]))) {
-        const id = String(identifier.meta?.drupal_internal__target_id)
+      for (const identifier of rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))) {
+        const id = scalarText(identifier.meta?.drupal_internal__target_id)
         if (ids.includes(id)) remembered.set(keyOf(splitType(model, identifier.type).entityType, id), { type: identifier.type, id: identifier.id })
       }
     }))
   }
 
-  async function lookUpByScan ({ path, resourceType }: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
+  async function lookUpByScan (collection: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
+    const { path, resourceType } = collection
     const page = async (offset: number): Promise<Page<Resource>> => {
       const query: Array<[string, string]> = [['sort', `-${idAttribute}`], ['page[offset]', String(offset)], ['page[limit]', String(PAGE_MAX)], [`fields[${resourceType}]`, idAttribute]]
       const answer = await cms.request({ path, query, caller })
       if (answer.status >= 400) throw refusal(answer)
-      return { rows: resources(answer.document), more: answer.document.links?.next !== undefined }
+      return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
     }
-    const found = await findById(Number(id), page, ({ attributes }) => Number(attributes?.[idAttribute]))
+    const found = await findById(Number(id), page, (row) => integerId(row, idAttribute))
     if (found) remembered.set(keyOf(entityType, id), { type: found.type, id: found.id })
   }
 
@@ -121,20 +124,26 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     const known = idAttributes.get(entityType)
     if (known !== undefined || !collection) return known ?? 'drupal_internal__id'
     const { document } = await cms.request({ path: collection.path, query: [['page[limit]', '1']], caller })
-    const seen = Object.keys(resources(document)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
+    const seen = Object.keys(rowsOf(resources(document), collection)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
     if (seen !== undefined) idAttributes.set(entityType, seen)
     return seen ?? 'drupal_internal__id'
   }
 
   async function lookUpByFilter (collections: Collection[], entityType: string, idAttribute: string, ids: string[], caller: Caller): Promise<void> {
     const batches = Array.from({ length: Math.ceil(ids.length / PAGE_MAX) }, (_, index) => ids.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX))
-    await Promise.all(collections.flatMap(({ path, resourceType }) => batches.map(async (batch) => {
+    await Promise.all(collections.flatMap((collection) => batches.map(async (batch) => {
+      const { path, resourceType } = collection
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
       const answer = await cms.request({ path, query, caller })
       // The attribute may have another name where none was seen.
       if (answer.status === 400 && !(entityType in model.idKeys) && !idAttributes.has(entityType)) return
       if (answer.status >= 400) throw refusal(answer)
-      for (const { type, id, attributes } of resources(answer.document)) remembered.set(keyOf(entityType, String(attributes?.[idAttribute])), { type, id })
+      for (const row of rowsOf(resources(answer.document), collection)) {
+        const id = scalarText(row.attributes?.[idAttribute])
+        // Of other texts a database may find what it takes them for.
+        if (INTEGER.test(id) && batch.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))) throw mismatch(`${entityType} ${batch.join(', ')}`, row)
+        remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
+      }
     })))
   }
 

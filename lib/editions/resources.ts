@@ -1,13 +1,14 @@
 import { Failure } from '../errors.ts'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { oneResource, resources, type Document, type NewResource, type Resource } from '../jsonapi/document.ts'
+import { isSameUuid, oneResource, resources, type Document, type Resource } from '../jsonapi/document.ts'
+import { individualPath, integerId, mismatch, rowsOf } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
-import { createFinder, type Purpose } from './finder.ts'
+import { createFinder, type Purpose, type Wanted } from './finder.ts'
 import { notIncludable, refusal, unknownProperties } from './failures.ts'
-import { internalName, publicName, type ContentModel } from './model.ts'
+import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { Filters } from './filters.ts'
-import { pageQuery, referringQuery } from './query.ts'
+import { idQuery, pageQuery, referringQuery } from './query.ts'
 import { createShapes, type Shape } from './shapes.ts'
 import { createTargetMemory, referencesIn, untoldIn, type Told } from './targets.ts'
 import { covers, includeOf, urlsOf, USER, type Include } from './urls.ts'
@@ -40,7 +41,7 @@ export interface Resources {
    */
   shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
   /** Writes a new edition, or changes one that is as given: as it is afterwards, or the CMS's refusal. */
-  send (resource: NewResource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
+  send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
   /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -67,7 +68,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   const shapes = createShapes(model)
   const memory = createTargetMemory((targets) => urlsOf(targets, model, site))
   const idAttribute = publicName(model, model.keys.id)
-  const finder = createFinder({ catalog, filters, model, first, sparsePage })
+  const finder = createFinder({ catalog, filters, model, one, sparsePage })
 
   /**
    * A GET that asks for the sources of the urls too, and once more when the answer shows references nobody knew of. Users
@@ -94,7 +95,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
         memory.learn(told, referencesIn(found, include.included), answer.document, caller, purpose === 'page' ? page : undefined)
         const untold = untoldIn(found, include.relationships, told.targets)
         if (untold.length === 0) told.learned.add(answer.document)
-        else await learnRest(told, found[0]!.type, untold, path, query, caller)
+        else await learnRest(told, found, untold, path, query, caller)
         return { ...answer, urlOf: told.urlOf }
       }
       resourceType = found[0]!.type
@@ -109,11 +110,15 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return true
   }
 
-  /** Asks for the targets of some relationships alone. */
-  async function learnRest (told: Told, resourceType: string, names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
+  /** Asks for the targets of some relationships of these resources alone. */
+  async function learnRest (told: Told, asked: Resource[], names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
+    const { type: resourceType } = asked[0]!
     const { query: include, included } = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
     const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resourceType}]`, included.join(',')]], caller })
-    memory.learn(told, referencesIn(resourcesOf(document), included), document, caller)
+    const found = resourcesOf(document)
+    // A page may have moved on by some rows meanwhile, but not by all.
+    if (found.length > 0 && !found.some(({ id }) => asked.some((resource) => resource.id === id))) throw mismatch(`${resourceType} ${asked[0]!.id}`, found[0]!)
+    memory.learn(told, referencesIn(found, included), document, caller)
   }
 
   function learned (document: Document): Resource[] {
@@ -123,13 +128,27 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   /** Who may see but the label of an edition is shown nothing else of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
-  async function first ({ resourceType, path }: Collection, below: string, query: Parameters, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
-    const answer = await get(resourceType, path + below, query, caller, purpose)
+  async function one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
+    const [path, query]: [string, Parameters] = 'uuid' in wanted ? [individualPath(collection, wanted.uuid), []] : [collection.path, idQuery(idAttribute, [wanted.id])]
+    const answer = await get(collection.resourceType, path, query, caller, purpose)
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    const [resource] = resourcesOf(answer.document)
+    const found = resourcesOf(answer.document)
+    for (const resource of found) if (!isWanted(resource, wanted)) throw mismatch(`edition ${'uuid' in wanted ? wanted.uuid : wanted.id}`, resource)
+    const [resource] = found
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', 'You may see the label of this edition at most')
     return resource && loaded(resource, answer.urlOf)
+  }
+
+  /** Whether a resource is the edition asked for, or its label, which has no integer id. */
+  function isWanted (resource: Resource, wanted: Wanted): boolean {
+    const id = integerId(resource, idAttribute)
+    const isLabel = resource.attributes?.[idAttribute] === undefined
+    return isEdition(resource) && ('uuid' in wanted ? isSameUuid(resource.id, wanted.uuid) && (isLabel || id > 0) : isLabel || id === Number(wanted.id))
+  }
+
+  function isEdition ({ type }: Resource): boolean {
+    return splitType(model, type).entityType === model.entityType
   }
 
   function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): Loaded {
@@ -137,21 +156,22 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return { resource, urlOf }
   }
 
-  async function page ({ resourceType, path }: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
-    return pageOf(await get(resourceType, path, query, caller, 'page'))
+  async function page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
+    return pageOf(await get(collection.resourceType, collection.path, query, caller, 'page'), collection)
   }
 
-  async function sparsePage ({ resourceType, path }: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<Loaded>> {
-    return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }))
+  async function sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<Loaded>> {
+    const { path, resourceType } = collection
+    return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }), collection)
   }
 
-  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer): Page<Loaded> {
+  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer, collection: Collection): Page<Loaded> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta } = answer.document
     return {
-      rows: resources(answer.document).map((resource) => ({ resource, urlOf })),
+      rows: rowsOf(resources(answer.document), collection).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,
-      ...(typeof meta?.count === 'number' && { count: meta.count })
+      ...(Number.isSafeInteger(meta?.count) && { count: meta!.count as number })
     }
   }
 
@@ -161,7 +181,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const names = untold(shapes.of(resourceType) ?? new Map())
     await Promise.all(names.map(async (name) => {
       const query: Parameters = [...referringQuery(name), ['page[limit]', '1'], [`fields[${resourceType}]`, name]]
-      learned((await cms.request({ path: collection.path, query, caller })).document)
+      rowsOf(resources((await cms.request({ path: collection.path, query, caller })).document), collection).forEach(shapes.learn)
     }))
     return shapes.of(resourceType)
   }
@@ -170,17 +190,17 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return (await catalog.editions(caller)).find((collection) => collection.resourceType === resourceType)!
   }
 
-  async function send (resource: NewResource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
+  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
     const collection = await collectionOf(resource.type, caller)
     const target = current
-      ? { method: 'PATCH', path: `${collection.path}/${resource.id}`, language: languageOf(current) } as const
+      ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current) } as const
       : { method: 'POST', path: collection.path } as const
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     return write(0)
 
     async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
-      if (answer.status < 400) return { saved: await saved(answer, collection, include, caller) }
+      if (answer.status < 400) return { saved: await saved(answer, resource, collection, include, caller) }
       if (isExcluded(answer, resource.type, include)) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
       if (!unknown || dropped === PROPERTIES_DROPPED || !dropProperties(resource, unknown, model)) return { refused: answer }
@@ -188,9 +208,10 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     }
   }
 
-  async function saved (answer: JsonapiAnswer, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
+  async function saved (answer: JsonapiAnswer, sent: Resource, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
     const [resource] = learned(answer.document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
+    if (!isEdition(resource) || !isSameUuid(resource.id, sent.id)) throw mismatch(`edition ${sent.id}`, resource)
     const told = memory.toldTo(caller)
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
     const saved = loaded(resource, told.urlOf)

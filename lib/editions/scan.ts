@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import type { Resource } from '../jsonapi/document.ts'
+import { scalarText, type Resource } from '../jsonapi/document.ts'
 import type { Page } from './listing.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { PAGE_MAX, type Selection } from './query.ts'
@@ -24,10 +24,10 @@ export function createBudget (): () => void {
 export function selects ({ q, status, types = [], key }: Selection, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
   const value = (field: string) => attributes[publicName(model, field)]
   const { editionType } = model.fields
-  return (!q || String(value(model.keys.label) ?? '').toLowerCase().includes(q.toLowerCase())) &&
+  return (!q || scalarText(value(model.keys.label)).toLowerCase().includes(q.toLowerCase())) &&
     (status === undefined || value(model.keys.published) === (status === 1)) &&
     (editionType === null || types.every((type) => value(editionType) === type)) &&
-    (key === undefined || String(value(model.fields.key) ?? '') === key)
+    (key === undefined || scalarText(value(model.fields.key)) === key)
 }
 
 /**

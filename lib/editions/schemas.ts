@@ -96,6 +96,7 @@ export const EditionFailure = Type.Object({
   statusCode: Type.Integer(),
   error: Type.String(),
   code: Type.String(),
+  uuid: Type.Optional(Type.String({ description: 'Of the edition of a write whose outcome is not known, or of the one that is in the way; Location has its path. A create is repeated with it' })),
   violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
 }, {
   $id: 'EditionFailure',

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
+import { integerId } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
 import { list, type Listing, type Source } from './listing.ts'
@@ -56,7 +57,7 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
       nothingHidden: isFiltered || filters.known(model.entityType, caller) === false
         ? undefined
         : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
-      idOf: ({ resource }) => Number(resource.attributes?.[idAttribute])
+      idOf: ({ resource }) => integerId(resource, idAttribute)
     })
     if (isFiltered && filters.known(model.entityType, caller) === false) return listed(scanned())
     const found = await listed(filtered)

@@ -1,4 +1,4 @@
-import { identifiers, type Resource } from '../jsonapi/document.ts'
+import { identifiers, scalarText, type Resource } from '../jsonapi/document.ts'
 import type { Collection } from './catalog.ts'
 import { internalName, publicName, splitType, type ContentModel } from './model.ts'
 import type { UrlOf } from './read.ts'
@@ -75,10 +75,10 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
 
   return (identifier, entityType) => {
     const { alias, fileUrl } = targets.get(identifier.type)?.get(identifier.id) ?? {}
-    if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : new URL(fileUrl, origin).href
+    if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : URL.parse(fileUrl, origin)?.href
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
-    const target = identifier.meta?.drupal_internal__target_id
-    return canonical && target !== undefined ? base + canonical.replace('{id}', String(target)) : undefined
+    const target = scalarText(identifier.meta?.drupal_internal__target_id)
+    return canonical && target !== '' ? base + canonical.replace('{id}', () => target) : undefined
   }
 }

@@ -1,6 +1,7 @@
 import { Failure } from '../errors.ts'
-import { isObject, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
-import { COMPUTED, instant, sameItems } from './canonical.ts'
+import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
+import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
+import { bounded } from './depth.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { internalName, publicName, type ContentModel } from './model.ts'
 import { isProperty, read, type Entity, type Item } from './read.ts'
@@ -93,9 +94,23 @@ export function untold (entity: Entity, shape: Shape, model: ContentModel): stri
  * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
  */
 export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
-  const { [model.keys.uuid]: uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
-  const id = uuid?.[0]?.value ?? undefined
-  return { type: resourceType, ...(id !== undefined && { id: String(id) }), ...members(fields, shape, model, resolve) }
+  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
+  const id = uuidOf(entity, model)
+  return { type: resourceType, ...(id !== undefined && { id }), ...members(fields, shape, model, resolve) }
+}
+
+/** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE for what is no text. */
+export function uuidOf (entity: Entity, model: ContentModel): string | undefined {
+  const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
+  if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: 'This value should be of the correct primitive type.' }])
+  return uuid === undefined ? undefined : String(uuid)
+}
+
+/** The fields in which an edition does not show what was sent to create it; what was not sent is Drupal's to fill in. */
+export function unlike (entity: Entity, resource: Resource, model: ContentModel): string[] {
+  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
+  const shown: Entity = Object.assign(Object.create(null), read(resource, model))
+  return Object.entries(fields).filter(([field, items]) => !bounded(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
 }
 
 /**
@@ -107,7 +122,7 @@ export function create (entity: Entity, resourceType: string, shape: Shape | und
 export function difference (entity: Entity, current: Resource, model: ContentModel): Entity {
   const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const was: Entity = Object.assign(Object.create(null), read(current, model))
-  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !sameItems(field, was[field], items, model))
+  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !bounded(() => sameItems(field, was[field]!, items, model)))
   for (const [field, items] of differing) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
@@ -214,7 +229,7 @@ function linkage (field: string, items: Item[], known: FieldShape | undefined, m
 function revision (field: string, item: Item, target: ResourceIdentifier, known: FieldShape | undefined): Item {
   if (known?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
   const { target_revision_id: current } = target.meta ?? {}
-  if (current === undefined) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
+  if (scalarText(current) === '') throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
   return { target_revision_id: current }
 }
 

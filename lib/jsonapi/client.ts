@@ -189,10 +189,13 @@ function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) =
   return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
 }
 
+/** In so many characters at the start of an answer its title is looked for. */
+const HEAD = 10_000
+
 /** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
 export function upstream (status: number, body: Buffer): Error {
   const text = textOf(body)
-  const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text) ?? []
+  const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text.slice(0, HEAD)) ?? []
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }
 

@@ -39,6 +39,16 @@ export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** A text, number or boolean of the CMS as text; nothing of an object, which may have any members, such as `toString`. */
+export function scalarText (value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
+}
+
+/** Whether two texts are one uuid, whatever the case of their letters (RFC 9562 section 4). */
+export function isSameUuid (one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
+}
+
 /** Leaves out a byte order mark, which a file of PHP may put before everything. */
 const utf8 = new TextDecoder()
 

@@ -56,7 +56,7 @@ t.test('an unrelated cookie is no other identity, and one that a setting names i
     sent.push(headers.cookie)
     response.writeHead(200, { 'content-type': 'application/vnd.api+json' })
     const entry = { data: [], meta: { links: { me: { meta: { id: '11111111-1111-4111-8111-111111111111' } } } } }
-    response.end(JSON.stringify(url === '/jsonapi' ? entry : { data: { type: 'user--user', id: 'x', attributes: { drupal_internal__uid: 7, display_name: 'Ada' } } }))
+    response.end(JSON.stringify(url === '/jsonapi' ? entry : { data: { type: 'user--user', id: '11111111-1111-4111-8111-111111111111', attributes: { drupal_internal__uid: 7, display_name: 'Ada' } } }))
   })
   const http = createHttp({ url, timeoutMs: 2000 })
   t.teardown(() => http.close())
@@ -213,6 +213,7 @@ t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', 
     ['a user who may not see themselves', UNKNOWN, [200, me(uuid)], [403, gone]],
     ['a label without a uid', UNKNOWN, [200, me(uuid)], [200, user({ display_name: 'editor' })]],
     ['a uid that is none', UNKNOWN, [200, me(uuid)], [200, user({ drupal_internal__uid: {} })]],
+    ['another user', UNKNOWN, [200, me(uuid)], [200, { data: { type: 'user--user', id: '11111111-1111-4111-8111-111111111111', attributes: { drupal_internal__uid: 1 } } }]],
     ['no display name', { uid: '2' }, [200, me(uuid)], [200, user({ drupal_internal__uid: 2 })]]
   ]
   let replies: Reply[] = []

@@ -26,12 +26,16 @@ export interface ScriptedCms {
 
 /** A CMS with one edition, recorded ones' answers and a real socket, that a test makes ill as it likes. */
 export async function startScriptedCms (t: Test): Promise<ScriptedCms> {
-  const server = createServer((request, response) => {
+  const server = createServer(async (request, response) => {
     const line = `${request.method} ${decodeURIComponent(request.url!)}`
     cms.lines.push(line)
-    request.resume()
-    if (cms.odd?.is(line)) return cms.odd.script(response, request)
-    say(response, ...healthy(line))
+    if (cms.odd?.is(line)) {
+      request.resume()
+      return cms.odd.script(response, request)
+    }
+    const sent: Buffer[] = []
+    for await (const chunk of request) sent.push(chunk)
+    say(response, ...healthy(line, Buffer.concat(sent).toString()))
   })
   const listen = async (port: number) => {
     server.listen(port, '127.0.0.1')
@@ -51,9 +55,9 @@ export async function startScriptedCms (t: Test): Promise<ScriptedCms> {
   return cms
 }
 
-function healthy (line: string): [status: number, document: object] {
+function healthy (line: string, sent: string): [status: number, document: object] {
   if (line === 'GET /jsonapi') return [200, entryPoint]
-  if (/^(?:POST|PATCH) /.test(line)) return [200, individual]
+  if (/^(?:POST|PATCH) /.test(line)) return [200, { data: { ...individual.data, id: JSON.parse(sent).data.id } }]
   if (!line.includes(`${daily}/`)) return [200, { data: line.includes('publisher_container_type') ? [] : [individual.data] }]
   return line.includes(uuid) ? [200, individual] : [404, errors(404, 'not converted')]
 }
