@@ -53,8 +53,8 @@ function healthy (odd?: (cms: nock.Scope) => nock.Scope): void {
   cms.get('/jsonapi').reply(200, entryPoint, JSONAPI)
     .get(`${daily}/${uuid}`).query(true).reply(200, individual, JSONAPI)
     .get(/\/daily\/[0-9a-f-]{36}/).query(true).reply(404, errors(404, 'not converted'), JSONAPI)
-    .get(/\/publisher_container\/\w+/).query(true).reply(200, ({ url }) => ({ data: [{ ...individual.data, type: `publisher_container--${/publisher_container\/(\w+)/.exec(url)![1]}` }] }), JSONAPI)
-    .post(daily).query(true).reply(201, (request) => created(request), JSONAPI)
+    .get(/\/publisher_container\/\w+/).query(true).reply(200, ({ url }: Request) => ({ data: [{ ...individual.data, type: `publisher_container--${/publisher_container\/(\w+)/.exec(url)![1]}` }] }), JSONAPI)
+    .post(daily).query(true).reply(201, (request: Request) => created(request), JSONAPI)
     .patch(`${daily}/${uuid}`).query(true).reply(200, individual, JSONAPI)
 }
 
@@ -164,13 +164,13 @@ t.test('an edition of which Drupal shows nothing but the label, or not even that
 })
 
 t.test('who has saved what he may not see has saved it all the same', async (t) => {
-  healthy((cms) => cms.post(daily).query(true).reply(201, (request) => created(request, { type: individual.data.type, attributes: { title: 'T' } }), JSONAPI))
+  healthy((cms) => cms.post(daily).query(true).reply(201, (request: Request) => created(request, { type: individual.data.type, attributes: { title: 'T' } }), JSONAPI))
   const { status, headers, body } = await operations.create!.send()
   t.strictSame([status, headers['location'], body.title], [201, `/api/collection/${body.uuid[0].value}`, [{ value: 'T' }]])
 
   const gone = '00000000-0000-4000-8000-000000000001'
   const relationships = { field_unheard: { data: { type: 'node--article', id: gone, meta: { drupal_internal__target_id: 4 } } } }
-  healthy((cms) => cms.post(daily).query(true).reply(201, (request) => created(request, { type: individual.data.type, attributes: { drupal_internal__id: 99, title: 'T' }, relationships }), JSONAPI))
+  healthy((cms) => cms.post(daily).query(true).reply(201, (request: Request) => created(request, { type: individual.data.type, attributes: { drupal_internal__id: 99, title: 'T' }, relationships }), JSONAPI))
   const late = await operations.create!.send()
   t.match([late.status, late.body.field_unheard], [201, [{ target_id: 4, target_uuid: gone }]], 'be it deleted again before it could be read')
 })
