@@ -7,6 +7,7 @@ import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
 import { misspelt } from './misspelt.ts'
+import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 
 /** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
 export const Environment = Type.Object({
@@ -40,6 +41,7 @@ export const Environment = Type.Object({
   CMS_URL: Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
   CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
   ...CmsAuthEnvironment,
+  ...SecretFilesEnvironment,
   EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
   DESK: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off', description: 'on or off' }),
   CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
@@ -121,8 +123,9 @@ const STORE_SETTINGS = ['DATA_STATE_TABLE', 'AWS_REGION', 'DYNAMODB_ENDPOINT']
  * Reads the settings from an environment such as `process.env`. A variable set to nothing counts as not set.
  * @throws {SettingsError} naming all that is missing or wrong.
  */
-export function readConfig (env: Record<string, string | undefined>): Config {
+export function readConfig (environment: Record<string, string | undefined>): Config {
   const problems: string[] = []
+  const env = withSecretFiles(environment, problems)
   const settings = readSettings(env, problems)
   const cmsAuth = readCmsAuth(settings, problems)
   const auth = readAuth(settings, env['CMS_AUTH'], problems)

@@ -201,6 +201,27 @@ t.test('no secret is ever repeated', async (t) => {
   }
 })
 
+t.test('a secret may be in a file', async (t) => {
+  const directory = emptyDirectory(t)
+  const file = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const basic = { ...enough, CMS_AUTH: 'basic', CMS_USER: 'ada' }
+  const oauth = { ...enough, CMS_AUTH: 'oauth', CMS_CLIENT_ID: 'id' }
+  for (const [text, secret] of [['hunter2', 'hunter2'], ['hunter2\n', 'hunter2'], ['hunter2\r\n', 'hunter2'], [' hunter2 ', ' hunter2 ']] as const) {
+    t.strictSame(readConfig({ ...basic, CMS_PASSWORD_FILE: file('password', text) }).cms.auth, { kind: 'basic', user: 'ada', password: secret })
+    t.strictSame(readConfig({ ...oauth, CMS_CLIENT_SECRET_FILE: file('secret', text) }).cms.auth, { kind: 'oauth', clientId: 'id', clientSecret: secret })
+  }
+  const absent = join(directory, 'absent')
+  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [`CMS_PASSWORD_FILE is ${JSON.stringify(absent)} but ENOENT`, /^CMS_PASSWORD is missing/])
+  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/, /^CMS_PASSWORD is missing/])
+  t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: only one can say what it is'])
+  const wrong = problemsOf({ ...basic, CMS_PASSWORD_FILE: file('password', 'hunter2\n\n') })
+  t.match(wrong, [/^CMS_PASSWORD is not right but must be/], 'a control character')
+  t.notMatch(wrong.join(), /hunter2/)
+})
+
 t.test('a content model that cannot be used is a wrong setting', async (t) => {
   const directory = emptyDirectory(t)
   const cases: Array<[content: string, problem: RegExp]> = [

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { Type } from '@sinclair/typebox'
+
+/** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
+const SECRETS = ['CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
+
+/** The settings that name the files, as part of the environment. */
+export const SecretFilesEnvironment = {
+  CMS_PASSWORD_FILE: Type.Optional(Type.String({ minLength: 1, description: 'the path of a file with what CMS_PASSWORD would be' })),
+  CMS_CLIENT_SECRET_FILE: Type.Optional(Type.String({ minLength: 1, description: 'the path of a file with what CMS_CLIENT_SECRET would be' }))
+}
+
+/**
+ * Puts the contents of secret files in the place of the secrets that they hold. A line break at the end of a file, which
+ * editors add, is not part of the secret. A file that cannot be read, or a secret that is set twice, is added to `problems`.
+ */
+export function withSecretFiles (env: Record<string, string | undefined>, problems: string[]): Record<string, string | undefined> {
+  const secrets: Record<string, string> = {}
+  for (const name of SECRETS) {
+    const path = env[`${name}_FILE`]
+    if (!path) continue
+    if (env[name]) problems.push(`${name} and ${name}_FILE are both set: only one can say what it is`)
+    try {
+      secrets[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
+      if (secrets[name] === '') problems.push(`${name}_FILE is ${JSON.stringify(path)} but that file is empty`)
+    } catch (error) {
+      problems.push(`${name}_FILE is ${JSON.stringify(path)} but ${(error as Error).message}`)
+    }
+  }
+  return { ...env, ...secrets }
+}
