@@ -1,6 +1,6 @@
 import type { Catalog, Collection } from '../editions/catalog.ts'
 import { refusal } from '../editions/failures.ts'
-import { createFilters, remedy } from '../editions/filters.ts'
+import { createFilters, remark } from '../editions/filters.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { pageQuery, PAGE_MAX } from '../editions/query.ts'
 import { createShapes, isContentEntity, type Shape } from '../editions/shapes.ts'
@@ -95,8 +95,9 @@ async function timestamps (visitor: Visitor, model: ContentModel): Promise<Findi
 }
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {
-  const usable = await createFilters({ cms, warn: () => {} }).usable(collections, {})
-  return usable ? ok(`filters: ${name} finds what there is`) : wrong('filters: what can be seen is not found', remedy(model.entityType))
+  const verdict = await createFilters({ cms, warn: () => {} }).verdict(collections, {})
+  if (verdict === 'trap') return wrong('filters: what can be seen is not found', remark(verdict, model.entityType))
+  return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(remark(verdict, model.entityType)))
 }
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {

@@ -7,7 +7,7 @@ import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { bounded } from './depth.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, lostReference, refusal } from './failures.ts'
-import { createFilters, remedy } from './filters.ts'
+import { createFilters, remark } from './filters.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, handleOf, isUncertain, unlessConflict } from './outcome.ts'
@@ -269,7 +269,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     age: (caller) => Math.max(catalog.age(caller), resources.age(caller)),
     async probe (caller) {
       await cms.request({ path: '', caller })
-      return await filters.usable(await catalog.editions(caller), caller) ? undefined : remedy(model.entityType)
+      return remark(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
     }
   }
 }

@@ -75,7 +75,7 @@ export function createFinder ({ catalog, filters, model, one, sparsePage }: Find
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
-    if (filters.known(model.entityType, caller) === false) return byScan(collections, id, caller, purpose)
+    if (filters.known(collections, caller) === false) return byScan(collections, id, caller, purpose)
     const answers = await Promise.all(collections.map((collection) => one(collection, { id }, caller, purpose)))
     const found = answers.find((found) => found !== undefined)
     return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller, purpose))

@@ -35,6 +35,16 @@ export function idQuery (idAttribute: string, ids: string[]): Parameters {
   return condition('ids', idAttribute, 'IN', ids)
 }
 
+/** A filter for entities of any type by their uuids. */
+export function uuidQuery (uuids: string[]): Parameters {
+  return condition('uuids', 'id', 'IN', uuids)
+}
+
+/** A filter that entities of any type pass, as `everyQuery` that editions pass. */
+export function anyQuery (): Parameters {
+  return condition('any', 'id', '<>', ['0'])
+}
+
 /** A filter for editions that refer to something in a relationship. */
 export function referringQuery (relationship: string): Parameters {
   return condition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])

@@ -54,12 +54,12 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
       limit,
       total,
       pageMax: PAGE_MAX,
-      nothingHidden: isFiltered || filters.known(model.entityType, caller) === false
+      nothingHidden: isFiltered || filters.known(collections, caller) === false
         ? undefined
         : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
       idOf: ({ resource }) => integerId(resource, idAttribute)
     })
-    if (isFiltered && filters.known(model.entityType, caller) === false) return listed(scanned())
+    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned())
     const found = await listed(filtered)
     const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
     return isEmpty && !await filters.usable(collections, caller) ? listed(scanned()) : found

@@ -162,6 +162,13 @@ t.test('JSON:API that only reads, and filters that find nothing, are each one li
   t.strictSame(about(found, 'writing'), ["!    writing: Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (jsonapi.settings, read_only: false)"])
   t.match(about(found, 'filters'), [/^! {4}filters: what can be seen is not found: Drupal lets some users see .*; let a module implement hook_jsonapi_publisher_container_filter_access\(\)/])
   t.ok(found.includes('ok   fields of daily: id, title, status, changed, field_key, field_publisher_edition_type'), 'the rest is checked all the same')
+
+  const content = newspaper()
+  const special = content.entities.find(({ type }) => type === 'publisher_container--special')!
+  const hidden = Array.from({ length: 60 }, (_, index): Seed => ({ ...special, id: 500 + index, uuid: `00000000-0000-4000-8000-${500 + index}`.padEnd(36, '0'), fields: { ...special.fields, status: false } }))
+  content.entities = [...content.entities.filter(({ type, fields }) => type !== 'publisher_container--daily' && fields?.status !== false), ...hidden, { ...special, id: 900, uuid: 'ffffffff-0000-4000-8000-000000000900' }]
+  const crowded = await open(t, { content, filterAccess: false })
+  t.match(about(await lines(t, { url: crowded.url, as: { kind: 'basic', user: 'reader' } }), 'filters'), [/^- {4}filters: Whether Drupal lets some users filter publisher_container entities is not known/])
 })
 
 t.test('a content model that does not fit is told member by member', async (t) => {
