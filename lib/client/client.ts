@@ -17,7 +17,7 @@ export interface Client { locks: Locks, editions: Editions }
 export function createClient ({ user, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
   const http = createHttp(options)
   const feed = createFeed({ http, EventSource, later })
-  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, user, feed }) }
+  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, user, feed, later }) }
 }
 
 function platformEventSource (): EventStreamClass | undefined {

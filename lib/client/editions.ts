@@ -3,7 +3,9 @@ import type { Entity as Edition } from '../editions/read.ts'
 import type { EditionBody as EditionBodySchema, EditionList, NamedList } from '../editions/schemas.ts'
 import type { LockView } from '../locks/schemas.ts'
 import type { createFeed, Listener } from './feed.ts'
+import { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
+import { backoff, type Later } from './later.ts'
 import type { User } from './locks.ts'
 
 /** One page as the service answers it. */
@@ -59,6 +61,7 @@ export interface EditionsDeps {
   http: Http
   user: User | undefined
   feed: ReturnType<typeof createFeed>
+  later: Later
 }
 
 export type Editions = ReturnType<typeof createEditions>
@@ -66,16 +69,34 @@ export type Editions = ReturnType<typeof createEditions>
 /** What the service calls the editions of all bundles. */
 const ALL = 'publisher_container'
 
+/** How often a create is sent whose outcome is not known. */
+const TRIES = 3
+
 /** What the service takes in X-User-Uid. */
 const VISIBLE = /^[!-~]{1,255}$/
 
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
-export function createEditions ({ http, user, feed }: EditionsDeps) {
+export function createEditions ({ http, user, feed, later }: EditionsDeps) {
   const uid = user && String(user.uid)
 
-  /** Creates an edition in a bundle; gives it whole. */
+  /**
+   * Creates an edition in a bundle; gives it whole. It has a uuid from the start, so a create whose outcome is not known is
+   * sent again, three times in all and with pauses, and makes no second edition.
+   * @throws {QuoinError} with `uuid` where the outcome is still not known
+   */
   async function create (bundle: string, body: EditionBody): Promise<ReadEdition> {
-    return readIn(await http.send('POST', '/api/collection', { body: { type: [{ target_id: bundle }], ...body } }))
+    const sent = { type: [{ target_id: bundle }], uuid: [{ value: randomUuid() }], ...body }
+    for (let tries = 1; ; tries++) {
+      try {
+        return readIn(await http.send('POST', '/api/collection', { body: sent }))
+      } catch (error) {
+        const failure = error as QuoinError
+        if (!isUncertain(failure)) throw failure
+        const { status, code, message, cause, body, retryAfter } = failure
+        if (tries === TRIES) throw new QuoinError(status, code, message, { cause, body, retryAfter, uuid: uuidIn(sent.uuid) })
+        await new Promise<void>((resolve) => { later(Math.max(backoff(tries), (retryAfter ?? 0) * 1000), resolve) })
+      }
+    }
   }
 
   /**
@@ -126,6 +147,27 @@ export function createEditions ({ http, user, feed }: EditionsDeps) {
   }
 
   return { create, update, read, search, bundles, types, locks, subscribe }
+}
+
+/** Whether a create may have been carried out although it failed: no answer came, or one of something before Quoin, or Quoin does not know. */
+function isUncertain ({ status, code, uuid }: QuoinError): boolean {
+  if (code === 'INVALID_RESPONSE') return status < 300 || status > 500
+  return code === 'UNREACHABLE' || (status > 500 && uuid !== undefined)
+}
+
+/** A random UUID (RFC 9562 section 5.4). Browsers have crypto.randomUUID() on secure pages alone. */
+function randomUuid (): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = (bytes[6]! & 0x0f) | 0x40
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
+
+/** The uuid in the field of a body: a list of items, an item, or a bare value. */
+function uuidIn (field: unknown): string {
+  const [item] = [field].flat() as Array<string | { value?: unknown }>
+  return String(typeof item === 'object' ? item.value : item)
 }
 
 function pathOf (id: string | number): string {

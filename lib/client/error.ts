@@ -10,12 +10,14 @@ export interface QuoinErrorOptions {
   body?: unknown
   /** Retry-After, in seconds. */
   retryAfter?: number | undefined
+  uuid?: string | undefined
 }
 
 /** What a failed answer may carry, at the top of its body or, of the lock endpoints, in its `error`. */
 interface Details {
   lock?: Holder
   locks?: LockView[]
+  uuid?: string
 }
 
 /** Every way in which a call of the client fails. */
@@ -30,9 +32,11 @@ export class QuoinError extends Error {
   readonly locks: LockView[] | undefined
   /** In how many seconds to try again. */
   readonly retryAfter: number | undefined
+  /** Of an edition whose create or update ended without a certain outcome; a create can be repeated with it. */
+  readonly uuid: string | undefined
   readonly body: unknown
 
-  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter }: QuoinErrorOptions = {}) {
+  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter, uuid }: QuoinErrorOptions = {}) {
     super(message, { cause })
     this.status = status
     this.code = code
@@ -41,6 +45,7 @@ export class QuoinError extends Error {
     const details = body as { error?: Details } & Details | undefined
     this.lock = details?.error?.lock
     this.locks = details?.locks
+    this.uuid = uuid ?? details?.uuid
   }
 
   /** Whether the same may succeed in a moment: nothing answered, or what did was overloaded or broken. */

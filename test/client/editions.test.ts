@@ -5,7 +5,10 @@ import { newspaper } from '../../dev/content.ts'
 import { createClient, type Client, type LockView } from '../../lib/client/client.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
-import { anna, ben, failureOf, until } from './fixtures.ts'
+import { createEditions } from '../../lib/client/editions.ts'
+import { createFeed } from '../../lib/client/feed.ts'
+import { createHttp } from '../../lib/client/http.ts'
+import { anna, ben, createTime, createWire, failureOf, until, type Fate } from './fixtures.ts'
 
 /** The application in front of a sample CMS, and its clients. */
 async function newsroom (t: Test, env: Record<string, string> = {}): Promise<{ cms: Cms, url: string, seat: (user?: { uid: string, name: string }) => Client }> {
@@ -116,3 +119,66 @@ t.test('a save over a field that somebody else has locked is refused, with the l
   t.match(await first.editions.update(1, { title: [{ value: "Anna's" }] }), { edition: { title: [{ value: "Anna's" }] } })
   t.match(await failureOf(seat({ uid: 'Bénédicte', name: '' }).editions.update(1, { title: [{ value: 'x' }] })), { status: 423 }, 'a uid that no header field can carry is nobody')
 })
+
+t.test('a create whose outcome is not known is sent again with the same uuid, and makes one edition', async (t) => {
+  const { cms, url } = await newsroom(t)
+  const answer = (status: number, body: string, headers: Record<string, string> = {}) => new Response(body, { status, headers })
+  const unknown = (status: number) => answer(status, JSON.stringify({ message: 'x', code: 'CMS_FAILED', uuid: 'u' }))
+  const fates: Array<[what: string, fates: Fate[], pauses: number]> = [
+    ['the answer is lost', ['deaf'], 1],
+    ['nothing arrives', ['down', 'down'], 2],
+    ['something before Quoin answers', [answer(502, '<html>'), answer(200, '<html>')], 2],
+    ['Quoin does not know', [unknown(502), unknown(504)], 2]
+  ]
+  for (const [what, waiting, pauses] of fates) {
+    const { time, wire, editions } = retrying(url)
+    wire.fates.push(...waiting)
+    const made = editions.create('daily', monday(what))
+    for (let pause = 1; pause <= pauses; pause++) {
+      await until(() => time.waits().length)
+      t.equal(wire.sent.length, pause, `${what}: not before the pause is over`)
+      t.ok(time.waits()[0]! >= 500 && time.waits()[0]! <= 2000)
+      time.pass(2000)
+    }
+    t.match(await made, { edition: { field_key: [{ value: what }], uuid: [{ value: /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/ }] } })
+    t.equal(new Set(wire.sent.map(({ body }) => JSON.stringify(body))).size, 1, 'the same each time')
+    t.equal((await editions.search({ key: what }).next()).value!.editions.length, 1)
+  }
+  t.equal(cms.requestLines.filter((line) => / 201$/.test(line)).length, fates.length)
+})
+
+t.test('a create is given up after three tries, with its uuid, and after one where the outcome is known', async (t) => {
+  const { url } = await newsroom(t)
+  for (const [uuid, given] of [[/^[\da-f-]{36}$/, {}], ['mine', { uuid: [{ value: 'mine' }] }], ['mine', { uuid: 'mine' }]] as const) {
+    const { time, wire, editions } = retrying(url)
+    wire.fates.push('down', 'down', new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } }))
+    const made = failureOf(editions.create('daily', { ...monday('lost'), ...given }))
+    for (let pause = 0; pause < 2; pause++) {
+      await until(() => time.waits().length)
+      time.pass(2000)
+    }
+    t.match(await made, { status: 503, code: 'CMS_UNAVAILABLE', retryAfter: 7, uuid })
+  }
+  const { time, wire, editions } = retrying(url)
+  wire.fates.push(new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } }))
+  const late = editions.create('daily', monday('late'))
+  await until(() => time.waits().length)
+  t.equal(time.waits()[0], 7000, 'Retry-After is kept')
+  time.pass(7000)
+  t.match(await late, { edition: { field_key: [{ value: 'late' }] } })
+  const certain: Fate[] = [new Response('{"code":"CMS_UNAVAILABLE","message":"x"}', { status: 503 }), new Response('{"code":"UNPROCESSABLE","message":"x"}', { status: 422 }), new Response('<html>', { status: 404 })]
+  for (const fate of certain) {
+    const { wire, editions } = retrying(url)
+    wire.fates.push(fate)
+    t.match(await failureOf(editions.create('daily', monday('known'))), { name: 'QuoinError', uuid: undefined })
+    t.equal(wire.sent.length, 1)
+  }
+})
+
+/** Editions of a client whose requests may get lost, and whose time is the test's. */
+function retrying (url: string) {
+  const time = createTime()
+  const wire = createWire()
+  const http = createHttp({ url, fetch: wire.fetch })
+  return { time, wire, editions: createEditions({ http, user: undefined, feed: createFeed({ http, EventSource, later: time.later }), later: time.later }) }
+}
