@@ -25,8 +25,6 @@ export interface StoreSettings extends ClockOptions {
   shortcut?: boolean
   /** Hears of every operation, with all its attempts as one. */
   observe?: Observe
-  /** Milliseconds since 1970, as `Date.now`. */
-  now?: () => number
 }
 
 export interface Store {

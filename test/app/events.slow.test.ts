@@ -6,7 +6,7 @@ import { runInNewContext } from 'node:vm'
 import t, { type Test } from 'tap'
 import { openEvents, type EventSource } from '../fixtures/event-source.ts'
 import { build } from '../helper.ts'
-import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
+import { engineNames, needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 import { DEV, runNode } from './fixtures/processes.ts'
 
 const ENTITIES = 100
@@ -171,7 +171,7 @@ for (const engine of engineNames) {
   })
 }
 
-t.test('the memory of watchers is given back when they have left', async (t) => {
+t.test('the memory of watchers is given back when they have left', needsDynoxide, async (t) => {
   setFlagsFromString('--expose-gc')
   const gc = runInNewContext('gc') as () => void
   const { endpoint } = await startEngine(t, 'dynoxide')

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { emptyDirectory, ROOT, runNode } from '../app/fixtures/processes.ts'
-import { startEngine } from '../locks/fixtures/engines.ts'
+import { needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 
 const command = (script: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)]
 
@@ -16,7 +16,7 @@ async function run (t: Test, script: 'doctor.ts' | 'table.ts', env: Record<strin
   return { code, lines: stdout.split('\n').slice(0, -1), stderr }
 }
 
-t.test('npm run table and then npm run doctor on a store and a site that are right', async (t) => {
+t.test('npm run table and then npm run doctor on a store and a site that are right', needsDynoxide, async (t) => {
   const { endpoint, client } = await startEngine(t, 'dynoxide')
   const cms = createCms({ content: newspaper() })
   t.teardown(() => cms.close())

@@ -7,7 +7,7 @@ import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { LockList } from '../../lib/locks/schemas.ts'
 import { createVersions } from '../../lib/locks/version.ts'
 import { build } from '../helper.ts'
-import { engineNames, startEngine } from './fixtures/engines.ts'
+import { engineNames, needsDynoxide, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
 
 const ada = { uid: '7', name: 'Ada' }
@@ -221,7 +221,7 @@ t.test('entity tags are read and compared as HTTP has it', async (t) => {
   t.equal(new Set([tag(), tag({ version }), tag({ version: 'x' }), tag({ version }, { version }), tag({ a: 1 }), tag({ a: 2 })]).size, 6, 'a record of others counts with all it has')
 })
 
-t.test('a request repeated because its answer was lost finds its own write', async (t) => {
+t.test('a request repeated because its answer was lost finds its own write', needsDynoxide, async (t) => {
   const { client } = await startEngine(t, 'dynoxide')
   const twice = {
     async send (command: PutCommand) {

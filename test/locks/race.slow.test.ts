@@ -3,7 +3,7 @@ import t from 'tap'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { build } from '../helper.ts'
 import { bareClient } from './fixtures/bare-client.ts'
-import { engineNames, startEngine } from './fixtures/engines.ts'
+import { engineNames, needsDynoxide, startEngine } from './fixtures/engines.ts'
 
 const UIDS = 200
 const options = { table: 'DataState', environment: 'race' }
@@ -17,7 +17,7 @@ async function winners (locks: Locks, round: number): Promise<number> {
   return holders.size > 2 ? NaN : outcomes.filter(({ outcome }) => outcome === 'acquired').length
 }
 
-t.test('of 200 users racing for one free lock exactly one wins, in each of 200 rounds', async (t) => {
+t.test('of 200 users racing for one free lock exactly one wins, in each of 200 rounds', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { client, close } = bareClient(endpoint)
   t.teardown(close)
@@ -29,7 +29,7 @@ t.test('of 200 users racing for one free lock exactly one wins, in each of 200 r
   t.strictSame(all, Array(200).fill(1))
 })
 
-t.test('the same race without the condition is lost: that it finds more than one winner shows that it looks', async (t) => {
+t.test('the same race without the condition is lost: that it finds more than one winner shows that it looks', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { client, close } = bareClient(endpoint)
   t.teardown(close)

@@ -1,7 +1,7 @@
 import { createStore } from '../../../lib/dynamodb/client.ts'
 import { createTable } from '../../../lib/dynamodb/table.ts'
 import { createLocks } from '../../../lib/locks/locks.ts'
-import { startDynoxide } from '../../locks/fixtures/dynoxide.ts'
+import { hasDynoxide, startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import { compare } from '../compare.ts'
 import type { FloorRequest, FloorTask } from '../contestants/floor.ts'
 import type { Load, LoadRequest } from '../load.ts'
@@ -101,7 +101,7 @@ const canned: Store = {
   start: () => startStore('stubs/dynamodb.ts')
 }
 const engine = { real: true, works: [write, contended, list, turns], concurrencies: [CONCURRENCY] }
-const stores: Store[] = [canned, { ...engine, name: 'dynoxide', start: startDynoxide }, { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }]
+const stores: Store[] = [canned, ...(hasDynoxide ? [{ ...engine, name: 'dynoxide', start: startDynoxide }] : []), { ...engine, name: 'dynalite', start: () => startStore('stubs/dynalite.ts') }]
 
 async function startStore (file: string): Promise<{ endpoint: string, close: () => Promise<void> }> {
   const { url: endpoint, close } = await startProgram(file)
