@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { matches } from '../lib/editions/etag.ts'
 import type { Failure } from '../lib/errors.ts'
 import { isDown } from '../lib/jsonapi/client.ts'
 import { readKey } from '../lib/jsonapi/credentials.ts'
@@ -46,6 +47,8 @@ async function stale (fastify: FastifyInstance) {
     const found = isDown(error) ? copies.find(reading.key) : copies.forget(reading.key)
     if (!found || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = found
+    const { 'if-match': ifMatch } = request.headers
+    if (ifMatch !== undefined && etag !== undefined && !matches(ifMatch, etag)) throw error
     answered++
     request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
     reply.code(200).headers({ age, 'cache-status': `quoin; ${fate(error)}; ttl=${-age}; detail=${error.code}`, ...(etag !== undefined && { etag }) })

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
-  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, SearchParams, SearchQuery, UpdateHeaders
+  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
+import { isKnown } from '../lib/entity-tag.ts'
 
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504]
@@ -37,13 +38,20 @@ export default async function editions (fastify: FastifyInstance) {
     }
   }, update)
 
-  fastify.get('/api/collection/:id', {
+  fastify.get<{ Params: EditionParams, Headers: ReadHeaders }>('/api/collection/:id', {
     config: { copies: 'edition' },
+    // After the answer was kept as a copy, and of copies too.
+    onSend: notModified,
     schema: {
       tags: ['editions'],
       summary: 'Read an edition',
+      description: 'ETag names the edition as this caller is shown it: who may see other fields, or reads another language, has another one. Sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed; sent as If-Match with a change it lets nothing through that its sender has not seen.',
       params: EditionParams,
-      response: answers({ 200: orCopy({ ...Edition, description: 'The edition; ETag names this state of it' }) }, 404, ...ALWAYS)
+      headers: ReadHeaders,
+      response: answers({
+        200: orCopy({ ...Edition, description: 'The edition; ETag names this state of it' }),
+        304: { type: 'null', description: 'The edition is as in the answer that If-None-Match names' }
+      }, 404, 412, ...ALWAYS)
     }
   }, read)
 
@@ -83,10 +91,19 @@ async function update (this: FastifyInstance, request: FastifyRequest<{ Params: 
   return json
 }
 
-async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>, reply: FastifyReply) {
-  const { json, etag } = await this.editions.read(request.params.id, request.caller)
+async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: ReadHeaders }>, reply: FastifyReply) {
+  const { json, etag } = await this.editions.read(request.params.id, request.caller, request.headers['if-match'])
   reply.header('etag', etag).type(JSON_TYPE)
   return json
+}
+
+/** Answers 304 instead of what the caller has already (RFC 9110 section 15.4.5). */
+async function notModified ({ method, headers }: FastifyRequest<{ Params: EditionParams, Headers: ReadHeaders }>, reply: FastifyReply, payload: unknown) {
+  const ifNoneMatch = headers['if-none-match']
+  if (reply.statusCode !== 200 || ifNoneMatch === undefined || !isKnown(ifNoneMatch, String(reply.getHeader('etag')))) return payload
+  reply.code(304).removeHeader('content-type')
+  // To HEAD Fastify gives the length of what GET would be answered with.
+  return method === 'HEAD' ? payload : null
 }
 
 async function bundles (this: FastifyInstance, request: FastifyRequest) {

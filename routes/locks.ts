@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
+import { isKnown } from '../lib/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
-import { etagOf, isKnown, listTag, versionsIn } from '../lib/locks/etag.ts'
+import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/locks.ts'
 import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest

@@ -125,7 +125,13 @@ export function update (site: Site, viewer: Viewer, before: Entity, bundle: stri
     fields[field.name] = received
     touched.add(field.name)
   }
-  return saveValid(site, viewer, before, fields, touched, entityTypes[entityType]!.revisionKey !== undefined)
+  return saveValid(site, viewer, before, fields, touched, makesRevisions(site, before))
+}
+
+/** Whether JSON:API saves a change as a new revision: unless the bundle has `new_revision` off. */
+function makesRevisions (site: Site, { entityType, bundle }: Entity): boolean {
+  const type = site.store.byId(`${entityType}_type`, bundle)
+  return entityTypes[entityType]!.revisionKey !== undefined && type?.config?.['new_revision'] !== false
 }
 
 /** Validates the touched fields of a changed entity and saves it. */

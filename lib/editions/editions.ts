@@ -2,29 +2,22 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { scalarText, type Resource } from '../jsonapi/document.ts'
+import type { Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
-import { bounded } from './depth.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remark } from './filters.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, handleOf, isUncertain, unlessConflict } from './outcome.ts'
-import { read, type Entity, type UrlOf } from './read.ts'
+import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded, type Resources } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
 import { completed, shapeOf } from './shapes.ts'
+import { createTexts, type Edition } from './texts.ts'
 import { createTurns } from './turns.ts'
 import * as write from './write.ts'
-
-/** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
-export interface Edition {
-  json: string
-  etag: string
-  id: string
-}
 
 export interface Found {
   /** Each as a text of core REST's JSON. */
@@ -64,8 +57,11 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN; what the guard throws.
    */
   update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Edition>
-  /** @throws {Failure} NOT_FOUND. */
-  read (id: string, caller: Caller): Promise<Edition>
+  /**
+   * @param ifMatch the If-Match header field
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED.
+   */
+  read (id: string, caller: Caller, ifMatch?: string): Promise<Edition>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<Entity>
   /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
@@ -104,26 +100,10 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const search = createSearch({ cms, catalog, resources, filters, model })
   const turns = createTurns()
   const changedAttribute = publicName(model, model.keys.changed)
-  const idAttribute = publicName(model, model.keys.id)
-  /** What was made of resources, for as long as they come again as they were. */
-  const made = new WeakMap<Resource, { urlOf: UrlOf, json: string }>()
+  const { jsonOf, editionOf } = createTexts(model)
 
   function entityOf ({ resource, urlOf }: Loaded): Entity {
     return read(resource, model, urlOf)
-  }
-
-  function jsonOf (loaded: Loaded): string {
-    const { resource, urlOf } = loaded
-    const known = made.get(resource)
-    if (known?.urlOf === urlOf) return known.json
-    const json = bounded(() => JSON.stringify(entityOf(loaded)))
-    made.set(resource, { urlOf, json })
-    return json
-  }
-
-  function editionOf (loaded: Loaded): Edition {
-    const { resource } = loaded
-    return { json: jsonOf(loaded), etag: etagOf(resource, model), id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
   }
 
   async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition & { isNew: boolean }> {
@@ -216,8 +196,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {
-    const etag = etagOf(current.resource, model)
-    if (ifMatch !== undefined && !matches(ifMatch, etag)) throw moved(etag)
+    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource, model))) throw await moved(current, caller)
     const changes = write.difference(entity, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
     await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
@@ -231,21 +210,35 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
       return certain(
         current.resource.id,
         () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
-        () => applied(current.resource.id, changes, etag, caller),
+        () => applied(current, changes, caller),
         warn
       )
     })
     if ('saved' in result) return editionOf(result.saved)
-    if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : moved(undefined)
+    if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await moved(current, caller)
     throw refusal(result.refused, changes)
   }
 
   /** The edition, if it has all of these changes; undefined if it is as it was. */
-  async function applied (id: string, changes: Entity, etag: string, caller: Caller): Promise<{ saved: Loaded } | undefined> {
-    const saved = await resources.load(id, caller)
+  async function applied (current: Loaded, changes: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+    const saved = await resources.load(current.resource.id, caller)
     if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return { saved }
-    if (editionOf(saved).etag === etag) return undefined
+    if (matches(etagOf(current.resource, model), etagOf(saved.resource, model))) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
+  }
+
+  /** What an update is refused with that comes too late, with the tag of the edition as it is now if it can be read. */
+  async function moved ({ resource: { id } }: Loaded, caller: Caller): Promise<Failure> {
+    const etag = await resources.load(id, caller).then((loaded) => editionOf(loaded).etag, () => undefined)
+    return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
+      ...(etag !== undefined && { headers: { etag } })
+    })
+  }
+
+  async function readOne (id: string, caller: Caller, ifMatch?: string): Promise<Edition> {
+    const edition = editionOf(await resources.load(id, caller))
+    if (ifMatch === undefined || matches(ifMatch, edition.etag)) return edition
+    throw new Failure('PRECONDITION_FAILED', 'The edition is not in the state that If-Match names; ETag names the present one', { headers: { etag: edition.etag } })
   }
 
   /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */
@@ -257,7 +250,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   return {
     create,
     update,
-    read: async (id, caller) => editionOf(await resources.load(id, caller)),
+    read: readOne,
     bare: async (id, caller) => entityOf(await resources.load(id, caller, 'bare')),
     async search (bundle, wanted, caller) {
       const { rows, hasMore, total } = await search(bundle, wanted, caller)
@@ -272,10 +265,4 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
       return remark(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
     }
   }
-}
-
-function moved (etag: string | undefined): Failure {
-  return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
-    ...(etag !== undefined && { headers: { etag } })
-  })
 }

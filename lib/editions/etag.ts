@@ -1,22 +1,47 @@
+import { hash } from 'node:crypto'
 import type { Resource } from '../jsonapi/document.ts'
-import { instant } from './canonical.ts'
-import { publicName, type ContentModel } from './model.ts'
+import { bounded } from './depth.ts'
+import type { ContentModel } from './model.ts'
+import { read, type UrlOf } from './read.ts'
+
+/** How many characters of a digest a tag has: 96 bits. */
+const LENGTH = 16
 
 /**
- * A strong entity tag (RFC 9110 section 8.8.3) of an edition: its revision and the second it was changed. Drupal makes a
- * revision with every save through JSON:API where the bundle says so, and moves `changed` with every save.
+ * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller is shown it, in two parts, `"<fields>.<urls>"`:
+ * a digest of the fields, and one of the urls of the references, which change without a save. Neither revision nor
+ * `changed` would do: core REST makes no revision, nor does a bundle that is set so, and `changed` counts seconds.
  */
-export function etagOf ({ attributes = {} }: Resource, model: ContentModel): string {
-  const [revision, changed] = [model.keys.revision, model.keys.changed].map((field) => scalar(attributes[publicName(model, field)]))
-  return `"${encodeURIComponent(revision!.toWellFormed())}-${instant(changed) / 1000 || ''}"`
+export function etagOf (resource: Resource, model: ContentModel, urlOf?: UrlOf): string {
+  const urls: Array<string | undefined> = []
+  const fields = read(resource, model, (identifier, entityType) => {
+    urls.push(urlOf?.(identifier, entityType))
+    return undefined
+  })
+  return `"${digest(fields)}.${digest(urls)}"`
 }
 
-/** A number or text as text, and as none whatever else the CMS may say. */
-function scalar (value: unknown): string {
-  return typeof value === 'number' || typeof value === 'string' ? String(value) : ''
+/** A text that is a decimal number with zeros at its end, in JSON. */
+const PADDED = /(?<!\\)"(-?\d+)(?:\.0+|(\.\d*[1-9])0+)"/g
+
+/**
+ * Decimals count without the zeros at their end: a save is answered with them as Drupal rounds them ("2.5"), a read as the
+ * database pads them (MySQL: "2.50"). Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
+ */
+function digest (value: object): string {
+  return hash('sha256', bounded(() => JSON.stringify(value)).replace(PADDED, '"$1$2"'), 'base64url').slice(0, LENGTH)
 }
 
-/** Whether an If-Match header field (RFC 9110 section 13.1.1) lets a request through to what has this entity tag. */
+/**
+ * Whether an If-Match (RFC 9110 section 13.1.1) lets a request through to what has this entity tag: where the fields are
+ * the same. What comes after them is not compared, so that neither a new path alias refuses a save nor a proxy that marks
+ * what it compresses (`-gzip`). A weak tag matches nothing.
+ */
 export function matches (ifMatch: string, etag: string): boolean {
-  return ifMatch.trim() === '*' || ifMatch.split(',').some((candidate) => candidate.trim() === etag)
+  return ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => fieldsIn(tag) === fieldsIn(etag))
+}
+
+/** The first part of a tag; an empty text where it has none, which no tag of an edition is without. */
+function fieldsIn (tag: string): string {
+  return /^\s*"([\w-]+)\./.exec(tag)?.[1] ?? ''
 }

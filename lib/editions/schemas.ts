@@ -39,13 +39,19 @@ export const EditionParams = Type.Object({
 })
 export type EditionParams = Static<typeof EditionParams>
 
+export const ReadHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 where the edition, the urls of its references included, is still as it was' })),
+  'if-match': Type.Optional(Type.String({ description: 'Only if the edition is still in one of these states, else 412' }))
+})
+export type ReadHeaders = Static<typeof ReadHeaders>
+
 export const CreateHeaders = Type.Object({
   'x-csrf-token': Type.Optional(Type.String({ description: "What Drupal's /session/token gives; needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" }))
 })
 
 export const UpdateHeaders = Type.Object({
   ...CreateHeaders.properties,
-  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when the edition has moved on' })),
+  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when any field that the caller is shown has another value by now' })),
   'x-user-uid': Type.Optional(Type.String({ description: 'Who asks, for EDITION_LOCKS=enforce with AUTH=none: the uid that is in the locks; without it every lock is another\'s' }))
 })
 export type UpdateHeaders = Static<typeof UpdateHeaders>

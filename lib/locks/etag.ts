@@ -26,9 +26,3 @@ export function listTag ({ Items, ScannedCount }: LockList): string {
   const states = Items.map(({ version, ...record }) => version === undefined ? JSON.stringify(record) : `"${version}"`)
   return `W/"${createHash('sha256').update([ScannedCount, ...states].join('\n')).digest('base64url').slice(0, 22)}"`
 }
-
-/** Whether an If-None-Match names what has this entity tag: by weak comparison (RFC 9110 section 13.1.2). */
-export function isKnown (ifNoneMatch: string, etag: string): boolean {
-  const opaque = (tag: string) => tag.trim().replace(/^W\//, '')
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((tag) => opaque(tag) === opaque(etag))
-}

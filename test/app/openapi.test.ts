@@ -140,6 +140,7 @@ t.test('each operation has every status that it can answer', async (t) => {
       400, 405, 500, 503,
       ...(takesBody ? [413, 415] : []),
       ...(name === 'GET /api/cloud/data-state/{type}/{id}' ? [304] : []),
+      ...(name === 'GET /api/collection/{id}' ? [304, 412] : []),
       ...(locks ? [] : [401, 403, 502, 504]),
       ...(path.endsWith('/release') ? [403] : []),
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
@@ -200,6 +201,8 @@ t.test('what is answered is as documented', async (t) => {
   t.strictSame([
     await answered('POST', '/api/collection', edition),
     await answered('GET', location),
+    await answered('GET', location, undefined, { 'if-none-match': '*' }),
+    await answered('GET', location, undefined, { 'if-match': '"other"' }),
     await answered('POST', location, { title: [{ value: 'Monday, late' }] }),
     await answered('POST', location, { title: [{ value: 'Later' }] }, { 'if-match': '"other"' }),
     await answered('POST', location, { title: 'x'.repeat(300) }),
@@ -218,7 +221,7 @@ t.test('what is answered is as documented', async (t) => {
     await answered('GET', '/api/collections/daily?limit=0'),
     await answered('GET', '/health/live'),
     await answered('GET', '/health/ready')
-  ], [201, 200, 200, 412, 422, 422, 415, 200, 404, 404, 400, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
+  ], [201, 200, 304, 412, 200, 412, 422, 422, 415, 200, 404, 404, 400, 404, 400, 200, 200, 200, 404, 400, 200, 200], 'editions')
 
   cms.settings.maintenance = true
   t.strictSame([await answered('GET', location), await documented(await build(t, env), 'GET', '/health/ready')], [503, 503], 'in maintenance')

@@ -40,7 +40,7 @@ for (const [name, content, bundleOf] of models) {
         field_cover: [{ target_id: 1, alt: 'Front page' }]
       })
       t.equal(reply.status, 201)
-      t.match(reply.headers, { location: '/api/collection/61', etag: `"61-${now / 1000}"` })
+      t.match(reply.headers, { location: '/api/collection/61', etag: /^"[\w-]{16}\.[\w-]{16}"$/ })
       const { body } = reply
       t.strictSame(body.type.map(({ target_id: id, target_type: type }: any) => [id, type]), [[bundleOf('daily'), 'publisher_container_type']])
       t.match(body, {
@@ -209,9 +209,10 @@ for (const [name, content, bundleOf] of models) {
       t.equal(reply.status, 200)
       t.strictSame(ownOnly(reply.body), { ...ownOnly(before.body), title: [{ value: 'Changed' }] })
       t.equal(seconds(value(reply.body.changed) as string), now / 1000)
-      t.equal(reply.headers.etag, `"${value(reply.body.revision_id)}-${now / 1000}"`)
       t.not(reply.headers.etag, before.headers.etag)
-      t.strictSame((await read(1)).body, reply.body)
+      const after = await read(1)
+      t.strictSame(after.body, reply.body)
+      t.equal(after.headers.etag, reply.headers.etag)
 
       const uuid = value(before.body.uuid) as string
       for (const [id, title] of [[uuid, 'By uuid'], [uuid.toUpperCase(), 'By upper case']]) {
@@ -314,13 +315,14 @@ for (const [name, content, bundleOf] of models) {
 
     t.test('If-Match: two editors with the same edition, the second of whom is told 412', async (t) => {
       const [one, two] = [await read(10), await read(10, 'editor2')]
-      t.equal(one.headers.etag, two.headers.etag)
+      const fields = (etag: unknown) => String(etag).split('.')[0]
+      t.equal(fields(one.headers.etag), fields(two.headers.etag), 'who may not see the same aliases')
       const saved = await post(10, { title: [{ value: 'First' }] }, { ifMatch: one.headers.etag })
       t.equal(saved.status, 200)
       const refused = await post(10, { field_labels: [{ value: 'second' }] }, { as: 'editor2', ifMatch: two.headers.etag })
       failed(t, 'second', refused, 412, 'PRECONDITION_FAILED', /^Somebody else has saved this edition since you read it/)
       t.strictSame(writes(refused.upstream), [])
-      t.equal(refused.headers.etag, saved.headers.etag, 'the tag to go on with')
+      t.equal(fields(refused.headers.etag), fields(saved.headers.etag), 'the tag to go on with')
       const again = await post(10, { field_labels: [{ value: 'second' }] }, { as: 'editor2', ifMatch: `"other", ${String(refused.headers.etag)}` })
       t.strictSame([again.status, value(again.body.title), value(again.body.field_labels)], [200, 'First', 'second'])
       t.equal((await post(10, { title: [{ value: 'Any' }] }, { ifMatch: '*' })).status, 200)
@@ -353,7 +355,7 @@ for (const [name, content, bundleOf] of models) {
       for (const known of [editionsOf(content())[0]!, ...editionsOf(content()).filter(({ type }) => type === 'special').slice(-2)]) {
         const byId = await call('GET', `/api/collection/${known.id}`, { as: 'editor' })
         t.equal(byId.status, 200)
-        t.match(byId.headers.etag, /^"\d+-\d+"$/)
+        t.match(byId.headers.etag, /^"[\w-]{16}\.[\w-]{16}"$/)
         t.strictSame([value(byId.body.uuid), value(byId.body.title), byId.body.type[0].target_id], [known.uuid, known.title, known.bundle])
         for (const id of [known.id, known.uuid, known.uuid.toUpperCase()]) {
           const again = await call('GET', `/api/collection/${id}`, { as: 'editor' })

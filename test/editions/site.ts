@@ -42,7 +42,7 @@ export async function open (t: Test, { env = {}, content = newspaper(), ...optio
     const answer = await app.inject({
       method, url: path, headers: { ...as && basic(as), ...headers }, ...(body !== undefined && { payload: body as object })
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json(), upstream: cms.requestLines.slice(before).map(decodeURIComponent) }
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body === '' ? undefined : answer.json(), upstream: cms.requestLines.slice(before).map(decodeURIComponent) }
   }
 
   return { app, cms, url, call }
