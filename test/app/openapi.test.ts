@@ -148,7 +148,7 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(!locks && path.includes('{') ? [404] : []),
       ...(!locks && method === 'post' ? [409, 422] : []),
       ...(!locks && method === 'post' && path.includes('{') ? [412, 423] : []),
-      name === 'POST /api/collection' ? 201 : 200
+      ...(name === 'POST /api/collection' ? [200, 201] : [200])
     ]
     t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
     for (const [status, body] of Object.entries(operation.responses)) {
