@@ -6,6 +6,7 @@ import { contentModel, type ContentModel } from '../lib/editions/model.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
+import { EventsEnvironment, readEvents, type EventsConfig } from './events.ts'
 import { misspelt } from './misspelt.ts'
 import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 
@@ -31,9 +32,7 @@ export const Environment = Type.Object({
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
   LOCK_REFUSED_STATUS: Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423', description: '423, or 200 for a UI whose HTTP client throws on any other status' }),
   DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
-  EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
-  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 600, description: 'seconds, an integer from 1 to 600' }),
-  EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
+  ...EventsEnvironment,
   AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
   DYNAMODB_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
   DYNAMODB_SHORTCUT: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'on, or off: then everything goes through the AWS SDK' }),
@@ -80,7 +79,7 @@ export interface Config {
     /** How long the text of a displaced lock is kept. */
     draftDays: number
     /** How event streams are served. */
-    feed: { pollMs: number, heartbeatMs: number, watchersMax: number }
+    feed: EventsConfig
   }
   dynamodb: { region: string, endpoint?: string, shortcut?: false }
   /** How callers are known; absent with AUTH=none. */
@@ -147,7 +146,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
       draftDays: settings.DRAFT_DAYS,
-      feed: { pollMs: settings.EVENTS_POLL_MS, heartbeatMs: settings.EVENTS_HEARTBEAT_SECONDS * 1000, watchersMax: settings.EVENTS_WATCHERS_MAX }
+      feed: readEvents(settings)
     },
     ...storeOf(settings),
     ...(auth && { auth }),

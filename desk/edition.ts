@@ -111,8 +111,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     stop()
     let known: LockView[] | undefined
     const listener = {
-      locks (locks: LockView[]) {
-        isLive = true
+      locks (locks: LockView[], isStale = false) {
+        isLive = !isStale
         told(known, locks)
         known = board = locks
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import { withoutPort } from '../lib/auth/address.ts'
 import { Failure } from '../lib/errors.ts'
 import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
 
@@ -37,12 +38,6 @@ export function callerKey (request: FastifyRequest, networkOf: (ip: string) => s
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.
   return `address ${networkOf(withoutPort(String(request.ip)))}`
-}
-
-/** Some balancers, Azure's Application Gateway among them, put the port behind the address in X-Forwarded-For. */
-function withoutPort (address: string): string {
-  const { ip4, ip6 } = /^(?:(?<ip4>[\d.]+)|\[(?<ip6>[^\]]+)\])(?::\d+)?$/.exec(address)?.groups ?? {}
-  return ip4 ?? ip6 ?? address
 }
 
 export default fp(rateLimits, { name: 'rate-limit', dependencies: ['auth'], fastify: '5.x' })

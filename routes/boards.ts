@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Board } from '../lib/boards/boards.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
+import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams } from '../lib/editions/schemas.ts'
 import { FeedHeaders, LockView } from '../lib/locks/schemas.ts'
-import { eventStream, sendEvents } from './event-stream.ts'
+import { createEventStreams, eventStream } from './event-stream.ts'
+
+const sendEvents = createEventStreams(bodyOf)
 
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504]
@@ -29,7 +32,7 @@ export default async function boards (fastify: FastifyInstance) {
     schema: {
       tags: ['locks'],
       summary: "An edition's lock board, live, as Server-Sent Events",
-      description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats.',
+      description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats. While the store does not answer, `stale` and `live` as there.',
       params: EditionParams,
       headers: FeedHeaders,
       response: answers({ 200: eventStream('Events without end; `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
@@ -42,8 +45,8 @@ async function read (this: FastifyInstance, request: FastifyRequest<{ Params: Ed
 }
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
-  const watcher = await this.boards.watch(request.params.id, request.caller, { lastEventId: request.headers['last-event-id'] })
-  return sendEvents(request, reply, watcher, bodyOf)
+  const watcher = await this.boards.watch(request.params.id, request.caller, { lastEventId: request.headers['last-event-id'], caller: streamOwner(request) })
+  return sendEvents(request, reply, watcher)
 }
 
 function bodyOf ({ locks, entities }: Board) {

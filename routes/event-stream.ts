@@ -1,56 +1,106 @@
 import { Readable } from 'node:stream'
 import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
+import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/feed.ts'
+import { createBacklog } from './backlog.ts'
+
+/** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */
+const PIECE_BYTES = 65_536
 
 /** An answer that is an event stream, as the documentation shows it. */
 export function eventStream (description: string, snapshot: object, lock: object) {
   const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
     encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
-    encode({ event: 'heartbeat', data: '{"seconds":15}' })
+    encode({ event: 'heartbeat', data: '{"seconds":15}' }) +
+    encode({ event: 'stale', data: '{}' }) +
+    encode({ event: 'live', data: '{}' }) +
+    encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) })
   return { description, content: { 'text/event-stream': { schema: { type: 'string' }, example } } }
 }
 
+const backlog = createBacklog()
+
 /**
- * Answers with Server-Sent Events (WHATWG HTML, section 9.2) for as long as the caller stays, would still be let in, and
- * there are events.
+ * Answers with Server-Sent Events (WHATWG HTML, section 9.2), each encoded once for all callers.
  * @param dataOf the data of a snapshot
+ * @returns what answers a request, for as long as its caller stays, reads, would still be let in, and there are events
  */
-export function sendEvents (request: FastifyRequest, reply: FastifyReply, watcher: Watcher, dataOf: (snapshot: Snapshot) => object) {
-  const chunks = new Readable({
-    objectMode: true,
-    read () {
-      next().then((event) => this.push(event), (error: Error) => this.destroy(error))
-    },
-    destroy (error, done) {
-      watcher.leave()
-      done(error)
+export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
+  /** A text stays as long as a caller has not taken it. */
+  const texts = new WeakMap<Batch, WeakRef<Buffer>>()
+
+  function textOf (batch: Batch): Buffer {
+    const made = texts.get(batch)?.deref()
+    if (made) return made
+    const text = Buffer.from(batch.map((event) => encoded(event, dataOf)).join(''))
+    texts.set(batch, new WeakRef(text))
+    return text
+  }
+
+  return function send (request: FastifyRequest, reply: FastifyReply, watcher: Watcher) {
+    const { socket } = request.raw
+    let text: Buffer = Buffer.alloc(0)
+    let rest = text
+    let silence: NodeJS.Timeout | undefined
+    let beatAt = performance.now()
+
+    const stream = new Readable({
+      // Nothing is read ahead: what is not sent yet may have changed by then.
+      highWaterMark: 0,
+      read () {
+        clearTimeout(silence)
+        if (rest.length > 0) return sendPiece()
+        backlog.remove(text, stream)
+        next().then((batch) => {
+          if (!batch) return stream.push(null)
+          text = rest = batch
+          return sendPiece()
+        }, (error: Error) => stream.destroy(error))
+      },
+      destroy (error, done) {
+        clearTimeout(silence)
+        backlog.remove(text, stream)
+        watcher.leave()
+        done(error)
+      }
+    })
+
+    function sendPiece (): void {
+      const piece = rest.subarray(0, PIECE_BYTES)
+      rest = rest.subarray(PIECE_BYTES)
+      stream.push(piece)
     }
-  })
 
-  async function next (): Promise<string | null> {
-    const event = await watcher.next()
-    if (!event) return null
-    if (event.event !== 'heartbeat') return encoded(event, dataOf)
-    return await request.isWelcome() ? heartbeat() : null
+    // The connection takes no more for now: a caller that reads nothing for a heartbeat is gone.
+    stream.on('pause', () => {
+      if (stream.destroyed) return
+      backlog.add(text, stream)
+      silence = setTimeout(() => stream.destroy(), watcher.heartbeatMs)
+    })
+
+    async function next (): Promise<Buffer | undefined> {
+      // Of a connection that is gone Node 26 may go on asking for more.
+      const batch = socket.destroyed ? undefined : await watcher.next()
+      if (batch?.[0]?.event !== 'heartbeat') return batch && textOf(batch)
+      return await request.isWelcome() ? heartbeat() : undefined
+    }
+
+    /** How long ago the last one was, or the beginning, tells when the next is to be expected. */
+    function heartbeat (): Buffer {
+      const seconds = Math.round((performance.now() - beatAt) / 1000)
+      beatAt = performance.now()
+      return Buffer.from(encode({ event: 'heartbeat', data: JSON.stringify({ seconds }) }))
+    }
+
+    return reply
+      .headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
+      .send(stream)
   }
-
-  let beatAt = performance.now()
-
-  /** How long ago the last one was, or the beginning, tells when the next is to be expected. */
-  function heartbeat (): string {
-    const seconds = Math.round((performance.now() - beatAt) / 1000)
-    beatAt = performance.now()
-    return encode({ event: 'heartbeat', data: JSON.stringify({ seconds }) })
-  }
-
-  return reply
-    .headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
-    .send(chunks)
 }
 
-function encoded (event: Exclude<FeedEvent, { event: 'heartbeat' }>, dataOf: (snapshot: Snapshot) => object): string {
+function encoded (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
+  if (!('id' in event)) return encode({ event: event.event, data: '{}' })
   const data = event.event === 'snapshot' ? dataOf(event) : event.lock
   return encode({ event: event.event, id: event.id, data: JSON.stringify(data) })
 }

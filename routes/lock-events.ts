@@ -1,11 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { streamOwner } from '../lib/auth/address.ts'
 import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
-import { eventStream, sendEvents } from './event-stream.ts'
+import { createEventStreams, eventStream } from './event-stream.ts'
 import { answers } from './lock-answers.ts'
 
 const { wrong, otherMethod, broken, unwatched } = answers
 
 const [example] = LockView.examples
+
+const sendEvents = createEventStreams(({ locks }) => ({ data: locks }))
 
 /** Who is editing what, live. */
 export default async function lockEvents (fastify: FastifyInstance) {
@@ -17,7 +20,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
     schema: {
       tags: ['locks'],
       summary: 'The locks of an entity, live, as Server-Sent Events',
-      description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. `heartbeat` shows that the connection stands, with the `seconds` that have passed since the one before or the beginning: so long the next may take.',
+      description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. `heartbeat` shows that the connection stands, with the `seconds` that have passed since the one before or the beginning: so long the next may take. `stale`: the store does not answer, so what was told may be over; expired locks are still `released`. `live`: it answers again; a `snapshot` follows. A caller that reads too slowly for every change gets a `snapshot` instead; one that reads nothing for EVENTS_HEARTBEAT_SECONDS is disconnected.',
       params: Entity,
       headers: FeedHeaders,
       response: {
@@ -32,6 +35,6 @@ export default async function lockEvents (fastify: FastifyInstance) {
 }
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Headers: FeedHeaders }>, reply: FastifyReply) {
-  const watcher = await this.locks.feed.watch([request.params], { lastEventId: request.headers['last-event-id'] })
-  return sendEvents(request, reply, watcher, ({ locks }) => ({ data: locks }))
+  const watcher = await this.locks.feed.watch([request.params], { lastEventId: request.headers['last-event-id'], caller: streamOwner(request) })
+  return sendEvents(request, reply, watcher)
 }

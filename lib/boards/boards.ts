@@ -2,8 +2,8 @@ import type { Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import type { FeedEvent } from '../locks/feed-events.ts'
-import type { Watcher } from '../locks/feed.ts'
+import type { Batch } from '../locks/feed-events.ts'
+import type { Watcher, WatchOptions } from '../locks/feed.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
 import { entitiesOf } from './entities.ts'
@@ -40,24 +40,24 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
 
   /**
    * A board's live twin. The edition is read again at every heartbeat: when its articles have changed there is a new
-   * snapshot, and when the caller may not see it any more the events end. They break off when the store fails just then.
-   * @throws {Failure} as `read`; TOO_MANY_WATCHERS
+   * snapshot, and when the caller may not see it any more the events end.
+   * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
-  async function watch (id: string, caller: Caller, { lastEventId }: { lastEventId?: string | undefined } = {}): Promise<Watcher> {
+  async function watch (id: string, caller: Caller, options: WatchOptions = {}): Promise<Watcher> {
     let wanted = await entities(id, caller)
-    let watcher = await locks.feed.watch(wanted, { lastEventId })
+    let watcher = await locks.feed.watch(wanted, options)
     let over = false
 
-    async function next (): Promise<FeedEvent | undefined> {
-      const event = await watcher.next()
-      if (event?.event !== 'heartbeat') return event
+    async function next (): Promise<Batch | undefined> {
+      const batch = await watcher.next()
+      if (batch?.[0]?.event !== 'heartbeat') return batch
       const now = await present()
       if (now && !isSame(now, wanted)) {
         watcher.leave()
-        watcher = await locks.feed.watch(now)
+        watcher = await locks.feed.watch(now, { caller: options.caller })
         wanted = now
       }
-      if (now && !over) return event
+      if (now && !over) return batch
       leave()
       return undefined
     }
@@ -76,7 +76,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       watcher.leave()
     }
 
-    return { next, leave }
+    return { heartbeatMs: watcher.heartbeatMs, next, leave }
   }
 
   return { read, watch }

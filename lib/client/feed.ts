@@ -11,9 +11,12 @@ export interface EventStream {
 export type EventStreamClass = new (url: string, init: { withCredentials: boolean }) => EventStream
 
 export interface Listener {
-  /** Hears of all locks as they are now: at first, after each change, and when the stream stands again after `down`. */
-  locks (locks: LockView[]): void
-  /** Hears that the stream broke off: what was told last may be out of date. It is opened again by itself. */
+  /**
+   * Hears of all locks as they are now: at first, after each change, and when the stream stands again after `down`.
+   * @param isStale after `down`, the service still cannot read the locks: these are the last it knew, without expired ones
+   */
+  locks (locks: LockView[], isStale?: boolean): void
+  /** Hears that the stream broke off, or that the service cannot read the locks: what was told last may be out of date. It comes back by itself. */
   down? (): void
 }
 
@@ -41,6 +44,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let source: EventStream | undefined
     let isKnown = false
     let isDown = false
+    let isStale = false
     let isStopped = false
     let failures = 0
     let cancel = () => {}
@@ -61,9 +65,9 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     }
 
     function told (): void {
-      isDown = false
+      isDown &&= isStale
       failures = 0
-      tell([...present.values()])
+      tell([...present.values()], isStale)
     }
 
     function fell (): void {
@@ -90,7 +94,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
           run(event.data && JSON.parse(event.data))
         }
       })
-      isKnown = false
+      isKnown = isStale = false
       listen()
       on('snapshot', ({ data }: { data: LockView[] }) => {
         present = new Map(data.map((lock) => [keyOf(lock), lock]))
@@ -108,9 +112,16 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       on('heartbeat', ({ seconds }: { seconds: number }) => {
         silenceMs = seconds * 1000 * MISSED || silenceMs
         listen()
+        // Come back by itself, and nothing has changed: no snapshot follows.
+        if (isDown && isKnown && !isStale) told()
       })
-      // Come back by itself, and nothing has changed: no snapshot follows.
-      on('open', () => { if (isDown && isKnown) told() })
+      on('open', () => { isStale = false })
+      on('stale', () => {
+        isStale = true
+        fell()
+      })
+      // A snapshot follows.
+      on('live', () => { isStale = false })
       on('error', () => {
         fell()
         // Anything but 200 ends an EventSource for good.

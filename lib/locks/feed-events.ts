@@ -6,11 +6,17 @@ export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
-/** What a feed tells. An `id` names the state of all that is watched, once this event has been taken in; '' is no state. */
+/**
+ * What a feed tells. An `id` names the state of all that is watched, once this event has been taken in; '' is no state.
+ * `stale`: the store does not answer, so what was told may be over; `live`: it answers again, a snapshot follows.
+ */
 export type FeedEvent =
   | Snapshot
   | { event: 'locked' | 'released', id: string, lock: LockView }
-  | { event: 'heartbeat' }
+  | { event: 'heartbeat' | 'stale' | 'live' }
+
+/** Events that are told together. All watchers of the same entities get the same object. */
+export type Batch = readonly FeedEvent[]
 
 /** A record as feeds and boards show it: whose and on what; the payload stays behind. */
 export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, version, expiresAt }: LockRecord): LockView {

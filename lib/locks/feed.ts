@@ -1,13 +1,15 @@
 import { Failure } from '../errors.ts'
-import { differences, idOf, snapshotOf, type Changes, type FeedEvent, type State } from './feed-events.ts'
+import { createChannel, type Channel } from './channel.ts'
+import type { Batch, Changes } from './feed-events.ts'
+import { paceOf } from './pace.ts'
 import type { Entity, LockRecord } from './schemas.ts'
 import { forEach } from './table.ts'
-import { createWatched, type Watched } from './watched.ts'
+import { createWatched, isOutage, URGENCIES, type Urgency, type Watched } from './watched.ts'
 
-/** Most reads of the store in a second that all polling of an instance makes: beyond it each entity is read less often. */
-const READS_PER_SECOND = 400
 const RETRY_AFTER_SECONDS = '30'
 const WARN_MS = 60_000
+
+const HEARTBEAT: Batch = [{ event: 'heartbeat' }]
 
 export interface FeedOptions {
   /** Milliseconds between two reads of a watched entity, which find what other instances have written. */
@@ -16,6 +18,8 @@ export interface FeedOptions {
   heartbeatMs?: number
   /** How many watchers there may be. */
   watchersMax?: number
+  /** How many of them one caller may have. */
+  watchersPerCaller?: number
   /** Told, once a minute at most, that watched entities cannot be read. */
   warn?: (failure: Error) => void
 }
@@ -23,11 +27,22 @@ export interface FeedOptions {
 export interface FeedDeps extends FeedOptions {
   /** The locks of an entity as they are now: consistent, complete, without payloads. */
   read: (entity: Entity) => Promise<LockRecord[]>
+  /** Milliseconds since 1970, as `Date.now`. */
+  now?: () => number
+}
+
+export interface WatchOptions {
+  /** The id of the last event that the caller has. */
+  lastEventId?: string | undefined
+  /** Whose watcher it is; those of a caller are counted. */
+  caller?: string | undefined
 }
 
 export interface Watcher {
-  /** The next event, when there is one; nothing once the watcher has left or the feed was closed. */
-  next: () => Promise<FeedEvent | undefined>
+  /** Milliseconds between two heartbeats. */
+  heartbeatMs: number
+  /** The next events, when there are some; nothing once the watcher has left or the feed was closed. */
+  next: () => Promise<Batch | undefined>
   leave: () => void
 }
 
@@ -35,16 +50,20 @@ export interface Watcher {
  * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
  * once for all who watch an entity; a write of this instance's own is told at once, and followed by a read.
  *
- * A watcher gets every state that it has time for: one that is slow skips states in between, never the last one.
+ * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
-export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchersMax = 2000, warn }: FeedDeps) {
+export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, now = Date.now }: FeedDeps) {
   const entities = new Map<string, Watched>()
-  const watchers = new Set<() => void>()
+  const channels = new Map<string, Channel>()
+  /** What ends each watcher, with its caller. */
+  const watchers = new Map<() => void, string | undefined>()
+  const byCaller = new Map<string | undefined, number>()
   let warnedAt = -WARN_MS
   let isClosed = false
+  let pace: Record<Urgency, number> | undefined
+  let pacedAt = 0
 
   const nameOf = ({ type, id }: Entity) => `${type}-${id}`
-  const intervalMs = () => Math.max(pollMs, entities.size * 1000 / READS_PER_SECOND)
 
   function failed (error: unknown): void {
     if (performance.now() - warnedAt < WARN_MS) return
@@ -52,78 +71,130 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     warn?.(error as Error)
   }
 
-  function enter (entity: Entity, wake: () => void): Watched {
-    const name = nameOf(entity)
-    const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed })
-    entities.set(name, watched)
-    watched.wakes.add(wake)
-    return watched
+  /** Milliseconds between two reads of an entity: those with locks come first. */
+  function intervalMs (urgency: Urgency): number {
+    if (!pace || performance.now() - pacedAt > pollMs) {
+      const sizes = { occupied: 0, fresh: 0, idle: 0 }
+      for (const watched of entities.values()) sizes[watched.urgency()]++
+      const [occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), pollMs) as [number, number, number]
+      pace = { occupied, fresh, idle }
+      pacedAt = performance.now()
+    }
+    return pace[urgency]
   }
 
-  function exit (entity: Entity, wake: () => void): void {
-    const name = nameOf(entity)
-    const watched = entities.get(name)!
-    watched.wakes.delete(wake)
-    if (watched.wakes.size > 0) return
-    watched.close()
-    entities.delete(name)
+  /** @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS */
+  function admit (caller: string | undefined): void {
+    const headers = { 'retry-after': RETRY_AFTER_SECONDS }
+    if (watchers.size >= watchersMax) {
+      throw new Failure('TOO_MANY_WATCHERS', `This instance serves ${watchersMax} event streams, as many as it may; try again later, or poll`, { headers })
+    }
+    if ((byCaller.get(caller) ?? 0) >= watchersPerCaller) {
+      throw new Failure('TOO_MANY_REQUESTS', `You have ${watchersPerCaller} event streams open here, as many as one caller may; close one, or poll`, { headers })
+    }
+  }
+
+  function count (caller: string | undefined, more: number): void {
+    const left = (byCaller.get(caller) ?? 0) + more
+    if (left > 0) byCaller.set(caller, left)
+    else byCaller.delete(caller)
+  }
+
+  function enter (wanted: Entity[]): Channel {
+    const name = wanted.map(nameOf).join(' ')
+    const channel = channels.get(name) ?? createChannel(wanted.map(watch))
+    channels.set(name, channel)
+    return channel
+
+    function watch (entity: Entity): Watched {
+      const name = nameOf(entity)
+      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, now })
+      entities.set(name, watched)
+      return watched
+    }
+  }
+
+  function exit (wanted: Entity[], channel: Channel): void {
+    if (channel.wakes.size > 0) return
+    channel.close()
+    channels.delete(wanted.map(nameOf).join(' '))
+    for (const [index, watched] of channel.watched.entries()) {
+      if (watched.wakes.size > 0) continue
+      watched.close()
+      entities.delete(nameOf(wanted[index]!))
+    }
   }
 
   /**
    * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when `lastEventId` names the
-   * state that they are in; then what changes. Of a feed that was closed there is nothing to be told.
-   * @throws {Failure} TOO_MANY_WATCHERS; STORE_UNAVAILABLE, STORE_FAILED when the first read fails
+   * state that they are in; then what changes. While the store does not answer, `stale` comes first. Of a feed that was
+   * closed there is nothing to be told.
+   * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
    */
-  async function watch (wanted: Entity[], { lastEventId }: { lastEventId?: string | undefined } = {}): Promise<Watcher> {
-    if (isClosed) return { next: async () => undefined, leave () {} }
-    if (watchers.size >= watchersMax) {
-      throw new Failure('TOO_MANY_WATCHERS', `This instance serves ${watchersMax} event streams, as many as it may; try again later, or poll`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
-    }
-    const waiting = createWaiting()
-    const watched = wanted.map((entity) => enter(entity, waiting.wake))
-    const states = () => watched.map(({ state }) => state()!)
+  async function open (wanted: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<Watcher> {
+    if (isClosed) return { heartbeatMs, next: async () => undefined, leave () {} }
+    admit(caller)
+    const channel = enter(wanted)
+    let position = -1
+    let beatAt = performance.now() + heartbeatMs
+    let beat: NodeJS.Timeout | undefined
+    let wake: (() => void) | undefined
+    const wakeUp = () => wake?.()
 
     function leave (): void {
       if (!watchers.delete(leave)) return
-      for (const entity of wanted) exit(entity, waiting.wake)
-      waiting.wake()
+      count(caller, -1)
+      clearTimeout(beat)
+      channel.wakes.delete(wakeUp)
+      exit(wanted, channel)
+      wakeUp()
     }
 
-    watchers.add(leave)
+    function planBeat (): void {
+      clearTimeout(beat)
+      beatAt = performance.now() + heartbeatMs
+      beat = setTimeout(() => {
+        // A timer may be early.
+        beatAt = 0
+        wakeUp()
+      }, heartbeatMs)
+    }
+
+    watchers.set(leave, caller)
+    count(caller, 1)
+    channel.wakes.add(wakeUp)
+    for (const watched of channel.watched) watched.freshen()
     try {
-      await forEach(watched, ({ refresh }) => refresh())
+      if (!channel.isStale()) await forEach(channel.watched, ({ refresh }) => refresh())
     } catch (error) {
-      leave()
-      throw error
+      if (!isOutage(error)) {
+        leave()
+        throw error
+      }
+      failed(error)
     }
+    position = channel.positionOf(lastEventId)
+    // A watcher that left meanwhile must leave no timer behind.
+    if (watchers.has(leave)) planBeat()
+    if (position >= 0) beatAt = 0
 
-    let seen = states()
-    const resumed = lastEventId === idOf(seen)
-    let pending: FeedEvent[] = resumed ? [] : [snapshotOf(seen)]
-    let beatAt = performance.now() + (resumed ? 0 : heartbeatMs)
-
-    async function next (): Promise<FeedEvent | undefined> {
+    async function next (): Promise<Batch | undefined> {
       while (watchers.has(leave)) {
-        if (pending.length > 0) return pending.shift()
-        const idleMs = beatAt - performance.now()
-        if (idleMs <= 0) {
-          beatAt = performance.now() + heartbeatMs
-          return { event: 'heartbeat' }
+        if (performance.now() >= beatAt) {
+          planBeat()
+          return HEARTBEAT
         }
-        pending = changes()
-        if (pending.length > 0) return pending.shift()
-        await waiting.wait(idleMs)
+        const news = channel.after(position)
+        if (news) {
+          position = news.position
+          return news.batch
+        }
+        await new Promise<void>((resolve) => { wake = resolve })
       }
       return undefined
     }
 
-    function changes (): FeedEvent[] {
-      const before: State[] = seen
-      seen = states()
-      return seen.every((state, index) => state === before[index]) ? [] : differences(before, seen)
-    }
-
-    return { next, leave }
+    return { heartbeatMs, next, leave }
   }
 
   /**
@@ -142,29 +213,14 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
   }
 
   return {
-    watch,
+    watch: open,
     writing,
     /** How much is watched, and by how many. */
     counts: () => ({ watchers: watchers.size, entities: entities.size }),
     /** Ends every watcher, and those that are still to come. */
     close: () => {
       isClosed = true
-      for (const leave of [...watchers]) leave()
+      for (const leave of [...watchers.keys()]) leave()
     }
-  }
-}
-
-/** Waiting that ends after a while, or as soon as it is woken. */
-function createWaiting () {
-  let end: (() => void) | undefined
-  return {
-    wait: (ms: number) => new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      end = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    }),
-    wake: () => end?.()
   }
 }

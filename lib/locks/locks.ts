@@ -63,7 +63,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const table = createLockTable({ client, table: name })
   const nextVersion = createVersions(now)
   const drafts = createDrafts({ table, environment, draftDays, now })
-  const feed = createFeed({ ...feedOptions, read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
+  const feed = createFeed({ ...feedOptions, now, read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {

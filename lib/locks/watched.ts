@@ -1,30 +1,47 @@
+import { Failure } from '../errors.ts'
 import { locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
+import { isExpired } from './record.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
 const RETRY_MS = 2000
 
+/** Longest wait for a lease to end, in milliseconds: then the clock is looked at again. */
+const LOOK_MS = 60_000
+
+/** So long after its last lock, or its newest watcher, an entity is still read as often as one that is just opened. */
+const FRESH_MS = 30_000
+
+/** How urgent the next read of an entity is: it has locks, it had some or was opened a moment ago, or neither. */
+export const URGENCIES = ['occupied', 'fresh', 'idle'] as const
+export type Urgency = typeof URGENCIES[number]
+
 export interface WatchedDeps {
   /** The locks of an entity as they are now. */
   read: (entity: Entity) => Promise<LockRecord[]>
-  /** Milliseconds from the end of one read to the next. */
-  intervalMs: () => number
+  /** Milliseconds from the end of one read of such an entity to the next. */
+  intervalMs: (urgency: Urgency) => number
   /** Told of a read that failed where nobody waits for it. */
   failed: (error: unknown) => void
+  /** Milliseconds since 1970. */
+  now: () => number
 }
 
 export type Watched = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
-export function createWatched (entity: Entity, { read, intervalMs, failed }: WatchedDeps) {
+export function createWatched (entity: Entity, { read, intervalMs, failed, now }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
   /** What has been told since the read under way began, which may have missed it. */
   const told = new Map<string, LockView | undefined>()
   let state: State | undefined
+  let isStale = false
+  let activeAt = performance.now()
   let reading: Promise<void> | undefined
   let following: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
+  let expiry: NodeJS.Timeout | undefined
   let closed = false
 
   /** Reads what is there from now on: a read that is under way may have missed what was just written. */
@@ -50,21 +67,37 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
     let pause = RETRY_MS
     told.clear()
     try {
-      const found = locksOf(entity, await read(entity))
-      become(withChanges(found, told))
+      const records = locksOf(entity, await read(entity))
+      clearTimeout(expiry)
+      become(withChanges(records, told), false)
       pause = 0
+    } catch (error) {
+      lose()
+      throw error
     } finally {
       reading = undefined
       // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
-      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs() * (first ? Math.random() : 1)))
+      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1)))
     }
   }
 
-  function become (locks: State['locks']): void {
-    const next = stateOf(entity, locks, state)
-    if (next === state) return
+  function become (locks: State['locks'] | undefined, stale: boolean): void {
+    const next = locks && stateOf(entity, locks, state)
+    if (next === state && stale === isStale) return
+    if (state?.locks.size) activeAt = performance.now()
     state = next
+    isStale = stale
     for (const wake of wakes) wake()
+  }
+
+  /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
+  function lose (): void {
+    if (closed) return
+    const locks = state && new Map([...state.locks].filter(([, lock]) => !isExpired(lock, Math.floor(now() / 1000))))
+    become(locks, true)
+    const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
+    clearTimeout(expiry)
+    if (ends.length > 0) expiry = setTimeout(lose, Math.min(LOOK_MS, Math.min(...ends) * 1000 - now()))
   }
 
   /**
@@ -75,7 +108,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
   function tell (before: State, left: Changes): void {
     if (state !== before) return
     for (const [field, lock] of left) told.set(field, lock)
-    become(withChanges(state.locks, told))
+    become(withChanges(state.locks, told), isStale)
   }
 
   /** Reads soon, for nobody in particular. */
@@ -83,10 +116,26 @@ export function createWatched (entity: Entity, { read, intervalMs, failed }: Wat
     refresh().catch(failed)
   }
 
+  /** Somebody new watches: for a while this entity is read as one of which news is expected. */
+  function freshen (): void {
+    activeAt = performance.now()
+  }
+
+  function urgency (): Urgency {
+    if (state?.locks.size) return 'occupied'
+    return performance.now() - activeAt < FRESH_MS ? 'fresh' : 'idle'
+  }
+
   function close (): void {
     closed = true
     clearTimeout(timer)
+    clearTimeout(expiry)
   }
 
-  return { wakes, state: () => state, refresh, tell, poke, close }
+  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, tell, poke, close }
+}
+
+/** Whether a read failed because of the store, which may answer the next one. */
+export function isOutage (error: unknown): boolean {
+  return error instanceof Failure && error.code.startsWith('STORE_')
 }

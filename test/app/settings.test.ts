@@ -22,7 +22,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     graceMs: 10_000,
     environment: 'test',
     table: 'DataState',
-    locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000 } },
+    locks: { leaseSeconds: 0, draftDays: 30, feed: { pollMs: 500, heartbeatMs: 15_000, watchersMax: 2000, watchersPerCaller: 1000 } },
     dynamodb: { region: 'eu-central-1' },
     cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, cookieNames: [], auth: { kind: 'passthrough' } },
     enforceLocks: false,
@@ -56,6 +56,7 @@ t.test('every setting is taken as it is set', async (t) => {
     EVENTS_POLL_MS: '100',
     EVENTS_HEARTBEAT_SECONDS: '600',
     EVENTS_WATCHERS_MAX: '0',
+    EVENTS_WATCHERS_PER_USER: '7',
     DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000',
     DYNAMODB_SHORTCUT: 'off',
     CMS_URL: 'https://host.example:8443/cms//',
@@ -84,7 +85,7 @@ t.test('every setting is taken as it is set', async (t) => {
     traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', serviceName: 'locks' },
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
-    locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0 } },
+    locks: { leaseSeconds: 300, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 } },
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
     cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'], auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
     enforceLocks: true,
@@ -127,6 +128,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     EVENTS_POLL_MS: ['99', '60001', '0.5s'],
     EVENTS_HEARTBEAT_SECONDS: ['0', '601', '15s'],
     EVENTS_WATCHERS_MAX: ['-1', '100001', 'many'],
+    EVENTS_WATCHERS_PER_USER: ['0', '100001', 'all'],
     AWS_REGION: [],
     DYNAMODB_SHORTCUT: ['false', 'ON'],
     DYNAMODB_ENDPOINT: ['127.0.0.1:8000', 'ftp://host', 'http://host/path', 'http://host?x', 'http://', 'http://a b', 'http://host:80000'],
@@ -323,4 +325,13 @@ t.test('an older Node is refused in one readable line', async (t) => {
   for (const { version, code, stdout, stderr } of await Promise.all(['22.20.0', '23.0.0', '24.1.0', '100.0.0-nightly'].map(withVersion))) {
     t.strictSame({ code, stdout, stderr }, { code: 0, stdout: '', stderr: '' }, version)
   }
+})
+
+t.test('a user may have 100 event streams unless the settings say otherwise', async (t) => {
+  const per = (env: Record<string, string>) => readConfig({ ...enough, ...env }).locks.feed.watchersPerCaller
+  const jwt = { AUTH: 'jwt', CMS_AUTH: 'passthrough', AUTH_JWKS_URL: 'https://issuer.example/keys', AUTH_ISSUER: 'issuer', AUTH_AUDIENCE: 'quoin' }
+  t.equal(per({}), 1000, 'an address half of all')
+  t.equal(per({ EVENTS_WATCHERS_MAX: '5' }), 3)
+  t.equal(per(jwt), 100)
+  t.equal(per({ ...jwt, EVENTS_WATCHERS_PER_USER: '3' }), 3)
 })

@@ -5,7 +5,7 @@ import { app as quoin } from '../../app.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build, testConfig } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
-import { fails, say, startFakeEngine } from './fixtures/fake-engine.ts'
+import { fails, say, startFakeEngine, works } from './fixtures/fake-engine.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -138,11 +138,32 @@ t.test('with one engine', async (t) => {
   })
 })
 
-t.test('without a store a stream is refused, in the words of the other lock endpoints', async (t) => {
-  const { url } = await listening(t, {})
-  const reply = await fetch(`${url}/node/1/events`)
-  t.equal(reply.status, 503)
-  t.match(await reply.json(), { success: false, message: 'Error: Server error', error: { code: 'STORE_UNAVAILABLE' } })
+t.test('a stream that cannot be filled is stale, not refused, and is filled when the store answers', async (t) => {
+  const engine = await startFakeEngine(t)
+  engine.script = fails('ValidationException')
+  const { url } = await listening(t, { DYNAMODB_ENDPOINT: engine.endpoint })
+  const { response, next } = await openEvents(t, `${url}/node/1/events`, { 'last-event-id': 'any' })
+  t.equal(response.statusCode, 200)
+  t.match(await next(), { event: 'stale', id: undefined, data: {} })
+  engine.script = works
+  t.match(await next(), { event: 'live', id: undefined, data: {} })
+  t.match(await next(), { event: 'snapshot', id: String, data: { data: [] } })
+})
+
+t.test('a caller has so many streams, be they on other entities', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { url } = await listening(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_WATCHERS_PER_USER: '2' })
+  const streams = await Promise.all([1, 2].map((id) => openEvents(t, `${url}/node/${id}/events`)))
+  const refused = await fetch(`${url}/node/3/events`)
+  t.equal(refused.status, 429)
+  t.equal(refused.headers.get('retry-after'), '30')
+  t.match(await refused.json(), { success: false, message: 'Error: You have 2 event streams open here, as many as one caller may; close one, or poll', error: { code: 'TOO_MANY_REQUESTS' } })
+  streams[0]!.close()
+  for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
+    const { response } = await openEvents(t, `${url}/node/3/events`)
+    if (response.statusCode === 200) return
+  }
+  t.fail('the place was not freed')
 })
 
 t.test('a store that fails under an open stream is logged, and the stream goes on when it is back', async (t) => {
@@ -159,7 +180,9 @@ t.test('a store that fails under an open stream is logged, and the stream goes o
   await sleep(300)
   t.strictSame(lines.map((line) => JSON.parse(line).msg), ['event streams are not up to date: the store does not answer'])
   t.match(JSON.parse(lines[0]!).err, { code: 'STORE_FAILED' })
+  t.match(await next(), { event: 'stale' })
   const Items = [{ env_entityType_entityId: { S: 'test-node-1' }, fieldName: { S: 'title' }, timestamp: { N: '1' }, userData: { M: { uid: { S: '7' } } }, version: { S: 'v' } }]
   engine.script = (_operation, _input, response) => say(response, 200, { Items, Count: 1, ScannedCount: 1 })
-  t.match(await next(), { event: 'locked', data: { fieldName: 'title' } })
+  t.match(await next(), { event: 'live' })
+  t.match(await next(), { event: 'snapshot', data: { data: [{ fieldName: 'title' }] } })
 })

@@ -22,10 +22,21 @@ function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSe
   return locks
 }
 
+/** What a watcher was told together with the events that were taken. */
+const rests = new WeakMap<Watcher, FeedEvent[]>()
+
+/** The next event of a watcher, one at a time. */
+async function nextOf (watcher: Watcher): Promise<FeedEvent | undefined> {
+  const rest = rests.get(watcher) ?? []
+  if (rest.length === 0) rest.push(...await watcher.next() ?? [])
+  rests.set(watcher, rest)
+  return rest.shift()
+}
+
 /** The next event; fails when there is none within ten seconds. */
 async function take (watcher: Watcher): Promise<FeedEvent> {
   const late = new AbortController()
-  const event = await Promise.race([watcher.next(), sleep(10_000, undefined, { signal: late.signal }).then(() => { throw new Error('there was no event') })])
+  const event = await Promise.race([nextOf(watcher), sleep(10_000, undefined, { signal: late.signal }).then(() => { throw new Error('there was no event') })])
   late.abort()
   if (!event) throw new Error('the events have ended')
   return event
@@ -34,7 +45,7 @@ async function take (watcher: Watcher): Promise<FeedEvent> {
 /** Whether there is nothing to be told within a while. It leaves a call of next() behind, so the watcher is not used afterwards. */
 async function isSilent (watcher: Watcher, ms = 60): Promise<boolean> {
   const silence = sleep(ms, 'silence')
-  return await Promise.race([watcher.next(), silence]) === 'silence'
+  return await Promise.race([nextOf(watcher), silence]) === 'silence'
 }
 
 t.test('a watcher gets a snapshot, then who locks and who lets go, never a payload', async (t) => {
@@ -264,8 +275,9 @@ t.test('whatever overtakes whatever on its way, all states of a field are told i
     await schedule.run()
     const watcher = await watching
     const listening = (async () => {
-      for (let event = await watcher.next(); event; event = await watcher.next()) {
-        if (event.event === 'locked') told.get(event.lock.fieldName)!.push(event.lock.version)
+      for (let event = await nextOf(watcher); event; event = await nextOf(watcher)) {
+        if (event.event === 'snapshot') for (const [field, versions] of told) versions.push(event.locks.find(({ fieldName }) => fieldName === field)?.version)
+        else if (event.event === 'locked') told.get(event.lock.fieldName)!.push(event.lock.version)
         else if (event.event === 'released') told.get(event.lock.fieldName)!.push(undefined)
       }
     })()
@@ -278,6 +290,8 @@ t.test('whatever overtakes whatever on its way, all states of a field are told i
     while (await Promise.race([all, schedule.run()]) === undefined);
     instances[0]!.acquire(at('1'), { fieldName: 'a', userData: { uid: '9' } }).catch(() => {})
     await schedule.run()
+    // Watchers are woken in a turn of their own.
+    await setImmediate()
     for (const locks of instances) locks.feed.close()
     await listening
     for (const [fieldName, seen] of states) {
@@ -298,7 +312,7 @@ t.test('a watcher that is slow skips states, but not the last one', async (t) =>
   await take(watcher)
   for (let n = 0; n < 20; n++) await locks.overwrite(at('1'), { fieldName: 'title', userData: { uid: String(n) } })
   await sleep(20)
-  t.match(await take(watcher), { event: 'locked', lock: { userData: { uid: '19' } } })
+  t.match(await take(watcher), { event: 'snapshot', locks: [{ userData: { uid: '19' } }] }, 'as they are now')
   t.ok(await isSilent(watcher))
 })
 
@@ -328,11 +342,58 @@ t.test('beyond the limit a watcher is refused, until another has left', async (t
   t.match(await take(await locks.feed.watch([at('1')])), { event: 'snapshot' })
 })
 
-t.test('a store that is away refuses a new watcher, and leaves nothing behind', async (t) => {
-  const down = new Failure('STORE_UNAVAILABLE', 'away')
-  const feed = createFeed({ read: async ({ id }) => { if (id === '2') throw down; return [] }, pollMs: 5 })
-  await t.rejects(feed.watch([at('1'), at('2'), at('3')]), { code: 'STORE_UNAVAILABLE' })
+t.test('more locks than are read refuse a new watcher, and leave nothing behind', async (t) => {
+  const large = new Failure('TOO_LARGE', 'too many')
+  const feed = createFeed({ read: async ({ id }) => { if (id === '2') throw large; return [] }, pollMs: 5 })
+  await t.rejects(feed.watch([at('1'), at('2'), at('3')]), { code: 'TOO_LARGE' })
   t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+})
+
+t.test('a store that is away makes a new watcher stale, and live when it is back', async (t) => {
+  let isAway = true
+  const warnings: Error[] = []
+  const feed = createFeed({ read: async ({ id }) => { if (isAway && id === '2') throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: NEVER, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
+  t.teardown(feed.close)
+  const watcher = await feed.watch([at('1'), at('2')], { lastEventId: 'any' })
+  t.strictSame(await take(watcher), { event: 'stale' })
+  t.strictSame(await take(await feed.watch([at('1'), at('2')])), { event: 'stale' }, 'whoever comes meanwhile too')
+  t.match(warnings, [{ code: 'STORE_UNAVAILABLE' }])
+  feed.writing(at('2'))(new Map())
+  t.ok(await isSilent(await feed.watch([at('2')]).then(async (other) => { await take(other); return other })), 'it is told once')
+  isAway = false
+  feed.writing(at('2'))(new Map())
+  t.strictSame(await take(watcher), { event: 'live' })
+  t.match(await take(watcher), { event: 'snapshot', id: String, locks: [], entities: 2 })
+})
+
+t.test('while the store is away expired locks are released, and no snapshot shows them', async (t) => {
+  let time = 1_700_000_000_000
+  let isAway = false
+  const records = [['a', 1_700_000_001], ['b', 1_700_000_002], ['c', undefined]].map(([fieldName, expiresAt]) => ({ fieldName, timestamp: 1, userData: ada, version: fieldName, ...(expiresAt && { expiresAt }) })) as unknown as LockRecord[]
+  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, heartbeatMs: NEVER, now: () => time })
+  t.teardown(feed.close)
+  const watcher = await feed.watch([at('1')])
+  t.match(await take(watcher), { event: 'snapshot', locks: { length: 3 } })
+  isAway = true
+  time += 1000
+  feed.writing(at('1'))(new Map())
+  t.strictSame(await take(watcher), { event: 'stale' })
+  t.match(await take(watcher), { event: 'released', lock: { fieldName: 'a' } }, 'what is over already')
+  time += 990
+  feed.writing(at('1'))(new Map())
+  await sleep(5)
+  time += 10
+  t.match(await take(watcher), { event: 'released', lock: { fieldName: 'b' } }, 'without another read')
+  const late = await feed.watch([at('1')])
+  t.strictSame(await take(late), { event: 'stale' })
+  t.match(await take(late), { event: 'snapshot', locks: [{ fieldName: 'c' }] }, 'who comes now is told what is left')
+  isAway = false
+  records.shift()
+  feed.writing(at('1'))(new Map())
+  for (const each of [watcher, late]) {
+    t.strictSame(await take(each), { event: 'live' })
+    t.match(await take(each), { event: 'snapshot', locks: [{ fieldName: 'b' }, { fieldName: 'c' }] })
+  }
 })
 
 t.test('a store that goes away is told to the operator once, and found again when it is back', async (t) => {
@@ -351,12 +412,14 @@ t.test('a store that goes away is told to the operator once, and found again whe
     await sleep(5)
   }
   t.strictSame(warnings, [down])
+  t.strictSame(await take(watcher), { event: 'stale' })
   const before = reads
   await sleep(100)
   t.equal(reads, before, 'nor is it asked every time')
   found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
   feed.writing(at('1'))(new Map())
-  t.match(await take(watcher), { event: 'locked' }, 'the watcher has stayed')
+  t.strictSame(await take(watcher), { event: 'live' }, 'the watcher has stayed')
+  t.match(await take(watcher), { event: 'snapshot', locks: [{ fieldName: 'title' }] })
 })
 
 t.test('a read that fails while another one is waited for holds up none that comes after', async (t) => {
@@ -367,7 +430,8 @@ t.test('a read that fails while another one is waited for holds up none that com
       return reads.at(-1)!.promise
     },
     intervalMs: () => NEVER,
-    failed () {}
+    failed () {},
+    now: Date.now
   })
   t.teardown(close)
   for (let time = 0; time < 2; time++) {
@@ -464,7 +528,7 @@ t.test('whoever takes in all events knows the locks, across instances, reconnect
     let watcher = await instances[0]!.feed.watch(entities)
     const nameOf = (lock: LockView) => `${lock.entityId} ${lock.fieldName}`
     async function listen () {
-      const event = await watcher.next()
+      const event = await nextOf(watcher)
       if (event?.event === 'snapshot') known = new Map(event.locks.map((lock) => [nameOf(lock), lock]))
       else if (event?.event === 'locked') known.set(nameOf(event.lock), event.lock)
       else if (event?.event === 'released') known.delete(nameOf(event.lock))

@@ -1,0 +1,30 @@
+import { Type, type Static, type TObject } from '@sinclair/typebox'
+import type { FeedOptions } from '../lib/locks/feed.ts'
+
+/** How many event streams one user may have, where the settings do not say. */
+const STREAMS_PER_USER = 100
+
+/** The settings of event streams. */
+export const EventsEnvironment = {
+  EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
+  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 600, description: 'seconds, an integer from 1 to 600' }),
+  EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
+  EVENTS_WATCHERS_PER_USER: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'an integer from 1 to 100000' }))
+}
+
+/** How event streams are served. */
+export type EventsConfig = Required<Omit<FeedOptions, 'warn'>>
+
+/**
+ * Reads how event streams are served.
+ * @param AUTH with `none` callers are told apart by address alone, which many may share: one may have half of all streams
+ */
+export function readEvents ({ AUTH, ...settings }: Static<TObject<typeof EventsEnvironment>> & { AUTH: string }): EventsConfig {
+  const { EVENTS_WATCHERS_MAX: watchersMax } = settings
+  return {
+    pollMs: settings.EVENTS_POLL_MS,
+    heartbeatMs: settings.EVENTS_HEARTBEAT_SECONDS * 1000,
+    watchersMax,
+    watchersPerCaller: settings.EVENTS_WATCHERS_PER_USER ?? (AUTH === 'none' ? Math.ceil(watchersMax / 2) : STREAMS_PER_USER)
+  }
+}

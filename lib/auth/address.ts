@@ -1,0 +1,25 @@
+import { isIPv6 } from 'node:net'
+
+/** So many of the eight groups of an IPv6 address name the network of one caller, the /64. */
+const NETWORK_GROUPS = 4
+
+/** Some balancers, Azure's Application Gateway among them, put the port behind the address in X-Forwarded-For. */
+export function withoutPort (address: string): string {
+  const { ip4, ip6 } = /^(?:(?<ip4>[\d.]+)|\[(?<ip6>[^\]]+)\])(?::\d+)?$/.exec(address)?.groups ?? {}
+  return ip4 ?? ip6 ?? address
+}
+
+/** For whom an event stream counts: the user, or, where nobody is known, the address. */
+export function streamOwner ({ user, ip }: { user?: { uid: string } | undefined, ip: string | undefined }): string {
+  return user ? `user ${user.uid}` : `address ${networkOf(withoutPort(String(ip)))}`
+}
+
+/** An IPv4 address as it is; of an IPv6 address the /64 network, all of which one caller has. */
+function networkOf (address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^::ffff:([\d.]+)$/i.exec(address)
+  if (mapped) return mapped[1]!
+  const [front, back] = address.split('::').map((part) => part === '' ? [] : part.split(':')) as [string[], string[]?]
+  const groups = back ? [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back] : front
+  return groups.slice(0, NETWORK_GROUPS).map((group) => parseInt(group, 16).toString(16)).join(':')
+}

@@ -1,0 +1,107 @@
+import { differences, idOf, snapshotOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
+import type { Watched } from './watched.ts'
+
+/** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
+const AT_ONCE = 50
+
+/** So many changes, and for so long (in milliseconds), are kept for watchers that are just busy; whoever is further behind gets a snapshot. */
+const RECENT = 16
+const RECENT_MS = 5000
+
+const STALE: FeedEvent = { event: 'stale' }
+const LIVE: FeedEvent = { event: 'live' }
+
+export type Channel = ReturnType<typeof createChannel>
+
+/**
+ * What is told of some entities, made once for all who watch just these. A watcher has no queue, only the number of the
+ * revision that it was told last: one that takes every change gets them one by one, one that is behind gets the present
+ * state.
+ */
+export function createChannel (watched: Watched[]) {
+  /** Called, a few in a turn, after every change. */
+  const wakes = new Set<() => void>()
+  const due = new Set<() => void>()
+  /** The newest changes, of which the last led to this revision. */
+  const recent: Batch[] = []
+  let revision = 0
+  let states: State[] | undefined
+  let isStale = false
+  let id: string | undefined
+  /** The present state as a newcomer is told it, and as one that was told `stale`. */
+  let whole: Batch | undefined
+  let back: Batch | undefined
+  /** The revision at which the store answered again. */
+  let liveAt = 0
+  let turn: NodeJS.Immediate | undefined
+  let oblivion: NodeJS.Timeout | undefined
+
+  function update (): void {
+    const [before, wasStale] = [states, isStale]
+    const present = watched.map(({ state }) => state())
+    isStale = watched.some((each) => each.isStale())
+    states = present.every((state) => state !== undefined) ? present : undefined
+    if (!states) return isStale && !wasStale ? told([STALE]) : undefined
+    if (wasStale && !isStale) {
+      liveAt = revision + 1
+      return told([LIVE, ...all()])
+    }
+    if (!before) return told(all())
+    const changes = differences(before, states)
+    if (isStale && !wasStale) changes.unshift(STALE)
+    if (changes.length > 0) told(changes)
+  }
+
+  /** All there is to tell to somebody who knows nothing. */
+  function all (): FeedEvent[] {
+    return [...isStale ? [STALE] : [], ...states ? [snapshotOf(states)] : []]
+  }
+
+  function told (batch: Batch): void {
+    revision++
+    id = undefined
+    whole = back = undefined
+    recent.push(batch)
+    if (recent.length > RECENT) recent.shift()
+    oblivion = oblivion?.refresh() ?? setTimeout(() => { recent.length = 0 }, RECENT_MS)
+    for (const wake of wakes) due.add(wake)
+    turn ??= setImmediate(wakeSome)
+  }
+
+  function wakeSome (): void {
+    let left = AT_ONCE
+    for (const wake of due) {
+      due.delete(wake)
+      wake()
+      if (--left === 0) break
+    }
+    turn = due.size > 0 ? setImmediate(wakeSome) : undefined
+  }
+
+  /** What is to be told to a watcher that was told `position` last, and where that leads; nothing if there is no news. */
+  function after (position: number): { batch: Batch, position: number } | undefined {
+    if (position === revision || (!states && !isStale)) return undefined
+    const next = recent[recent.length - (revision - position)]
+    if (next) return { batch: next, position: position + 1 }
+    const isBack = position >= 0 && position < liveAt && !isStale
+    const batch = isBack ? back ??= [LIVE, ...all()] : whole ??= all()
+    return { batch, position: revision }
+  }
+
+  for (const { wakes } of watched) wakes.add(update)
+  update()
+
+  return {
+    watched,
+    wakes,
+    after,
+    isStale: () => isStale,
+    /** Where a watcher stands that was told a state by an earlier stream; before the beginning if that is not the present one. */
+    positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= idOf(states)) ? revision : -1,
+    close () {
+      for (const { wakes } of watched) wakes.delete(update)
+      clearImmediate(turn)
+      clearTimeout(oblivion)
+    }
+  }
+}

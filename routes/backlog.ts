@@ -1,0 +1,32 @@
+import type { Readable } from 'node:stream'
+
+/** How much may wait for callers that read slowly, in bytes: beyond it those that have waited longest are ended. */
+export const BACKLOG_BYTES = 64 * 1024 * 1024
+
+/** What streams have to send to callers that do not take it, counted once where several share it. */
+export function createBacklog (most = BACKLOG_BYTES) {
+  const waiting = new Map<Buffer, Set<Readable>>()
+  let bytes = 0
+
+  function add (text: Buffer, stream: Readable): void {
+    const streams = waiting.get(text) ?? new Set()
+    if (streams.size === 0) bytes += text.length
+    waiting.set(text, streams.add(stream))
+    for (const [oldest, late] of waiting) {
+      if (bytes <= most) return
+      for (const each of late) {
+        remove(oldest, each)
+        each.destroy()
+      }
+    }
+  }
+
+  function remove (text: Buffer, stream: Readable): void {
+    const streams = waiting.get(text)
+    if (!streams?.delete(stream) || streams.size > 0) return
+    waiting.delete(text)
+    bytes -= text.length
+  }
+
+  return { add, remove, bytes: () => bytes }
+}
