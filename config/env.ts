@@ -30,6 +30,7 @@ export const Environment = Type.Object({
   ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
   DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
   LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
+  LOCK_FOREIGN_SECONDS: Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000, description: 'seconds, an integer from 1 to 31536000' }),
   LOCK_REFUSED_STATUS: Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423', description: '423, or 200 for a UI whose HTTP client throws on any other status' }),
   DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
   ...EventsEnvironment,
@@ -76,6 +77,8 @@ export interface Config {
   locks: {
     /** How long a lock holds that is not renewed; 0: until it is released. */
     leaseSeconds: number
+    /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
+    foreignSeconds: number
     /** How long the text of a displaced lock is kept. */
     draftDays: number
     /** How event streams are served. */
@@ -145,6 +148,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
     environment: settings.ENVIRONMENT,
     locks: {
       leaseSeconds: settings.LOCK_LEASE_SECONDS,
+      foreignSeconds: settings.LOCK_FOREIGN_SECONDS,
       draftDays: settings.DRAFT_DAYS,
       feed: readEvents(settings)
     },

@@ -13,7 +13,7 @@ declare module 'fastify' {
   }
 }
 
-const EXPOSED = ['ETag', 'Location', 'Lock-Expires', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
+const EXPOSED = ['ETag', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
 
 const shared: FastifyCorsOptions = {
   credentials: true,

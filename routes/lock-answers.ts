@@ -22,6 +22,7 @@ export const answers = {
 
 const headers = {
   ETag: { type: 'string', description: "The lock's version, for If-Match" },
+  'Lock-Since': { type: 'integer', description: 'Unix time in seconds: the `timestamp` that the lock has now. A renewal that sends it again keeps it' },
   'Lock-Expires': { type: 'integer', description: 'Unix time in seconds when the lock ends unless it is renewed; absent when it does not expire' }
 }
 

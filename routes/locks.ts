@@ -3,7 +3,7 @@ import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import { isKnown } from '../lib/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
-import type { Acquired, Changed, Held, Released } from '../lib/locks/locks.ts'
+import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
 import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
 } from '../lib/locks/schemas.ts'
@@ -137,7 +137,7 @@ function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, resu
   if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', 'The lock is not the one that was asked for', { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {
-    reply.header('etag', etagOf(result.version))
+    reply.headers({ etag: etagOf(result.version), 'lock-since': result.timestamp })
     if (result.expiresAt !== undefined) reply.header('lock-expires', result.expiresAt)
   }
   return { success: true }

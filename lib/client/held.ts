@@ -7,6 +7,8 @@ export interface Field { type: string, id: string, fieldName: string }
 /** What an answer says of the lock that it gave. */
 export interface Granted {
   version: string
+  /** The lock's `timestamp`, to be sent again with every renewal: since when the user has it. */
+  since: number | undefined
   /** Unix time in seconds when the lock ends unless it is renewed. */
   expiresAt: number | undefined
   /** How long it holds, in milliseconds, whatever the clock of this machine says. */
@@ -73,7 +75,7 @@ const REFUSED = new Set([400, 413])
  * taken it anew, of which it needs no telling. `unsent` gives the text that is not known to be in the lock, once, to be
  * sent in another way; `newerThan` does where the lock that is there is this one still, or none is.
  */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, leave: () => void, drop: () => void, unsent: () => Unsent | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, since: number | undefined, leave: () => void, drop: () => void, unsent: () => Unsent | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -203,6 +205,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       save,
       release
     },
+    since: granted.since,
     leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
     drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
     unsent,

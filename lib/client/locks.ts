@@ -27,18 +27,21 @@ export type Locks = ReturnType<typeof createLocks>
 /** How often a lock of the user's own is asked for that another tab keeps changing. */
 const ATTEMPTS = 3
 
+/** What a lock is to hold, and since when its user has it; without that the service takes the time. */
+interface Text { payload: string | undefined, since?: number | undefined }
+
 /** Field locks, as one page holds them. */
 export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const uid = user && String(user.uid)
   const kept = new Set<ReturnType<typeof hold>>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, payload: string | undefined, headers: Record<string, string>): Promise<Granted> {
-    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, payload), headers }))
+  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, text: Text, headers: Record<string, string>): Promise<Granted> {
+    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, text), headers }))
   }
 
-  function bodyOf (fieldName: string, payload: string | undefined): object {
-    return { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }) }
+  function bodyOf (fieldName: string, { payload, since }: Text): object {
+    return { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }), ...(since !== undefined && { timestamp: since }) }
   }
 
   function keep (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost: AcquireOptions['onLost'], found?: string | undefined }): Held {
@@ -51,7 +54,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
       found,
       onLost,
       later,
-      write: (text, version) => write('POST', field, text, ifMatch(version)),
+      write: (payload, version) => write('POST', field, { payload, since: granted.since }, ifMatch(version)),
       // One that has expired, and that nobody has taken since, is listed among the drafts alone.
       read: async () => (await list(field)).at(0) ?? (await drafts(field, field)).at(0),
       remove: (version) => remove(field, version),
@@ -75,7 +78,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     let own: LockRecord | undefined
     async function take (): Promise<Held> {
       const text = newerHere(field, own) ?? own?.payload ?? payload
-      const granted = await write('POST', field, text, own ? stillAs(own) : { 'if-none-match': '*' })
+      const granted = await write('POST', field, { payload: text, since: sinceOf(own) }, own ? stillAs(own) : { 'if-none-match': '*' })
       return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }
     for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
@@ -97,7 +100,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @throws {QuoinError} LOCK_CHANGED when it is not
    */
   async function overwrite (field: Field, { payload, onLost, version }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
-    return keep(field, await write('PUT', field, payload, version === undefined ? {} : ifMatch(version)), payload, { onLost })
+    return keep(field, await write('PUT', field, { payload }, version === undefined ? {} : ifMatch(version)), payload, { onLost })
   }
 
   async function remove ({ type, id, fieldName }: Entity & { fieldName?: string }, version?: string): Promise<void> {
@@ -144,9 +147,9 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    */
   function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
     function release (): void {
-      for (const { held: { type, id, fieldName, isTyped, version }, leave, unsent } of kept) {
+      for (const { held: { type, id, fieldName, isTyped, version }, since, leave, unsent } of kept) {
         const left = isTyped ? unsent() : undefined
-        if (left) http.outlive(pathOf({ type, id }), bodyOf(fieldName, left.text), left.version === undefined ? {} : ifMatch(left.version))
+        if (left) http.outlive(pathOf({ type, id }), bodyOf(fieldName, { payload: left.text, since }), left.version === undefined ? {} : ifMatch(left.version))
         if (isTyped) continue
         // In this one: by now the lock, and a text in it, may be that of another window of the same user.
         http.outlive(`${pathOf({ type, id })}/release`, { fieldName, uid }, ifMatch(version))
@@ -183,6 +186,11 @@ function stillAs ({ version }: LockRecord): Record<string, string> {
   return version === undefined ? {} : ifMatch(version)
 }
 
+/** Since when a lock is its user's; records of others may say it in another way. */
+function sinceOf (lock: LockRecord | undefined): number | undefined {
+  return Number.isSafeInteger(lock?.timestamp) && lock!.timestamp >= 0 ? lock!.timestamp : undefined
+}
+
 function isChanged (error: unknown): boolean {
   return (error as QuoinError).code === 'LOCK_CHANGED'
 }
@@ -191,9 +199,11 @@ function isChanged (error: unknown): boolean {
 function grantedBy ({ headers }: Answer<unknown>): Granted {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw new QuoinError(200, 'INVALID_RESPONSE', 'The answer has no ETag')
+  const since = headers.get('lock-since')
+  const granted = { version, since: since === null ? undefined : Number(since) }
   const expires = headers.get('lock-expires')
-  if (expires === null) return { version, expiresAt: undefined, leaseMs: undefined }
+  if (expires === null) return { ...granted, expiresAt: undefined, leaseMs: undefined }
   const expiresAt = Number(expires)
   const date = Date.parse(headers.get('date') ?? '') || Date.now()
-  return { version, expiresAt, leaseMs: expiresAt * 1000 - date }
+  return { ...granted, expiresAt, leaseMs: expiresAt * 1000 - date }
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { namesOf } from './expression.ts'
+import { all, any, condition, namesOf, rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
-import type { Found } from './record.ts'
+import { isForeignOver, type Found, type Moment } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -92,19 +92,28 @@ export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, no
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
-export function shownExpired ({ fieldName, timestamp, userData, payload, version, expiresAt }: Found): Draft {
-  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, version, displacedAt: expiresAt } as Draft
+export function shownExpired (record: Found, moment: Moment): Draft {
+  const { fieldName, timestamp, userData, payload, version } = record
+  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, version, displacedAt: expiryOf(record, moment) } as Draft
 }
 
-/** A consistent query for the expired locks of an entity that hold a text. */
-export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
+/** Since when an expired lock is over, in Unix seconds. */
+export function expiryOf ({ expiresAt, timestamp }: Found, { now, foreign }: Moment): number {
+  return (expiresAt ?? timestamp as number + now - foreign!) as number
+}
+
+/** A consistent query for the expired locks of an entity that hold a text. What has no `expiresAt` has no `removeAt` either, and stays. */
+export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, { now, foreign }: Moment) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
-  const filter = `#expiresAt <= :now AND #removeAt > :now AND attribute_exists(#payload)${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
+  const own = all(rule('#expiresAt <= :now', { ':now': now }), rule('#removeAt > :now', { ':now': now }))
+  const isTheirs = uid === undefined ? [] : [rule('#userData.#uid = :uid', { ':uid': uid })]
+  const { ConditionExpression: filter, ExpressionAttributeValues: values } = condition(
+    all(foreign === undefined ? own : any(own, isForeignOver(foreign)), rule('attribute_exists(#payload)'), ...isTheirs))
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
     FilterExpression: filter,
     ExpressionAttributeNames: namesOf(keys, filter),
-    ExpressionAttributeValues: { ':key': recordKey, ':now': now, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(uid !== undefined && { ':uid': uid }) }
+    ExpressionAttributeValues: { ...values, ':key': recordKey, ...(fieldName !== undefined && { ':fieldName': fieldName }) }
   }
 }

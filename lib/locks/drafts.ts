@@ -1,6 +1,6 @@
 import { Failure } from '../errors.ts'
-import { draftOf, draftsOf, expiredOf, shown, shownExpired, type Displacer } from './draft.ts'
-import { isStill, recordKey, recordsOf, type Found } from './record.ts'
+import { draftOf, draftsOf, expiredOf, expiryOf, shown, shownExpired, type Displacer } from './draft.ts'
+import { isStill, recordKey, recordsOf, type Found, type Moment } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, type Key, type LockTable } from './table.ts'
 
@@ -13,10 +13,12 @@ export interface DraftsDeps {
   draftDays: number
   /** Milliseconds since 1970. */
   now: () => number
+  /** The same time, to judge leases by. */
+  moment: () => Moment
 }
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps) {
+export function createDrafts ({ table, environment, draftDays, now, moment }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
   /** Unix time until which what loses its meaning at another is kept. */
   const keptUntil = (from: number) => from + draftDays * DAY
@@ -41,12 +43,13 @@ export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps
   async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
-    const expired = await table.query(expiredOf(key, query, seconds()))
+    const asked = moment()
+    const expired = await table.query(expiredOf(key, query, asked))
     const kept = await table.query(draftsOf(key, query, seconds()))
     const held = await heldAmong(kept.Items, key, query)
     const found = [
       ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
-      ...expired.Items.map((record) => ({ record, draft: shownExpired(record), at: record['expiresAt'] as number }))
+      ...expired.Items.map((record) => ({ record, draft: shownExpired(record, asked), at: expiryOf(record, asked) }))
     ]
     return found.filter(({ draft: { id, version } }) => (query.draft === undefined || id === query.draft) && (version === undefined || !held.has(version)))
   }
@@ -54,7 +57,7 @@ export function createDrafts ({ table, environment, draftDays, now }: DraftsDeps
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
   async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery): Promise<Set<unknown>> {
     if (kept.length === 0) return new Set()
-    const { Items } = await table.query(recordsOf(key, { fieldName, now: seconds(), payloads: false }))
+    const { Items } = await table.query(recordsOf(key, { fieldName, now: moment(), payloads: false }))
     return new Set(Items.map(({ version }) => version))
   }
 

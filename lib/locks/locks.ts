@@ -6,11 +6,12 @@ import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import type { Stored } from './item.ts'
+import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
   holderOf, isAmong, isExpired, isFree, isHeldBy, isStill, isWithoutText, isWithoutTextOfOthers, ownerOf,
-  recordKey, recordOf, recordsOf, type Fence, type Found, type Versions
+  recordKey, recordOf, recordsOf, type Fence, type Found, type Moment, type Versions
 } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
+import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, type Key } from './table.ts'
 import { createVersions } from './version.ts'
 
@@ -24,6 +25,8 @@ export interface LocksDeps {
   environment: string
   /** How long a lock holds that is not renewed; 0: until it is released. */
   leaseSeconds?: number
+  /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
+  foreignSeconds?: number
   /** How long the text of a displaced lock is kept. */
   draftDays?: number
   /** How watchers are served. */
@@ -35,16 +38,6 @@ export interface LocksDeps {
   /** Hears of every text of another that was kept. */
   onKept?: () => void
 }
-
-/** The lock is the user's: in which version, and until when (Unix seconds) if it expires. */
-export interface Acquired { outcome: 'acquired', version: string, expiresAt?: number }
-/** Another holds the field. */
-export interface Held { outcome: 'held', lock: Holder }
-/** The lock is not in the state that was asked for; whose it is now, if anybody's. */
-export interface Changed { outcome: 'changed', lock?: Holder }
-export interface Released { outcome: 'released' }
-
-type Refused = Held | Changed
 
 /** An entity that is written to, with what is known of its fields afterwards. */
 interface Place extends Entity { left: Map<string, LockView | undefined> }
@@ -58,11 +51,12 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, draftDays = 30, feed: feedOptions = {}, now = Date.now, ready = () => undefined, onKept }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, ready = () => undefined, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
+  const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
   const table = createLockTable({ client, table: name })
   const nextVersion = createVersions(now)
-  const drafts = createDrafts({ table, environment, draftDays, now })
+  const drafts = createDrafts({ table, environment, draftDays, now, moment })
   const feed = createFeed({ ...feedOptions, now, read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
@@ -82,9 +76,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const quick = (fence: Fence) => isFree(fence, seconds(), alone ? undefined : uid)
+    const quick = (fence: Fence) => isFree(fence, moment(), alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (found) => {
-      const expired = found && isExpired(found, seconds())
+      const expired = found && isExpired(found, moment())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       if (expired) return 'displace'
@@ -121,9 +115,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       found = written.done ? record : await written.found()
       // A repeated request finds what the first one, whose answer was lost, has written.
       if (found && versions.has(found['version'])) {
-        const { version, expiresAt } = found as Partial<LockRecord> & { version: string }
+        const { version, timestamp, expiresAt } = found as LockRecord & { version: string }
         place.left.set(request.fieldName, viewOf(place, { ...found as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
-        return { outcome: 'acquired', version, ...(expiresAt !== undefined && { expiresAt }) }
+        return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }) }
       }
       const verdict = judge(found)
       if (typeof verdict === 'object') return verdict
@@ -142,7 +136,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   /** The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field. */
   async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
     const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
-    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: seconds(), payloads: payload !== 0 })) as LockList
+    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 })) as LockList
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -170,7 +164,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
-    const query = { ...recordsOf(key, { uid, now: seconds() }), ProjectionExpression: 'fieldName' }
+    const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'fieldName' }
     const fieldNames = (await table.query(query)).Items.map((record) => record['fieldName'] as string)
     const failed = new Map<string, Failure>()
     let unavailable: Failure | undefined
@@ -192,7 +186,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const fence = { version: nextVersion(), ifMatch }
-    let condition = isOwn ? isHeldBy(fence, uid, seconds()) : isWithoutText(fence, uid)
+    let condition = isOwn ? isHeldBy(fence, uid, moment()) : isWithoutText(fence, uid)
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)
@@ -200,7 +194,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       if (!found) return { outcome: 'released' }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       if (uid !== undefined && ownerOf(found) !== uid) return { outcome: 'released' }
-      if (isOwn && !ifMatch && found['payload'] !== undefined && isExpired(found, seconds())) return { outcome: 'released' }
+      if (isOwn && !ifMatch && found['payload'] !== undefined && isExpired(found, moment())) return { outcome: 'released' }
       if (!isOwn) await keep(found, by)
       condition = isStill(found)
     }
@@ -209,7 +203,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** An expired lock is nobody's. */
   function changed (found: Found | undefined): Changed {
-    return { outcome: 'changed', ...(found && !isExpired(found, seconds()) && { lock: holderOf(found) }) }
+    return { outcome: 'changed', ...(found && !isExpired(found, moment()) && { lock: holderOf(found) }) }
   }
 
   /** Resolves when the table answers a read of one (absent) record. */

@@ -43,9 +43,13 @@ export function ownerOf (record: Found): string | undefined {
   return (record as Partial<Holder>).userData?.uid
 }
 
-/** Whether a record's lease is over at a Unix time. */
-export function isExpired ({ expiresAt }: Found, seconds: number): boolean {
-  return typeof expiresAt === 'number' && expiresAt <= seconds
+/** When locks are looked at, in Unix seconds. With leases a record without `expiresAt` is over if its timestamp is no later than `foreign`. */
+export interface Moment { now: number, foreign?: number }
+
+/** Whether a record's lease is over. */
+export function isExpired ({ expiresAt, timestamp }: Found, { now, foreign }: Moment): boolean {
+  if (expiresAt !== undefined || foreign === undefined) return typeof expiresAt === 'number' && expiresAt <= now
+  return typeof timestamp === 'number' && timestamp <= foreign
 }
 
 /** Whether a record, or its absence, is in a state that an If-Match names. */
@@ -59,8 +63,18 @@ const EXPIRED = '#expiresAt <= :now'
 const isAbsent = rule('attribute_not_exists(#key)')
 const isTextless = rule('attribute_not_exists(#payload)')
 const isOwn = (uid: string) => rule(OWNER, { ':uid': uid })
-const isOver = (now: number) => rule(EXPIRED, { ':now': now })
-const isNotOver = (now: number) => rule(`NOT ${EXPIRED}`, { ':now': now })
+const isExpiredNow = (now: number) => rule(EXPIRED, { ':now': now })
+const isNotExpiredNow = (now: number) => rule(`NOT ${EXPIRED}`, { ':now': now })
+
+/** Without `expiresAt`, and from so long ago that it is over. */
+export const isForeignOver = (foreign: number) => all(rule('attribute_not_exists(#expiresAt)'), rule('#timestamp <= :foreign', { ':foreign': foreign }))
+
+/** As `isExpired` has it. */
+const isOver = ({ now, foreign }: Moment): Rule => foreign === undefined ? isExpiredNow(now) : any(isExpiredNow(now), isForeignOver(foreign))
+
+const isNotOver = ({ now, foreign }: Moment): Rule => foreign === undefined
+  ? isNotExpiredNow(now)
+  : all(isNotExpiredNow(now), any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign', { ':foreign': foreign })))
 
 /**
  * The record is no later one than a version; there may be none. A request that went unanswered and was repeated may still
@@ -74,7 +88,7 @@ export interface Fence { version: string, ifMatch?: Versions | undefined }
 const isReplaceable = ({ version, ifMatch }: Fence): Rule => ifMatch ? isVersion(ifMatch, version) : isNotAfter(version)
 
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
-export function isFree (fence: Fence, now: number, uid?: string): Condition {
+export function isFree (fence: Fence, now: Moment, uid?: string): Condition {
   const expired = all(isOver(now), isTextless)
   const replaced = all(uid === undefined ? expired : any(isOwn(uid), expired), isReplaceable(fence))
   return condition(fence.ifMatch ? replaced : any(isAbsent, replaced))
@@ -91,7 +105,7 @@ export function isWithoutText (fence: Fence, uid?: string): Condition {
 }
 
 /** Condition of a delete: the record is the user's own, and no expired one with a text, which is a draft by now. */
-export function isHeldBy (fence: Fence, uid: string, now: number): Condition {
+export function isHeldBy (fence: Fence, uid: string, now: Moment): Condition {
   return condition(all(isOwn(uid), any(isNotOver(now), isTextless), isReplaceable(fence)))
 }
 
@@ -110,7 +124,7 @@ export function isStill ({ version, payload }: Found): Condition {
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. */
-export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: number, payloads?: boolean }
+export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean }
 
 const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt'
 
@@ -118,16 +132,17 @@ const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #exp
 export function recordsOf (key: string, { fieldName, uid, excludeUid, now, payloads = true }: Wanted) {
   const user = uid ?? excludeUid
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
-  const filters = [`NOT ${EXPIRED}`, ...(user === undefined ? [] : [uid === undefined ? `NOT ${OWNER}` : OWNER])]
+  const isTheirs = user === undefined ? [] : [rule(uid === undefined ? `NOT ${OWNER}` : OWNER, { ':uid': user })]
+  const filter = condition(all(isNotOver(now), ...isTheirs))
   const projection = payloads ? '' : WITHOUT_PAYLOAD
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    FilterExpression: filters.join(' AND '),
+    FilterExpression: filter.ConditionExpression,
     ...(projection && { ProjectionExpression: projection }),
-    ExpressionAttributeNames: namesOf(keys, ...filters, projection),
+    ExpressionAttributeNames: namesOf(keys, filter.ConditionExpression, projection),
     ExpressionAttributeValues: {
-      ':key': key, ':now': now, ...(fieldName !== undefined && { ':fieldName': fieldName }), ...(user !== undefined && { ':uid': user })
+      ...filter.ExpressionAttributeValues, ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
     }
   }
 }

@@ -1,0 +1,62 @@
+import t from 'tap'
+import { anna, ben, failureOf, open, title, until } from './fixtures.ts'
+
+const url = '/api/cloud/data-state/node/42'
+const SINCE = 1_700_000_000
+
+t.test('since when a field is locked stays as it was, whatever is renewed, and costs no request', async (t) => {
+  const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
+  const { locks, wire, time } = seat(anna)
+  const held = await locks.acquire(title, { payload: 'Harbour' })
+  const [{ timestamp }] = await locks.list(title) as unknown as [{ timestamp: number }]
+  wire.sent.length = 0
+  await held.save('Harbour bridge')
+  time.pass(300_000)
+  await until(() => wire.sent.length === 2)
+  t.match(wire.sent, [{ method: 'POST', body: { timestamp } }, { method: 'POST', body: { timestamp } }], 'the text and the renewal')
+  await until(async () => (await locks.list(title))[0]?.version === held.version)
+  await held.release()
+
+  // As if Anna had begun long ago, in a tab that is closed by now.
+  await app.inject({ method: 'POST', url, payload: { fieldName: 'title', userData: anna, payload: 'Harbour', timestamp: SINCE } })
+  const other = seat(ben)
+  const told: unknown[] = []
+  t.teardown(other.locks.subscribe(title, { locks: (now) => told.push(now.map(({ timestamp }) => timestamp)) }))
+  await until(() => told.length > 0)
+  const again = await locks.acquire(title)
+  await again.save('Harbour bridge to open')
+  await until(() => told.length >= 3)
+  t.strictSame([...new Set(told.flat())], [SINCE], 'events tell it')
+  t.match(await failureOf(other.locks.acquire(title)), { lock: { timestamp: SINCE } }, 'and so do refusals')
+  t.match(await locks.list(title), [{ timestamp: SINCE, payload: 'Harbour bridge to open' }])
+
+  const taken = await other.locks.overwrite(title)
+  t.not((await locks.list(title))[0]?.timestamp, SINCE, 'who takes over begins anew')
+  await taken.release()
+})
+
+t.test("what a page sends on its way out keeps it too, and a time that is none is another program's affair", async (t) => {
+  const { app, seat } = await open(t)
+  const { locks, wire } = seat(anna)
+  await app.inject({ method: 'POST', url, payload: { fieldName: 'title', userData: anna, timestamp: SINCE } })
+  let leave = () => {}
+  locks.releaseOnPageHide({ addEventListener: (_type, listener) => { leave = listener }, removeEventListener: () => {} })
+  const held = await locks.acquire(title)
+  wire.fates.push('down')
+  await failureOf(held.save('typed'))
+  leave()
+  t.match(wire.sent.at(-1), { keepalive: true, body: { payload: 'typed', timestamp: SINCE } })
+
+  const odd = seat(ben, {
+    fetch: async (...request) => {
+      const response = await fetch(...request)
+      const { body, status, headers } = new Response((await response.text()).replaceAll(/"timestamp":\d+/g, '"timestamp":"once"'), response)
+      headers.delete('lock-since')
+      return new Response(body, { status, headers })
+    }
+  })
+  await app.inject({ method: 'POST', url, payload: { fieldName: 'lead', userData: ben } })
+  const lead = await odd.locks.acquire({ ...title, fieldName: 'lead' })
+  await lead.save('text')
+  t.match(await locks.list({ ...title, fieldName: 'lead' }), [{ timestamp: Number, payload: 'text' }])
+})
