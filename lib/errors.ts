@@ -11,6 +11,8 @@ export const failures = {
   NOT_FOUND: { status: 404, name: 'NotFoundError' },
   METHOD_NOT_ALLOWED: { status: 405, name: 'MethodNotAllowedError' },
   REQUEST_TIMEOUT: { status: 408, name: 'RequestTimeoutError' },
+  /** For the log: nobody is there to read it. */
+  CALLER_GONE: { status: 408, name: 'RequestTimeoutError' },
   CONFLICT: { status: 409, name: 'ConflictError' },
   STALE_EDIT: { status: 409, name: 'ConflictError' },
   LOCK_CHANGED: { status: 412, name: 'ConditionalCheckFailedException' },
@@ -35,6 +37,8 @@ export const failures = {
   CMS_LOGIN_REFUSED: { status: 502, name: 'BadGatewayError' },
   CMS_READ_ONLY: { status: 502, name: 'BadGatewayError' },
   CMS_REFUSED: { status: 502, name: 'BadGatewayError' },
+  LIST_TOO_DEEP: { status: 503, name: 'ServiceUnavailableError' },
+  EDITION_BUSY: { status: 503, name: 'ServiceUnavailableError' },
   CMS_UNAVAILABLE: { status: 503, name: 'ServiceUnavailableError' },
   CMS_TIMEOUT: { status: 504, name: 'GatewayTimeoutError' }
 } as const

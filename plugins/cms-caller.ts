@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import { hangUps } from '../lib/jsonapi/calls.ts'
 import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
@@ -18,8 +19,13 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
   const { auth, cookieNames } = config.cms
   const passthrough = auth.kind === 'passthrough'
   fastify.decorateRequest('caller')
-  fastify.addHook('onRequest', (request, _reply, done) => {
+  fastify.addHook('onRequest', (request, { raw }, done) => {
     request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
+    hangUps.set(request.caller, (listener) => {
+      if (raw.destroyed) listener()
+      raw.once('close', listener)
+      return () => raw.off('close', listener)
+    })
     done()
   })
   fastify.addHook('onSend', async (request, reply) => {

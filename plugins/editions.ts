@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
+import { bounded } from '../lib/editions/bounded.ts'
 import { createCopies, type Copies } from '../lib/editions/copies.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
@@ -30,14 +31,14 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
   const copies = createCopies({ seconds: staleSeconds })
-  const editions = createEditions({
+  const editions = bounded(createEditions({
     cms,
     model,
     cmsUrl: url,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
     warn: (message) => fastify.log.warn(message),
     saved: copies.outdate
-  })
+  }), timeoutMs)
 
   fastify.decorate('editions', { ...editions, copies, breaker })
   fastify.readings.set('quoin_cms_circuit_breaker', {

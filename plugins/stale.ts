@@ -43,7 +43,7 @@ async function stale (fastify: FastifyInstance) {
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const { reading } = request
-    if (!reading) throw error
+    if (!reading || error.code === 'CALLER_GONE') throw error
     const found = isDown(error) ? copies.find(reading.key) : copies.forget(reading.key)
     if (!found || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = found

@@ -16,7 +16,7 @@ const descriptions: Record<number, string> = {
   423: 'Somebody else has locked a field that would change: see locks; nothing was changed',
   500: 'A fault of this service',
   502: 'The CMS cannot be reached, fails, or answers what is not JSON:API',
-  503: 'The CMS is in maintenance or overloaded, or was not asked after repeated failures; or the lock store, where it is needed, does not answer; see Retry-After',
+  503: 'The CMS is in maintenance or overloaded, or was not asked after repeated failures; the answer takes too many requests to it; too many saves of the edition wait; or the lock store, where it is needed, does not answer; see Retry-After',
   504: 'The CMS is too slow'
 }
 
@@ -40,6 +40,8 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['CMS_UNREACHABLE', 'The CMS could not be reached'],
   ['CMS_FAILED', 'The CMS failed to answer'],
   ['CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)"],
+  ['LIST_TOO_DEEP', 'This takes more than 261 requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid.'],
+  ['EDITION_BUSY', 'Too many saves of this edition wait for each other. Nothing of yours was sent: try again later.'],
   ['CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'],
   ['STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again'],
   ['CMS_TIMEOUT', 'The CMS did not answer within 10000 ms']

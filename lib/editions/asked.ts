@@ -16,6 +16,14 @@ export function mismatch (wanted: string, { type, id }: Pick<Resource, 'type' | 
 }
 
 /**
+ * A page that cannot be, or that does not get on from the one before.
+ * @param what the CMS answered with
+ */
+export function disorder (what: string): Failure {
+  return new Failure('CMS_INVALID_RESPONSE', `The CMS answered with ${what}: a cache before it may ignore the query`)
+}
+
+/**
  * The rows of a page, all of which are of the collection that was asked for.
  * @throws {Failure} CMS_INVALID_RESPONSE for a row of another resource type
  */
@@ -29,6 +37,16 @@ export function integerId ({ attributes }: Resource, attribute: string): number 
   const value = attributes?.[attribute]
   const id = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(id) ? id as number : NaN
+}
+
+/**
+ * The integer id of a row of a list; NaN where it has none, since the caller may see its label at most.
+ * @throws {Failure} CMS_INVALID_RESPONSE where it is no integer
+ */
+export function rowId (row: Resource, attribute: string): number {
+  const id = integerId(row, attribute)
+  if (Number.isNaN(id) && row.attributes?.[attribute] !== undefined) throw disorder('an id that is no integer')
+  return id
 }
 
 /** The path of one entity of a collection. */

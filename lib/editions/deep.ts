@@ -48,7 +48,7 @@ export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: Pick<
     const start = Math.max(0, position - pageMax / 2)
     const { rows, more } = await source(start, pageMax, 'count')
     const ids = rows.map(idOf)
-    return (more && ids.length < pageMax) || ids.some(Number.isNaN) ? 'hides' : { start, ids, more }
+    return more && ids.length < pageMax ? 'hides' : { start, ids, more }
   }
 }
 
@@ -65,7 +65,7 @@ function placesAt (looked: Window[][], offset: number, halve: boolean): Place[] 
   let low = 0
   let high = 1 + Math.max(0, ...looked.map(([newest]) => newest!.ids[0] ?? 0))
   while (low < high) {
-    const id = Math.floor((low + high) / 2)
+    const id = low + Math.floor((high - low) / 2)
     if (before(id) > offset) low = id + 1
     else high = id
   }

@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { scalarText, type Resource } from '../jsonapi/document.ts'
-import { integerId, mismatch } from './asked.ts'
+import { integerId, mismatch, rowId } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
 import { publicName, type ContentModel } from './model.ts'
@@ -82,7 +82,7 @@ export function createFinder ({ catalog, filters, model, one, sparsePage }: Find
   }
 
   async function byScan (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
-    const idOf = ({ resource }: Loaded) => integerId(resource, idAttribute)
+    const idOf = ({ resource }: Loaded) => rowId(resource, idAttribute)
     const rows = await Promise.all(collections.map(async (collection) => {
       const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
       return row && { collection, uuid: row.resource.id }

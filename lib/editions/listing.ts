@@ -1,8 +1,9 @@
+import { disorder } from './asked.ts'
 import { findStarts, type Start } from './deep.ts'
 
 /** One page of a collection as it came. */
 export interface Page<Row> {
-  /** The rows that the caller may see and wants. */
+  /** The rows that the caller may see. */
   rows: Row[]
   /** Whether a further row exists behind this page, be it visible or not. */
   more: boolean
@@ -19,10 +20,12 @@ export interface ListOptions<Row> {
   limit: number
   /** Whether the total is to be found even if that takes reading on to the end. */
   total: boolean
-  /** Unique over all sources. */
+  /** Unique over all sources; NaN where a row has none, since the caller may not see it: then it is left out. */
   idOf: (row: Row) => number
   /** Rows per request. */
   pageMax: number
+  /** Whether a row is wanted; default all. */
+  isWanted?: (row: Row) => boolean
   /** Whether no row of a source is hidden up to the one with this id, at this position; undefined where that is never known. */
   nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
 }
@@ -33,7 +36,7 @@ export interface Listing<Row> {
   total: number | null
 }
 
-/** Thrown inside `list` when rows have moved between two pages, so that one may have been skipped. */
+/** Thrown inside `list` when rows have moved between two pages, so that one may have been skipped, or a page has no row that is new. */
 class Moved extends Error {}
 
 const RESTARTS = 2
@@ -55,9 +58,22 @@ const HIDDEN_MAX = 24
  * Rows before a deep offset are skipped where it is certain that none of them is hidden. Which rows those are is certain
  * too: in each source the list goes on from a row that is seen where it was expected, so as many as that come before it,
  * and the oldest of these is newer than what follows in any source.
+ * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of order, or again and again
+ *   none that is new; what a source throws
  */
 export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
-  return restarted(options, 0)
+  return restarted({ ...options, sources: options.sources.map((source) => ordered(source, options.idOf)) }, 0)
+}
+
+/** A source whose every page has at most as many rows as asked for, by descending id; rows without one are hidden. */
+function ordered<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
+  return async (offset, limit, purpose) => {
+    const page = await source(offset, limit, purpose)
+    if (page.rows.length > limit) throw disorder(`${page.rows.length} editions where at most ${limit} were asked for`)
+    const rows = page.rows.filter((row) => !Number.isNaN(idOf(row)))
+    if (!rows.every((row, index) => index === 0 || idOf(row) < idOf(rows[index - 1]!))) throw disorder('editions that are not in the order asked for')
+    return { ...page, rows }
+  }
 }
 
 async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
@@ -66,6 +82,7 @@ async function restarted<Row> (options: ListOptions<Row>, times: number): Promis
     return await attempt(options, guarded, guarded ? await certainStarts(options) : undefined)
   } catch (error) {
     if (!(error instanceof Moved)) throw error
+    if (!guarded) throw disorder('the same editions again and again')
     return restarted(options, times + 1)
   }
 }
@@ -89,12 +106,12 @@ interface Stream<Row> {
   last: number
   /** Rows of the last page that were not visible. */
   hidden: number
-  /** Whether a page had rows that were not visible: then the CMS's count is not the caller's. */
+  /** Whether a page had rows that were not visible, or not wanted: then the CMS's count is not the caller's. */
   hides: boolean
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
   const firstSize = Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source, index): Stream<Row> =>
     ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
@@ -138,16 +155,20 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax }: L
       stream.position += size - again
       stream.hidden = size - page.rows.length
       stream.hides ||= page.more && stream.hidden > 0
-      advance(stream, page)
+      advance(stream, page, again)
     }
   }
 
-  function advance (stream: Stream<Row>, page: Page<Row>): void {
-    stream.rows = page.rows.filter((row) => idOf(row) < stream.last)
+  /** @param again how many rows of the page were asked for once more */
+  function advance (stream: Stream<Row>, page: Page<Row>, again = 0): void {
+    const news = page.rows.filter((row) => idOf(row) < stream.last)
+    if (page.more && news.length === 0 && page.rows.length > again) throw new Moved()
+    stream.rows = news.filter(isWanted)
+    stream.hides ||= page.more && stream.rows.length < news.length
     stream.head = 0
     stream.more = page.more
     stream.count ??= page.count
-    stream.last = stream.rows.length > 0 ? idOf(stream.rows.at(-1)!) : stream.last
+    stream.last = news.length > 0 ? idOf(news.at(-1)!) : stream.last
   }
 
   async function count (): Promise<number | null> {

@@ -1,9 +1,10 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
+import { callOf } from '../jsonapi/calls.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../jsonapi/document.ts'
-import { integerId, mismatch, rowsOf } from './asked.ts'
+import { mismatch, rowId, rowsOf } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import { invalid, refusal, type Violation } from './failures.ts'
 import type { Filters } from './filters.ts'
@@ -42,6 +43,9 @@ const ID_MAX = 166
 
 /** How many references of one body are looked up: more would hold up the requests of all others. */
 const LOOKED_UP_MAX = 1000
+
+/** How many pages it takes at most to find one by its id in an ordered collection of some ten thousand (scan.ts). */
+const LOOKS = 16
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
 export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
@@ -85,6 +89,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
     await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
     const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.get(keyOf(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
+    callOf(caller)?.allow(missing.length * collections.length * LOOKS)
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
   }
 
@@ -113,7 +118,7 @@ export function createReferences ({ cms, catalog, filters, model }: ReferencesOp
       if (answer.status >= 400) throw refusal(answer)
       return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
     }
-    const found = await findById(Number(id), page, (row) => integerId(row, idAttribute))
+    const found = await findById(Number(id), page, (row) => rowId(row, idAttribute))
     if (found) remembered.set(keyOf(entityType, id), { type: found.type, id: found.id })
   }
 

@@ -1,14 +1,15 @@
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
+import { callOf } from '../jsonapi/calls.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
-import { integerId } from './asked.ts'
+import { rowId } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
 import { list, type Listing, type Source } from './listing.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
-import { createBudget, selects } from './scan.ts'
+import { selects } from './scan.ts'
 import { createSight } from './sight.ts'
 
 /** What a list is asked for. */
@@ -35,6 +36,9 @@ export interface SearchOptions {
   model: ContentModel
 }
 
+/** How many requests a list may take for each collection, besides those that its offset and limit take: to skip rows, and to see that none is hidden. */
+const LOOKS = 10
+
 /**
  * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
@@ -48,7 +52,11 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
     const { collections, types } = await scope(bundle, type, caller)
     const wanted = { ...selection, types }
     const isFiltered = filterQuery(wanted, model).length > 0
-    const listed = (page: typeof filtered) => list({
+    callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
+    // What can be compared exactly is compared again where Drupal filters: databases do not tell upper from lower case, and a
+    // filter matches any translation of an edition, be it shown or not.
+    const { q: _, ...exact } = wanted
+    const listed = (page: typeof filtered, condition: Selection) => list({
       sources: collections.map((collection) => page(collection, wanted, caller)),
       offset,
       limit,
@@ -57,12 +65,13 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
       nothingHidden: isFiltered || filters.known(collections, caller) === false
         ? undefined
         : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
-      idOf: ({ resource }) => integerId(resource, idAttribute)
+      idOf: ({ resource }) => rowId(resource, idAttribute),
+      isWanted: ({ resource }) => selects(condition, resource, model)
     })
-    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned())
-    const found = await listed(filtered)
+    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned, wanted)
+    const found = await listed(filtered, exact)
     const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
-    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned()) : found
+    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, wanted) : found
   }
 
   /** The collections to read and the edition types to filter by. */
@@ -82,25 +91,19 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
-  /**
-   * Pages that Drupal filters. What can be compared exactly is compared again here: databases do not tell upper from lower
-   * case, and a filter matches any translation of an edition, be it shown or not.
-   */
-  function filtered (collection: Collection, { q, ...exact }: Selection, caller: Caller): Source<Loaded> {
-    return async (offset, size, purpose) => {
-      const query = [...filterQuery({ ...exact, ...(q !== undefined && { q }) }, model), ...pageQuery(offset, size, model)]
-      const page = purpose === 'rows' ? await resources.page(collection, query, caller) : await resources.sparsePage(collection, query, compared, caller)
-      return { ...page, rows: page.rows.filter(({ resource }) => selects(exact, resource, model)) }
+  /** Pages that Drupal filters. */
+  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<Loaded> {
+    return (offset, size, purpose) => {
+      const query = [...filterQuery(selection, model), ...pageQuery(offset, size, model)]
+      return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
     }
   }
 
-  /** All pages, filtered here, for callers whom Drupal does not let filter. */
-  function scanned (): typeof filtered {
-    const spend = createBudget()
-    return (collection, selection, caller) => async (offset) => {
-      spend()
-      const { rows, more } = await resources.page(collection, pageQuery(offset, PAGE_MAX, model), caller)
-      return { rows: rows.filter(({ resource }) => selects(selection, resource, model)), more }
+  /** All pages, for callers whom Drupal does not let filter. */
+  function scanned (collection: Collection, _selection: Selection, caller: Caller): Source<Loaded> {
+    return async (offset, size) => {
+      const { rows, more } = await resources.page(collection, pageQuery(offset, size, model), caller)
+      return { rows, more }
     }
   }
 }

@@ -1,10 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import Pool from 'undici/lib/dispatcher/pool.js'
+import { abortable } from '../abortable.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import { exchange } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
 import type { Account } from './accounts.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
+import { callOf } from './calls.ts'
 import { hasSession, readKey, sessionCookies, type Caller } from './credentials.ts'
 import { documentIn, textOf, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
@@ -39,7 +41,8 @@ export interface Jsonapi {
   /**
    * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other. Reads of one caller for
    * the same at the same time are one request with one answer, and where what he reads again has not changed, the
-   * document is one object (documents.ts): neither is to be changed.
+   * document is one object (documents.ts): neither is to be changed. It counts for the caller's call (calls.ts) and ends with
+   * it; a write that was sent does not.
    * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
    *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too much of it). Their
    *   messages hold nothing that the CMS said.
@@ -55,6 +58,10 @@ export interface HttpRequest {
   body?: string
   /** Whether it may be sent a second time; never a write, nor what tries a password out. */
   repeatable?: boolean
+  /** Called when it is sent a second time. */
+  repeated?: (() => void) | undefined
+  /** Ends it when nobody waits for it any more. */
+  signal?: AbortSignal | undefined
 }
 
 export interface HttpAnswer {
@@ -110,14 +117,17 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
 
   async function send (request: HttpRequest): Promise<HttpAnswer> {
     const deadline = performance.now() + timeoutMs
-    const once = () => told(request, deadline - performance.now())
-    // What tries out a CMS that has failed is one request.
-    return breaker.run(() => request.repeatable && breaker.state() === 'closed' ? twice(once, deadline) : once())
+    const once = (request: HttpRequest) => told(request, deadline - performance.now())
+    return breaker.run(() => {
+      // What tries out a CMS that has failed is one request, which tells even if nobody waits for it any more.
+      if (breaker.state() !== 'closed') return once({ ...request, signal: undefined })
+      return request.repeatable ? twice(() => once(request), deadline, request.repeated) : once(request)
+    })
   }
 
-  async function sendOnce ({ method, path, headers: fields, body: content }: HttpRequest, ms: number): Promise<HttpAnswer> {
+  async function sendOnce ({ method, path, headers: fields, body: content, signal }: HttpRequest, ms: number): Promise<HttpAnswer> {
     try {
-      const { statusCode, headers, body } = await exchange(pool, { method, path: base + path, headers: fields, body: content ?? null }, { ms })
+      const { statusCode, headers, body } = await exchange(pool, { method, path: base + path, headers: fields, body: content ?? null }, { ms, signal })
       return { status: statusCode, headers, body }
     } catch (error) {
       throw transportFailure(error, timeoutMs)
@@ -137,30 +147,43 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const target = jsonapiPath + path + (parameters && `?${parameters}`)
     const key = method === 'GET' ? readKey(target, caller) : undefined
-    const answer = key === undefined ? await ask().finally(reads.part) : await reads.share(key, ask)
+    const call = callOf(caller)
+    call?.spend()
+    const answer = key === undefined ? await ask(call?.waiting).finally(written) : await reads.share(key, ask, call?.signal)
     // Callers without one may share this answer, whoever they are: none of them is given what would be the session of all.
     if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
     return answer
 
-    async function ask (): Promise<JsonapiAnswer> {
-      const credentials = await account?.credentials() ?? {}
-      const answer = await send(credentials)
+    /** @param signal of who waits; once a write is sent it is not heeded any more */
+    async function ask (signal: AbortSignal | undefined): Promise<JsonapiAnswer> {
+      signal?.throwIfAborted()
+      if (!account) return answerOf(await send({}, signal), documentOf)
+      const credentials = await abortable(account.credentials(), signal)
+      const answer = await send(credentials, signal)
       // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
-      const refused = answer.status === 401 || answer.status === 403
-      return answerOf(refused && account && await account.renew(credentials, answer.status) ? await send(await account.credentials()) : answer, documentOf)
+      const isRefused = answer.status === 401 || answer.status === 403
+      if (!isRefused || !await abortable(account.renew(credentials, answer.status), signal)) return answerOf(answer, documentOf)
+      const renewed = await abortable(account.credentials(), signal)
+      call?.retry()
+      return answerOf(await send(renewed, signal), documentOf)
+    }
+
+    function written (): void {
+      reads.part()
+      call?.written()
     }
 
     function documentOf (body: Buffer): Document | undefined {
       return key === undefined ? documentIn(body) : documents.read(key, body)
     }
 
-    function send (credentials: Record<string, string>): Promise<HttpAnswer> {
+    function send (credentials: Record<string, string>, signal: AbortSignal | undefined): Promise<HttpAnswer> {
       return http.send({
         method,
         path: target,
         headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
-        repeatable: method === 'GET'
+        ...(method === 'GET' && { repeatable: true, repeated: call?.retry, signal })
       })
     }
   }
@@ -209,7 +232,8 @@ const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVERFLOW'])
 
 function transportFailure (error: unknown, timeoutMs: number): Failure {
-  const { name, code = '' } = error as NodeJS.ErrnoException
+  const { name, code = '', cause } = error as NodeJS.ErrnoException
+  for (const reason of [error, cause]) if (reason instanceof Failure) return reason
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
   if (code === 'NOT_SENT') return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, { cause: error })
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {

@@ -14,16 +14,18 @@ const PAUSE_MS = 50
 /**
  * Sends a read; once more, after a moment of random length, where that may do and there is time for it.
  * @param deadline of both tries together, as performance.now() tells the time
+ * @param repeated called before the second
  */
-export async function twice (send: () => Promise<HttpAnswer>, deadline: number): Promise<HttpAnswer> {
+export async function twice (send: () => Promise<HttpAnswer>, deadline: number, repeated: () => void = () => {}): Promise<HttpAnswer> {
   const pause = PAUSE_MS * (1 + 2 * Math.random())
   const isTime = () => performance.now() + pause < deadline
   try {
     const answer = await send()
     if (!GATEWAY.includes(answer.status) || !isFailing(answer) || answer.headers['retry-after'] !== undefined || !isTime()) return answer
   } catch (error) {
-    if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException).code)) || !isTime()) throw error
+    if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException | undefined)?.code)) || !isTime()) throw error
   }
   await sleep(pause)
+  repeated()
   return send()
 }

@@ -5,7 +5,6 @@ import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { createCatalog, type Catalog, type Collection } from '../../lib/editions/catalog.ts'
 import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/references.ts'
-import { createBudget, PAGES_MAX } from '../../lib/editions/scan.ts'
 import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
@@ -174,10 +173,4 @@ t.test('references by integer id are found where nobody may filter them, under w
   }
   t.strictSame((await references.resolver([], {}))({ entityType: 'own', uuid: 'u', field: 'f', delta: 0 }), { type: 'own--x', id: 'u' })
   t.strictSame((await references.resolver([], {}))({ entityType: 'nowhere', uuid: 'u', field: 'f', delta: 0 }), { type: 'nowhere--nowhere', id: 'u' })
-})
-
-t.test('a scan ends', async (t) => {
-  const spend = createBudget()
-  for (let page = 0; page < PAGES_MAX; page++) spend()
-  t.throws(spend, { code: 'CMS_REFUSED', message: /more than 10000 to be read one by one/ })
 })
