@@ -93,7 +93,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, now }
   /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
   function lose (): void {
     if (closed) return
-    const locks = state && new Map([...state.locks].filter(([, lock]) => !isExpired(lock, Math.floor(now() / 1000))))
+    const locks = state && new Map([...state.locks].filter(([, lock]) => !isExpired(lock, { now: Math.floor(now() / 1000) })))
     become(locks, true)
     const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
     clearTimeout(expiry)
