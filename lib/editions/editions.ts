@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
+import { callOf } from '../jsonapi/calls.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import type { Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { etagOf, matches } from './etag.ts'
 import { isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remark } from './filters.ts'
+import { createKeyedMutex } from './keyed-mutex.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, handleOf, isUncertain, unlessConflict } from './outcome.ts'
@@ -16,7 +18,6 @@ import { createResources, type Loaded, type Resources } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
 import { completed, shapeOf } from './shapes.ts'
 import { createTexts, type Edition } from './texts.ts'
-import { createTurns } from './turns.ts'
 import * as write from './write.ts'
 
 export interface Found {
@@ -54,7 +55,7 @@ export interface Editions {
   /**
    * Changes the fields given that differ; writes nothing when none does, as core REST.
    * @param id integer id or uuid
-   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN; what the guard throws.
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what the guard throws.
    */
   update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Edition>
   /**
@@ -98,7 +99,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const resources = createResources({ cms, catalog, filters, model, cmsUrl })
   const references = createReferences({ cms, catalog, filters, model })
   const search = createSearch({ cms, catalog, resources, filters, model })
-  const turns = createTurns()
+  const mutex = createKeyedMutex()
   const changedAttribute = publicName(model, model.keys.changed)
   const { jsonOf, editionOf } = createTexts(model)
 
@@ -192,7 +193,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
     const seen = await resources.load(id, caller, 'bare')
     // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
-    return turns.take(seen.resource.id, async (waited) => change(waited ? await resources.load(id, caller, 'bare') : seen, entity, caller, options))
+    return mutex.run(seen.resource.id, async (hasWaited) => change(hasWaited ? await resources.load(id, caller, 'bare') : seen, entity, caller, options), callOf(caller)?.waiting)
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {

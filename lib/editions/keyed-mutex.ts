@@ -1,0 +1,87 @@
+import { Failure } from '../errors.ts'
+
+/** Has work on one thing done by one at a time, in the order of asking; within this process. */
+export interface KeyedMutex {
+  /**
+   * @param work told whether others went before it
+   * @param signal of one who may stop waiting: work that has begun goes on
+   * @throws {Failure} EDITION_BUSY when too many wait already, or others take too long; the signal's reason
+   */
+  run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, signal?: AbortSignal): Promise<T>
+}
+
+/** Runs something after so many milliseconds, unless what it returns is called before. */
+export type Later = (ms: number, run: () => void) => () => void
+
+export interface KeyedMutexOptions {
+  /** How many may wait for one thing. */
+  waitersMax?: number
+  /** How long one waits at most, in milliseconds. */
+  waitMs?: number
+  later?: Later
+}
+
+const WAITERS_MAX = 16
+const WAIT_MS = 10_000
+const RETRY_AFTER_SECONDS = '5'
+
+export function createKeyedMutex ({ waitersMax = WAITERS_MAX, waitMs = WAIT_MS, later = timeout }: KeyedMutexOptions = {}): KeyedMutex {
+  /** Those who wait for each thing that somebody is at work on. */
+  const queues = new Map<string, Set<() => void>>()
+
+  async function run<T> (key: string, work: (hasWaited: boolean) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    const queue = queues.get(key)
+    if (queue) await admission(queue, signal)
+    else queues.set(key, new Set())
+    try {
+      return await work(queue !== undefined)
+    } finally {
+      release(key)
+    }
+  }
+
+  function admission (queue: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
+    if (queue.size >= waitersMax) throw busy(`${waitersMax} saves of this edition wait already`)
+    signal?.throwIfAborted()
+    return new Promise((resolve, reject) => {
+      const cancel = later(waitMs, () => leave(busy(`Other saves of this edition have taken more than ${waitMs} ms`)))
+      const abort = () => leave(signal!.reason)
+      signal?.addEventListener('abort', abort)
+      queue.add(enter)
+
+      function enter (): void {
+        settle()
+        resolve()
+      }
+
+      function leave (reason: unknown): void {
+        settle()
+        reject(reason)
+      }
+
+      function settle (): void {
+        queue.delete(enter)
+        cancel()
+        signal?.removeEventListener('abort', abort)
+      }
+    })
+  }
+
+  /** Admits whoever has waited longest. */
+  function release (key: string): void {
+    const [next] = queues.get(key)!
+    if (next) next()
+    else queues.delete(key)
+  }
+
+  return { run }
+}
+
+function timeout (ms: number, run: () => void): () => void {
+  const timer = setTimeout(run, ms)
+  return () => clearTimeout(timer)
+}
+
+function busy (why: string): Failure {
+  return new Failure('EDITION_BUSY', `${why}. Nothing of yours was sent: try again later.`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+}
