@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import type { Editions } from './lib/editions/editions.ts'
 import type { Locks } from './lib/locks/locks.ts'
+import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
 import boardStore from './plugins/boards.ts'
@@ -57,6 +58,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(jsonBody)
   await fastify.register(validation)
   await fastify.register(auth, { config })
+  await fastify.register(access, { config })
   await fastify.register(authDocs, { config })
   await fastify.register(rateLimits, { config })
   await fastify.register(openapi)

@@ -1,6 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import { claimAccess, type Access } from '../lib/access/access.ts'
+import { createCmsAccess } from '../lib/access/cms-access.ts'
+import { createQuestions } from '../lib/access/questions.ts'
 import { queryToken } from '../lib/auth/bearer.ts'
 import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
@@ -17,6 +20,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Whether callers are known: AUTH is not none. */
     authenticates: boolean
+    /** Says who may see and who may lock; undefined with AUTH=none, where everybody may. */
+    access: Access | undefined
   }
   interface FastifyRequest {
     /** The caller of a request below /api, where AUTH is not none. */
@@ -26,8 +31,8 @@ declare module 'fastify' {
      * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 255 visible characters
      */
     readonly uid: string | undefined
-    /** Whether the caller would still be let in, for answers that go on for long; yes while that cannot be found out. */
-    isWelcome (): Promise<boolean>
+    /** Whether the caller is still who it was; yes while that cannot be found out. */
+    isKnown (): Promise<boolean>
   }
   interface FastifyContextConfig {
     /** Takes the bearer token as `access_token` in the query too: for what cannot send header fields, as EventSource. */
@@ -37,12 +42,13 @@ declare module 'fastify' {
 
 /** Who calls: settings in, `request.user` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
 async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
-  const check = await checkOf(fastify, config)
+  const { check, access } = await policyOf(fastify, config)
   const admins = new Set(config.auth?.admins)
   fastify.decorate('authenticates', check !== undefined)
+  fastify.decorate('access', access)
   fastify.decorateRequest('user', undefined)
   fastify.decorateRequest('uid', { getter: uidOf })
-  fastify.decorateRequest('isWelcome', async function () {
+  fastify.decorateRequest('isKnown', async function () {
     if (!check) return true
     return check(this.headers, this.id).then(({ uid }) => uid === this.user?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
   })
@@ -71,17 +77,25 @@ function crossSite (how: string): Failure {
   return new Failure('FORBIDDEN', `The browser says that a page of another site sent this request${how}`)
 }
 
-async function checkOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames } }: Config): Promise<Check | undefined> {
+/** How callers are known, and who of them may see and lock. */
+interface Policy {
+  check?: Check
+  access?: Access
+}
+
+async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config): Promise<Policy> {
   switch (auth?.kind) {
-    case undefined: return undefined
+    case undefined: return {}
     case 'jwt': {
       const { jwtCheck } = await import('../lib/auth/jwt.ts')
-      return jwtCheck(auth.jwt)
+      return { check: jwtCheck(auth.jwt), access: claimAccess }
     }
     case 'drupal': {
       const http = createHttp({ url, timeoutMs, observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
-      return drupalCheck({ http, jsonapiPath, cookieNames })
+      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
+      const { editors, openTypes } = auth
+      return { check: drupalCheck({ http, jsonapiPath, cookieNames }), access: createCmsAccess({ questions, editors, openTypes }) }
     }
   }
 }

@@ -4,7 +4,7 @@ import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams } from '../lib/editions/schemas.ts'
-import { FeedHeaders, LockView } from '../lib/locks/schemas.ts'
+import { FeedHeaders, LockView, type Entity } from '../lib/locks/schemas.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
 
 const sendEvents = createEventStreams(bodyOf)
@@ -41,11 +41,20 @@ export default async function boards (fastify: FastifyInstance) {
 }
 
 async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
-  return bodyOf(await this.boards.read(request.params.id, request.caller))
+  const { params: { id }, caller } = request
+  await request.demand('view', this.boards.edition(id))
+  return bodyOf(await this.boards.read(id, caller, (entity) => request.may('view', entity)))
 }
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
-  const watcher = await this.boards.watch(request.params.id, request.caller, { lastEventId: request.headers['last-event-id'], caller: streamOwner(request) })
+  const { params: { id }, headers, caller } = request
+  await request.demand('view', this.boards.edition(id))
+  const watcher = await this.boards.watch(id, caller, {
+    lastEventId: headers['last-event-id'],
+    caller: streamOwner(request),
+    // What cannot be found out is not shown, rather than that the stream breaks off.
+    ...(this.access && { mayView: (entity: Entity) => request.may('view', entity).catch(() => false) })
+  })
   return sendEvents(request, reply, watcher)
 }
 

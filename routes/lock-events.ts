@@ -35,6 +35,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
 }
 
 async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Headers: FeedHeaders }>, reply: FastifyReply) {
+  await request.demand('view', request.params)
   const watcher = await this.locks.feed.watch([request.params], { lastEventId: request.headers['last-event-id'], caller: streamOwner(request) })
   return sendEvents(request, reply, watcher)
 }

@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
+import type { User } from '../lib/auth/identity.ts'
 import { isKnown } from '../lib/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
+import { ownerOf } from '../lib/locks/record.ts'
 import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
 } from '../lib/locks/schemas.ts'
@@ -96,16 +98,25 @@ export default async function locks (fastify: FastifyInstance) {
   await fastify.register(lockEvents)
 }
 
-async function acquire (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
+async function acquire (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
+  const { params, body, headers, user } = request
+  const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
-  return told(this, reply, await this.locks.acquire(params, { ...body, userData: claimed(user, body.userData) }, conditions))
+  await request.demand('edit', params)
+  return told(this, reply, await this.locks.acquire(params, lock, conditions))
 }
 
-async function overwrite (this: FastifyInstance, { params, body, headers, user }: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(this, reply, await this.locks.overwrite(params, { ...body, userData: claimed(user, body.userData) }, conditionsIn(headers)))
+async function overwrite (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  const { params, body, headers, user } = request
+  const lock = { ...body, userData: claimed(user, body.userData) }
+  const conditions = conditionsIn(headers)
+  await request.demand('edit', params)
+  return told(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
-async function list (this: FastifyInstance, { params, query, headers }: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
+async function list (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
+  const { params, query, headers } = request
+  await request.demand('view', params)
   const data = await this.locks.list(params, query)
   const etag = listTag(data)
   reply.headers({ etag, 'cache-control': 'private, no-cache' })
@@ -113,14 +124,50 @@ async function list (this: FastifyInstance, { params, query, headers }: FastifyR
   return known ? reply.code(304).send() : { success: true, data }
 }
 
-async function release (this: FastifyInstance, { params, query, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  return told(this, reply, await this.locks.release(params, ownNamedOnly(user, query), { ...conditionsIn(headers), by: user }))
+type Releasing = FastifyRequest<{ Params: Entity, Headers: ChangeHeaders }>
+
+async function release (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  return letGo(this, request, request.query, reply)
 }
 
-async function releaseByBody (this: FastifyInstance, { params, query, body, headers, user }: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+async function releaseByBody (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+  const { query, body } = request
   const { fieldName = body?.fieldName, uid = body?.uid } = query
-  const what = { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }
-  return told(this, reply, await this.locks.release(params, ownNamedOnly(user, what), { ...conditionsIn(headers), by: user }))
+  return letGo(this, request, { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }, reply)
+}
+
+/**
+ * Releases what is the caller's own, whatever the CMS says of the entity by now; what is another's only for an administrator
+ * who may edit the entity. Whose another's lock is hears only who may view it.
+ */
+async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply) {
+  const { params, headers, user } = request
+  const options = { ...conditionsIn(headers), by: user }
+  const isAdmin = user?.admin === true
+  if (isAdmin && what.uid !== undefined && what.uid !== user.uid) {
+    await request.demand('edit', params)
+    return told(fastify, reply, leftAlone(await fastify.locks.release(params, what, options)))
+  }
+  const result = await fastify.locks.release(params, ownNamedOnly(user && { ...user, admin: false }, what), options)
+  if (!user || !isOfAnother(result, user)) return told(fastify, reply, leftAlone(result))
+  if (what.uid === undefined && isAdmin) {
+    await request.demand('edit', params)
+    return told(fastify, reply, await fastify.locks.release(params, what, options))
+  }
+  if (!await request.may('view', params)) return { success: true }
+  if (what.uid === undefined && result.outcome === 'held') {
+    throw new Failure('FORBIDDEN', 'Another user holds this field, and you may release only your own locks', { details: { lock: result.lock } })
+  }
+  return told(fastify, reply, leftAlone(result))
+}
+
+/** A lock of another than the user who is named is left as it is, which is no failure. */
+function leftAlone (result: Changed | Held | Released): Changed | Released {
+  return result.outcome === 'held' ? { outcome: 'released' } : result
+}
+
+function isOfAnother (result: Changed | Held | Released, { uid }: User): result is (Changed | Held) & { lock: Holder } {
+  return result.outcome !== 'released' && result.lock !== undefined && ownerOf(result.lock) !== uid
 }
 
 /** What is no POST that locks cannot ask that there be no lock: to ignore that would displace one. */

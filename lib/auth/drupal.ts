@@ -1,6 +1,6 @@
 import type { Failure } from '../errors.ts'
 import { upstream, type Http } from '../jsonapi/client.ts'
-import { callerOf, credentialCookies, type Caller } from '../jsonapi/credentials.ts'
+import { callerOf, credentialCookies, fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
@@ -41,7 +41,7 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
   const { cookieNames = [] } = options
-  const who = remembering({ ...options, ask: (caller) => ask(options, caller), refusedMs })
+  const who = remembering<Caller, Identity>({ ...options, ask: (caller) => ask(options, caller), keyOf: fingerprint, refusedMs })
 
   return async function check ({ authorization, cookie }, requestId) {
     if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)

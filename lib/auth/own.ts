@@ -8,14 +8,14 @@ interface UserData {
 }
 
 /**
- * The `userData` of a request, with the caller's own uid and name where it leaves them out. Without a caller (AUTH=none)
- * it is taken as it is; the schema then demands the uid.
+ * The `userData` of a request, with the caller's own uid, and the caller's own name where one is known, whatever it says.
+ * Without a caller (AUTH=none) it is taken as it is; the schema then demands the uid.
  * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
  */
 export function claimed<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
   if (!user) return userData as Data & { uid: string | number }
   if (userData?.uid !== undefined && String(userData.uid) !== user.uid) throw notYours('body/userData/uid', user)
-  return { ...(user.name !== undefined && { name: user.name }), ...userData as Data, uid: user.uid }
+  return { ...userData as Data, ...(user.name !== undefined && { name: user.name }), uid: user.uid }
 }
 
 /**

@@ -1,23 +1,23 @@
 import { LRUCache } from 'lru-cache'
-import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { createFlights } from '../jsonapi/flights.ts'
-import type { Identity } from './identity.ts'
 
-export interface RememberOptions {
-  /** Whose credentials these are; undefined where nobody is known by them. Throws where that cannot be found out. */
-  ask: (caller: Caller) => Promise<Identity | undefined>
-  /** How long a refusal of these credentials is remembered, in milliseconds. */
-  refusedMs: (caller: Caller) => number
+export interface RememberOptions<Question, Answer> {
+  /** The answer; undefined is a refusal. Throws where it cannot be found out. */
+  ask: (question: Question) => Promise<Answer | undefined>
+  /** Tells questions apart; without credentials in it. */
+  keyOf: (question: Question) => string
+  /** How long a refusal is remembered, in milliseconds. */
+  refusedMs: (question: Question) => number
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
   /** Clock, in milliseconds. */
   now?: () => number
 }
 
-/** How long an accepted credential is not asked about again: as long somebody who has logged out is still let in. */
+/** How long an answer is not asked for again: as long somebody who has logged out, or has lost a right, is still let in. */
 const ACCEPTED_MS = 60_000
 
-/** How long a credential that was accepted stays good while nobody can be asked. */
+/** How long an answer stays good while nobody can be asked. */
 const STALE_MS = 15 * 60_000
 
 /** How long the next try is put off then, so that not every request waits for an answer that does not come. */
@@ -26,34 +26,34 @@ const RETRY_MS = 10_000
 const MOST = 10_000
 
 /**
- * Remembers who was asked about: by a hash of the credentials, which are kept nowhere. Refused ones have a memory of
- * their own, so that made-up credentials push nobody out. Of many who ask about the same at once one does.
+ * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of
+ * many who ask the same at once one does.
  */
-export function remembering ({ ask, refusedMs, most = MOST, now = Date.now }: RememberOptions) {
-  const accepted = new LRUCache<string, { identity: Identity, asked: number, until: number }>({ max: most })
+export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
+  const accepted = new LRUCache<string, { answer: Answer, asked: number, until: number }>({ max: most })
   const refused = new LRUCache<string, number>({ max: most })
-  const { share } = createFlights<Identity | undefined>()
+  const { share } = createFlights<Answer | undefined>()
 
-  async function find (key: string, caller: Caller): Promise<Identity | undefined> {
+  async function find (key: string, question: Question): Promise<Answer | undefined> {
     const known = accepted.get(key)
     try {
-      const identity = await ask(caller)
+      const answer = await ask(question)
       accepted.delete(key)
-      if (identity) accepted.set(key, { identity, asked: now(), until: now() + ACCEPTED_MS })
-      else refused.set(key, now() + refusedMs(caller))
-      return identity
+      if (answer) accepted.set(key, { answer, asked: now(), until: now() + ACCEPTED_MS })
+      else refused.set(key, now() + refusedMs(question))
+      return answer
     } catch (error) {
       if (!known || now() - known.asked >= STALE_MS) throw error
       known.until = now() + RETRY_MS
-      return known.identity
+      return known.answer
     }
   }
 
-  return async function who (caller: Caller): Promise<Identity | undefined> {
-    const key = fingerprint(caller)
+  return async function remembered (question: Question): Promise<Answer | undefined> {
+    const key = keyOf(question)
     const known = accepted.get(key)
-    if (known && now() < known.until) return known.identity
+    if (known && now() < known.until) return known.answer
     if (now() < (refused.get(key) ?? 0)) return undefined
-    return share(key, () => find(key, caller))
+    return share(key, () => find(key, question))
   }
 }

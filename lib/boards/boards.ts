@@ -6,7 +6,8 @@ import type { Batch } from '../locks/feed-events.ts'
 import type { Watcher, WatchOptions } from '../locks/feed.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
-import { entitiesOf } from './entities.ts'
+import { forEach } from '../locks/table.ts'
+import { entitiesOf, lockType } from './entities.ts'
 
 export interface BoardsDeps {
   locks: Pick<Locks, 'view' | 'feed'>
@@ -23,6 +24,9 @@ export interface Board {
 
 export type Boards = ReturnType<typeof createBoards>
 
+/** Whether a caller may view an entity. */
+export type MayView = (entity: Entity) => Promise<boolean>
+
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {
   async function entities (id: string, caller: Caller): Promise<Entity[]> {
@@ -31,11 +35,12 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
 
   /**
    * @param id integer id or uuid of the edition
-   * @throws {Failure} as `editions.bare`; STORE_UNAVAILABLE, STORE_FAILED
+   * @param mayView asked about each entity that has locks; whatever it may not see is left out
+   * @throws {Failure} as `editions.bare` and `mayView`; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function read (id: string, caller: Caller): Promise<Board> {
+  async function read (id: string, caller: Caller, mayView: MayView = everything): Promise<Board> {
     const wanted = await entities(id, caller)
-    return { locks: await locks.view(wanted), entities: wanted.length }
+    return { locks: await visible(await locks.view(wanted), mayView), entities: wanted.length }
   }
 
   /**
@@ -43,14 +48,15 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * snapshot, and when the caller may not see it any more the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
-  async function watch (id: string, caller: Caller, options: WatchOptions = {}): Promise<Watcher> {
+  async function watch (id: string, caller: Caller, { mayView = everything, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
     let wanted = await entities(id, caller)
     let watcher = await locks.feed.watch(wanted, options)
     let over = false
 
     async function next (): Promise<Batch | undefined> {
       const batch = await watcher.next()
-      if (batch?.[0]?.event !== 'heartbeat') return batch
+      if (batch && batch[0]?.event !== 'heartbeat') return await shown(batch, mayView) ?? next()
+      if (!batch) return undefined
       const now = await present()
       if (now && !isSame(now, wanted)) {
         watcher.leave()
@@ -79,7 +85,39 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     return { heartbeatMs: watcher.heartbeatMs, next, leave }
   }
 
-  return { read, watch }
+  return {
+    /** The edition with an integer id or uuid, as its locks name it. */
+    edition: (id: string): Entity => ({ type: lockType(model.entityType, model), id }),
+    read,
+    watch
+  }
+}
+
+const everything: MayView = async () => true
+
+/** What of a batch may be told: the batch itself where that is all of it, undefined where it is nothing. */
+async function shown (batch: Batch, mayView: MayView): Promise<Batch | undefined> {
+  const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : 'lock' in event ? [event.lock] : [])
+  const locks = mayView === everything ? all : await visible(all, mayView)
+  if (locks.length === all.length) return batch
+  const left = batch
+    .filter((event) => !('lock' in event) || locks.includes(event.lock))
+    .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => locks.includes(lock)) } : event)
+  return left.length > 0 ? left : undefined
+}
+
+/** The locks on entities that may be viewed. */
+async function visible (locks: LockView[], mayView: MayView): Promise<LockView[]> {
+  const byEntity = Map.groupBy(locks, ({ entityType, entityId }) => `${entityType}-${entityId}`)
+  const hidden = new Set<LockView>()
+  await forEach([...byEntity.values()], async (locks) => {
+    if (!await mayView(entityOf(locks[0]!))) for (const lock of locks) hidden.add(lock)
+  })
+  return locks.filter((lock) => !hidden.has(lock))
+}
+
+function entityOf ({ entityType, entityId }: LockView): Entity {
+  return { type: entityType, id: entityId }
 }
 
 function isSame (a: Entity[], b: Entity[]): boolean {

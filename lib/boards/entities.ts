@@ -25,6 +25,7 @@ function articleOf ({ target_type: type, target_id: id, target_uuid: uuid }: Ite
   return lockId === '' ? [] : [{ type: lockType(scalarText(type), model), id: lockId }]
 }
 
-function lockType (entityType: string, { lockTypes }: ContentModel): string {
+/** The type of the locks on entities of an entity type. */
+export function lockType (entityType: string, { lockTypes }: ContentModel): string {
   return lockTypes[entityType] ?? entityType
 }

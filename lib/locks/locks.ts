@@ -157,7 +157,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted
    */
-  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed> {
+  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed | Held> {
     const key = recordKey(environment, place)
     const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
     if (fieldName !== undefined) return releaseField(place, keyOf(fieldName), { uid, ifMatch, by })
@@ -183,7 +183,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed> {
+  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const fence = { version: nextVersion(), ifMatch }
     let condition = isOwn ? isHeldBy(fence, uid, moment()) : isWithoutText(fence, uid)
@@ -193,7 +193,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       const found = removed.done ? undefined : await removed.found()
       if (!found) return { outcome: 'released' }
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
-      if (uid !== undefined && ownerOf(found) !== uid) return { outcome: 'released' }
+      if (uid !== undefined && ownerOf(found) !== uid) return isExpired(found, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(found) }
       if (isOwn && !ifMatch && found['payload'] !== undefined && isExpired(found, moment())) return { outcome: 'released' }
       if (!isOwn) await keep(found, by)
       condition = isStill(found)

@@ -31,7 +31,7 @@ export type LockRequest = Static<typeof LockRequest>
 
 const { uid, ...others } = LockRequest.properties.userData.properties
 
-/** The same where it is known who calls: the uid, and the name, need not be said. */
+/** The same where it is known who calls: the uid, and the name, need not be said; a name that is known goes before one that is. */
 export const OwnLockRequest = Type.Object({
   ...LockRequest.properties,
   userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...others }, { additionalProperties: true }))

@@ -40,8 +40,8 @@ t.test('a lock is filled with the uid and name of its caller where they are left
     [anna, {}, { uid: '7', name: 'Anna' }],
     [anna, { userData: {} }, { uid: '7', name: 'Anna' }],
     [anna, { userData: { uid: '7' } }, { uid: '7', name: 'Anna' }],
-    [anna, { userData: { uid: 7, name: 'A.', tab: 'x' } }, { uid: '7', name: 'A.', tab: 'x' }],
-    [anna, { userData: { name: '' } }, { uid: '7', name: '' }],
+    [anna, { userData: { uid: 7, name: 'Chief Editor', tab: 'x' } }, { uid: '7', name: 'Anna', tab: 'x' }],
+    [anna, { userData: { name: '' } }, { uid: '7', name: 'Anna' }],
     [anna, { userData: { tab: 1 } }, { uid: '7', name: 'Anna', tab: 1 }]
   ]
   for (const method of ['POST', 'PUT'] as const) {
@@ -52,6 +52,14 @@ t.test('a lock is filled with the uid and name of its caller where they are left
   }
   t.equal((await send(ben, 'POST', LOCK, { fieldName: 'body' })).status, 200)
   t.strictSame(await held(), [['body', { uid: '8' }], ['title', bodies[5]![2]]], 'who has no name has none')
+  t.equal((await send(ben, 'POST', LOCK, { fieldName: 'body', userData: { name: 'Ben' } })).status, 200)
+  t.strictSame((await held())[0], ['body', { uid: '8', name: 'Ben' }], 'but what he says')
+  await send(anna, 'PUT', LOCK, { fieldName: 'title', payload: 'x' })
+  await send(ben, 'PUT', LOCK, { fieldName: 'title' })
+  await send(anna, 'PUT', LOCK, { fieldName: 'title', userData: { name: 'Chief Editor' } })
+  await send(ben, 'PUT', LOCK, { fieldName: 'title', payload: 'y' })
+  await send(anna, 'PUT', LOCK, { fieldName: 'title', userData: { name: 'Chief Editor' } })
+  t.match((await send(ben, 'GET', `${LOCK}/drafts`)).body.data.Items, [{ payload: 'y', displacedBy: { uid: '7', name: 'Anna' } }], 'nor does anybody displace under another name')
 })
 
 t.test("a lock with another's uid is refused and nothing is written, an administrator's too", async (t) => {
@@ -84,8 +92,13 @@ t.test("DELETE and release touch only the caller's own locks", async (t) => {
   for (const query of ['?uid=7', '?fieldName=a&uid=7', '?fieldName=x&uid=7']) t.strictSame(await remove(ben, query), FORBIDDEN('uid', '8'), query)
   t.strictSame(await release(ben, '', { uid: 7 }), FORBIDDEN('uid', '8'))
   t.strictSame(await release(ben, '?uid=8', { uid: '7', fieldName: 'a' }), done, 'the query goes first: as his own he has no such lock')
-  t.strictSame(await remove(ben, '?fieldName=a'), done, 'a fieldName alone: only if it is his')
-  t.strictSame(await release(ben, '', { fieldName: 'a' }), done)
+  const message = 'Another user holds this field, and you may release only your own locks'
+  for (const refused of [await remove(ben, '?fieldName=a'), await release(ben, '', { fieldName: 'a' })]) {
+    t.match(refused, { status: 403, body: { success: false, message: `Error: ${message}`, error: { name: 'ForbiddenError', code: 'FORBIDDEN', message, lock: { fieldName: 'a', userData: { uid: '7', name: 'Anna' } } } } }, 'a fieldName alone')
+    t.notHas(refused.body.error.lock, { payload: {} })
+  }
+  t.strictSame(await remove(ben, '?fieldName=a&uid=8'), done, 'with his uid he has no such lock')
+  t.strictSame(await remove(ben, '?fieldName=nobodys'), done)
   for (const nothing of [await remove(anna, ''), await release(anna, ''), await release(anna, '', {})]) t.match(nothing, { status: 400, body: { message: 'Error: querystring must have fieldName or uid' } }, 'neither does not come to mean all')
   t.strictSame(await held(), all, 'nothing has gone so far')
 

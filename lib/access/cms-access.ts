@@ -1,0 +1,71 @@
+import { remembering } from '../auth/remember.ts'
+import { unavailable } from '../auth/identity.ts'
+import { Failure, type FailureCode } from '../errors.ts'
+import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
+import type { Entity } from '../locks/schemas.ts'
+import type { Access } from './access.ts'
+import type { Place, Questions } from './questions.ts'
+
+export interface CmsAccessOptions {
+  questions: Questions
+  /** The uids of those who may see and lock everything; the CMS is not asked about them. */
+  editors?: readonly string[]
+  /** The types of entities that every known caller may see and lock; the CMS is not asked about them. */
+  openTypes?: readonly string[]
+  /** How many answers of each kind are remembered. */
+  most?: number
+  /** Clock, in milliseconds. */
+  now?: () => number
+}
+
+interface Question {
+  entity: Entity
+  caller: Caller
+}
+
+/** How long a refusal is remembered, as long as a permission is. */
+const REFUSED_MS = 60_000
+
+/**
+ * Access as the CMS has it: whoever may view an entity there may see its locks, whoever may edit it there may lock. The
+ * CMS is asked with the caller's own credentials; an answer holds for a minute, and a permission for 15 while the CMS is
+ * away (lib/auth/remember.ts).
+ */
+export function createCmsAccess ({ questions, editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
+  const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
+  const kept = { ...memory, keyOf, refusedMs: () => REFUSED_MS }
+  const place = remembering<Question, Place>({ ...kept, ask: ({ entity, caller }) => questions.find(entity, caller) })
+  const edit = remembering<Question, Place>({
+    ...kept,
+    ask: async (question) => {
+      const found = await place(question)
+      return found && await questions.isEditable(found, question.caller) ? found : undefined
+    }
+  })
+
+  return {
+    async demand (right, entity, { user, caller }) {
+      if (editors.includes(user.uid) || openTypes.includes(entity.type)) return
+      try {
+        if (await (right === 'edit' ? edit : place)({ entity, caller })) return
+        if (right === 'edit' && await place({ entity, caller })) throw new Failure('FORBIDDEN', `You may see ${entity.type} ${entity.id} but not edit it, so you cannot lock it`)
+      } catch (error) {
+        throw isFinal(error) ? error : unavailable('The CMS cannot say whether you may see or edit this; try again', error, retryAfter(error))
+      }
+      throw new Failure('NOT_FOUND', `There is no ${entity.type} ${entity.id}, or you may not see it`)
+    }
+  }
+}
+
+/** What another try does not change. */
+const FINAL: readonly FailureCode[] = ['FORBIDDEN', 'CMS_READ_ONLY', 'CMS_REFUSED']
+
+function isFinal (error: unknown): boolean {
+  return error instanceof Failure && FINAL.includes(error.code)
+}
+
+/** What the CMS said about it, if it is seconds. */
+function retryAfter (error: unknown): string | undefined {
+  const seconds = error instanceof Failure ? error.headers['retry-after'] : undefined
+  return seconds !== undefined && /^\d{1,9}$/.test(seconds) ? seconds : undefined
+}

@@ -1,0 +1,135 @@
+import { createCatalog } from '../editions/catalog.ts'
+import { createEditions, type Editions } from '../editions/editions.ts'
+import { refusal } from '../editions/failures.ts'
+import type { ContentModel } from '../editions/model.ts'
+import type { Entity as Edition } from '../editions/read.ts'
+import { Failure, type FailureCode } from '../errors.ts'
+import { createJsonapi, upstream, type Http } from '../jsonapi/client.ts'
+import { hasSession, type Caller } from '../jsonapi/credentials.ts'
+import { textOf } from '../jsonapi/document.ts'
+import type { Entity } from '../locks/schemas.ts'
+
+/** Where JSON:API has an entity that the caller may view. */
+export interface Place {
+  /** Below the JSON:API prefix, such as `/node/article/<uuid>`. */
+  path: string
+  /** The language that it was shown in. */
+  language: string | undefined
+}
+
+/** What the CMS is asked about one entity, with the credentials of one caller. Both throw where it does not say. */
+export interface Questions {
+  /** The entity, by its integer id or uuid; undefined where it is hidden from the caller, or absent. */
+  find (entity: Entity, caller: Caller): Promise<Place | undefined>
+  /** Whether the caller may edit it. @throws {Failure} CMS_READ_ONLY where JSON:API takes no writes, so that it cannot be asked */
+  isEditable (place: Place, caller: Caller): Promise<boolean>
+}
+
+export interface QuestionsOptions {
+  http: Http
+  /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
+  jsonapiPath: string
+  model: ContentModel
+  /** Origin of the CMS, with a path if Drupal lives under one. */
+  cmsUrl: string
+  /** Told what an operator should know. */
+  warn: (message: string) => void
+}
+
+const ID = /^(?:\d{1,18}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
+const TOKEN = /^[\w-]{16,128}$/
+
+/** A caller from whom something is hidden is refused it, or is told that it is not there. */
+const HIDDEN: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
+
+/** Drupal answers so once it lets the caller edit an entity, of a document that cannot be one of its own. */
+const EDITABLE = [400, 409, 422]
+
+/**
+ * Asks Drupal through JSON:API.
+ *
+ * Whether a caller may edit is asked by a PATCH that cannot succeed: its document is empty. Drupal checks the access to the
+ * entity with the route, before it reads the document, which it then refuses for want of a type, and of the entity's id.
+ * Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
+ * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
+ */
+export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: QuestionsOptions): Questions {
+  const cms = createJsonapi({ http, jsonapiPath })
+  const catalog = createCatalog({ cms, model })
+  const lookups = new Map<string, Editions['bare']>()
+
+  /** Finds entities of any type as editions are found: by a filter, or without filter access by a search of the list. */
+  function lookUp (entityType: string): Editions['bare'] {
+    const known = lookups.get(entityType)
+    if (known) return known
+    const { bare } = createEditions({ cms, model: modelOf(entityType, model), cmsUrl, warn })
+    lookups.set(entityType, bare)
+    return bare
+  }
+
+  async function find ({ type, id }: Entity, caller: Caller): Promise<Place | undefined> {
+    if (!ID.test(id)) return undefined
+    const all = await catalog.all(caller)
+    for (const entityType of entityTypesOf(type, model)) {
+      const collection = all.find((collection) => collection.entityType === entityType)
+      const edition = collection && await visible(lookUp(entityType)(id, caller))
+      const uuid = edition && uuidOf(edition, id, modelOf(entityType, model))
+      if (uuid !== undefined) return { path: `${collection!.path}/${uuid}`, language: languageOf(edition!) }
+    }
+    return undefined
+  }
+
+  async function isEditable ({ path, language }: Place, caller: Caller): Promise<boolean> {
+    const token = hasSession(caller) ? { 'x-csrf-token': await sessionToken(caller) } : {}
+    const answer = await cms.request({ method: 'PATCH', path, body: {}, caller: { ...caller, ...token }, language })
+    if (EDITABLE.includes(answer.status)) return true
+    if ([401, 403, 404].includes(answer.status)) return false
+    if (answer.status < 300) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS took a change that it has to refuse')
+    const failure = refusal(answer)
+    if (failure.code !== 'CMS_READ_ONLY') throw failure
+    throw new Failure(failure.code, `Who may edit cannot be asked: ${failure.message}, or name the editors in AUTH_EDITORS`, { cause: failure.cause })
+  }
+
+  /** The token that Drupal wants with a session cookie, which the caller need not have sent with a lock. */
+  async function sessionToken (caller: Caller): Promise<string> {
+    const { status, body } = await http.send({ method: 'GET', path: '/session/token', headers: caller, repeatable: true })
+    const token = textOf(body).trim()
+    if (status !== 200 || !TOKEN.test(token)) throw upstream(status, body)
+    return token
+  }
+
+  return { find, isEditable }
+}
+
+async function visible (edition: Promise<Edition>): Promise<Edition | undefined> {
+  try {
+    return await edition
+  } catch (error) {
+    if (error instanceof Failure && HIDDEN.includes(error.code)) return undefined
+    throw error
+  }
+}
+
+/** The entity types whose locks have this type. */
+function entityTypesOf (type: string, { lockTypes }: ContentModel): string[] {
+  const named = Object.keys(lockTypes).filter((entityType) => lockTypes[entityType] === type)
+  return named.length > 0 ? named : [type]
+}
+
+/** The content model of editions, with another entity type in their place. */
+function modelOf (entityType: string, model: ContentModel): ContentModel {
+  if (entityType === model.entityType) return model
+  const { bundles, editionTypes, ...rest } = model
+  return { ...rest, entityType, keys: { ...model.keys, id: model.idKeys[entityType] ?? 'id' } }
+}
+
+/** The uuid of what the CMS answered with, if that is what was asked for. */
+function uuidOf (edition: Edition, id: string, { keys }: ContentModel): string | undefined {
+  const uuid = String(edition[keys.uuid]?.[0]?.value)
+  return uuid.toLowerCase() === id.toLowerCase() || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
+}
+
+function languageOf ({ langcode }: Edition): string | undefined {
+  const code = langcode?.[0]?.value
+  return typeof code === 'string' && /^[\w-]+$/.test(code) ? code : undefined
+}
