@@ -6,7 +6,7 @@ import type { Entity as Edition } from '../editions/read.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import { createJsonapi, upstream, type Http } from '../jsonapi/client.ts'
 import { hasSession, type Caller } from '../jsonapi/credentials.ts'
-import { textOf } from '../jsonapi/document.ts'
+import { isSameUuid, textOf } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 
 /** Where JSON:API has an entity that the caller may view. */
@@ -126,7 +126,7 @@ function modelOf (entityType: string, model: ContentModel): ContentModel {
 /** The uuid of what the CMS answered with, if that is what was asked for. */
 function uuidOf (edition: Edition, id: string, { keys }: ContentModel): string | undefined {
   const uuid = String(edition[keys.uuid]?.[0]?.value)
-  return uuid.toLowerCase() === id.toLowerCase() || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
+  return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
 }
 
 function languageOf ({ langcode }: Edition): string | undefined {
