@@ -30,14 +30,15 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
-  const copies = createCopies({ seconds: staleSeconds })
+  const copies = createCopies({ seconds: staleSeconds, model })
   const editions = bounded(createEditions({
     cms,
     model,
     cmsUrl: url,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
     warn: (message) => fastify.log.warn(message),
-    saved: copies.outdate
+    saved: copies.outdate,
+    refused: copies.refuse
   }), timeoutMs)
 
   fastify.decorate('editions', { ...editions, copies, breaker })

@@ -18,7 +18,7 @@ declare module 'fastify' {
 
 /**
  * Answers a read that fails because the CMS is down with a copy of its last answer to the same caller, marked as such by
- * `Age` (RFC 9111 section 5.1) and `Cache-Status` (RFC 9211). What the CMS refuses is not answered so, and ends the copy.
+ * `Age` (RFC 9111 section 5.1) and `Cache-Status` (RFC 9211). What the CMS refuses is not answered so, and ends all copies of it.
  */
 async function stale (fastify: FastifyInstance) {
   const { copies, age } = fastify.editions
@@ -38,7 +38,7 @@ async function stale (fastify: FastifyInstance) {
     if (!reading || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
     const { key, asked, at } = reading
     const etag = reply.getHeader('etag') as string | undefined
-    copies.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.copies === 'edition' }, asked)
+    copies.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.copies === 'edition' }, asked, request.caller)
   })
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {

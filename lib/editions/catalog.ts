@@ -1,7 +1,8 @@
+import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../errors.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
-import { readKey, type Caller } from '../jsonapi/credentials.ts'
+import { fingerprint, readKey, type Caller } from '../jsonapi/credentials.ts'
 import { isObject, resources, scalarText } from '../jsonapi/document.ts'
 import { mismatch, rowsOf } from './asked.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
@@ -42,27 +43,31 @@ export interface Catalog {
 /** How long the CMS's list of resource types is believed, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
-/** For how many callers, and their languages, the edition types are remembered. */
+/** For how many callers the resource types are remembered, and for how many and their languages the edition types. */
 const CALLERS = 1000
 
 /** Labels where neither the content model nor the CMS gives any. */
 const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
 
 /**
- * Finds out what the CMS has: content model first, then the CMS, then the defaults of the module `publisher`.
- * The list of resource types is the same for every caller (Drupal\jsonapi\Controller\EntryPoint), so it is shared.
+ * Finds out what the CMS has: content model first, then the CMS, then the defaults of the module `publisher`. What the
+ * CMS tells one caller is remembered for this one alone; with a service account all are one.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
   const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
-  let remembered: { at: number, collections: Collection[] } | undefined
+  const entryPoints = new LRUCache<string, { at: number, collections: Collection[] }>({ max: CALLERS })
+  let latest: Collection[] = []
 
-  /** Shared only once it is there: a refusal is for the caller who got it. */
   async function all (caller: Caller): Promise<Collection[]> {
-    if (remembered && now() - remembered.at < REMEMBERED_MS) return remembered.collections
+    const key = fingerprint(caller)
+    const known = entryPoints.get(key)
+    if (known && now() - known.at < REMEMBERED_MS) return known.collections
     const at = now()
     const collections = await entryPoint(caller)
-    remembered = { at, collections }
-    return collections
+    // Nearly always all callers are told the same, which then is in memory once.
+    if (!isDeepStrictEqual(collections, latest)) latest = collections
+    entryPoints.set(key, { at, collections: latest })
+    return latest
   }
 
   async function entryPoint (caller: Caller): Promise<Collection[]> {
@@ -104,8 +109,9 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     const key = readKey('', caller)
     const known = types.get(key)
     if (known && now() - known.at < REMEMBERED_MS) return known.types
+    const at = now()
     const found = await askedTypes(model.fields.editionType, caller)
-    types.set(key, { at: now(), types: found })
+    types.set(key, { at, types: found })
     return found
   }
 
@@ -137,7 +143,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   function age (caller: Caller): number {
-    const times = [remembered?.at, types.get(readKey('', caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
+    const times = [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
     return now() - Math.min(now(), ...times as number[])
   }
 

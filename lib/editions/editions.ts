@@ -88,20 +88,35 @@ export interface EditionsOptions {
   warn: (message: string) => void
   /** Told the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
+  /** Told what the CMS refuses to show a caller: an edition, or without an id more than that. */
+  refused?: (caller: Caller, id?: string) => void
 }
 
 type Written = Awaited<ReturnType<Resources['send']>>
 
 /** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const catalog = createCatalog({ cms, model })
   const filters = createFilters({ cms, warn })
-  const resources = createResources({ cms, catalog, filters, model, cmsUrl })
+  const upstream = createResources({ cms, catalog, filters, model, cmsUrl })
+  const resources: Resources = { ...upstream, load: (id, caller, purpose) => telling(upstream.load(id, caller, purpose), caller, id) }
   const references = createReferences({ cms, catalog, filters, model })
   const search = createSearch({ cms, catalog, resources, filters, model })
+  const labels = createLabels({ cms, catalog, resources: upstream, model })
   const mutex = createKeyedMutex()
   const changedAttribute = publicName(model, model.keys.changed)
   const { jsonOf, editionOf } = createTexts(model)
+
+  /** Work for a caller; whoever keeps copies is told where the CMS refuses it. That there is no such bundle is no refusal. */
+  async function telling<T> (work: Promise<T>, caller: Caller, id?: string): Promise<T> {
+    try {
+      return await work
+    } catch (error) {
+      const { code } = error as Failure
+      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) refused(caller, id)
+      throw error
+    }
+  }
 
   function entityOf ({ resource, urlOf }: Loaded): Entity {
     return read(resource, model, urlOf)
@@ -254,12 +269,12 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     read: readOne,
     bare: async (id, caller) => entityOf(await resources.load(id, caller, 'bare')),
     async search (bundle, wanted, caller) {
-      const { rows, hasMore, total } = await search(bundle, wanted, caller)
+      const { rows, hasMore, total } = await telling(search(bundle, wanted, caller), caller)
       return { editions: rows.map(jsonOf), hasMore, total }
     },
-    labels: createLabels({ cms, catalog, resources, model }),
-    bundles: catalog.bundles,
-    types: catalog.editionTypes,
+    labels: (id, caller) => telling(labels(id, caller), caller, id),
+    bundles: (caller) => telling(catalog.bundles(caller), caller),
+    types: (caller) => telling(catalog.editionTypes(caller), caller),
     age: (caller) => Math.max(catalog.age(caller), resources.age(caller)),
     async probe (caller) {
       await cms.request({ path: '', caller })

@@ -58,7 +58,7 @@ export async function startScriptedCms (t: Test): Promise<ScriptedCms> {
 function healthy (line: string, sent: string): [status: number, document: object] {
   if (line === 'GET /jsonapi') return [200, entryPoint]
   if (/^(?:POST|PATCH) /.test(line)) return [200, { data: { ...individual.data, id: JSON.parse(sent).data.id ?? uuid } }]
-  if (!line.includes(`${daily}/`)) return [200, { data: line.includes('publisher_container_type') ? [] : [individual.data] }]
+  if (!line.includes(`${daily}/`)) return [200, { data: line.startsWith(`GET ${daily}`) ? [individual.data] : [] }]
   return line.includes(uuid) ? [200, individual] : [404, errors(404, 'not converted')]
 }
 
