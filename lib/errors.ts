@@ -7,6 +7,7 @@ export const failures = {
   UNAUTHENTICATED: { status: 401, name: 'UnauthorizedError' },
   CMS_UNAUTHORIZED: { status: 401, name: 'UnauthorizedError' },
   FORBIDDEN: { status: 403, name: 'ForbiddenError' },
+  USER_CHANGED: { status: 403, name: 'ForbiddenError' },
   CMS_FORBIDDEN: { status: 403, name: 'ForbiddenError' },
   NOT_FOUND: { status: 404, name: 'NotFoundError' },
   METHOD_NOT_ALLOWED: { status: 405, name: 'MethodNotAllowedError' },

@@ -28,7 +28,7 @@ const IN_QUERY = { accessToken: { type: 'apiKey', in: 'query', name: 'access_tok
 /** What every protected route may answer besides its own. */
 const ANSWERS: Array<[status: number, description: string, code: FailureCode, message: string]> = [
   [401, 'Nobody is known by the credentials; see WWW-Authenticate', 'UNAUTHENTICATED', 'The token has expired'],
-  [403, 'The caller may not do that', 'FORBIDDEN', 'body/userData/uid must be your own, which is "7"'],
+  [403, 'The caller may not do that; or, with the code USER_CHANGED, is another than X-User-Uid names', 'FORBIDDEN', 'body/userData/uid must be your own, which is "7"'],
   [503, 'Who calls cannot be found out at the moment; see Retry-After', 'AUTH_UNAVAILABLE', "The issuer's keys cannot be fetched, so the token cannot be checked; try again"]
 ]
 

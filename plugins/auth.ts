@@ -7,14 +7,15 @@ import { createQuestions } from '../lib/access/questions.ts'
 import { queryToken } from '../lib/auth/bearer.ts'
 import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
-import type { Check, User } from '../lib/auth/identity.ts'
+import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
 import { createHttp } from '../lib/jsonapi/client.ts'
 
 /** What is protected: the patterns of routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
-const VISIBLE = /^[!-~]{1,255}$/
+/** A uid in X-User-Uid: what is not visible ASCII is percent-encoded, which makes 255 characters 3060 at most. */
+const VISIBLE = /^[!-~]{1,3060}$/
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -28,7 +29,7 @@ declare module 'fastify' {
     user: User | undefined
     /**
      * The uid of the caller; with AUTH=none what the header field X-User-Uid says, if anything.
-     * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 255 visible characters
+     * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 3060 visible characters
      */
     readonly uid: string | undefined
     /** Whether the caller is still who it was; yes while that cannot be found out. */
@@ -69,8 +70,19 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
       throw crossSite(', with credentials that it adds by itself')
     }
     const identity = await check(request.headers, request.id)
+    meantFor(request, identity)
     request.user = { ...identity, admin: admins.has(identity.uid) }
   })
+}
+
+/**
+ * Somebody else may have signed in since a page wrote what it sends: in another tab, or with another token.
+ * @throws {Failure} USER_CHANGED where X-User-Uid names another than the caller
+ */
+function meantFor ({ headers }: FastifyRequest, { uid }: Identity): void {
+  const named = headers['x-user-uid']
+  if (named === undefined || named === uid || named === encodeURIComponent(uid)) return
+  throw new Failure('USER_CHANGED', `Nothing was done: this is meant for the user ${JSON.stringify(named)}, and you are signed in as ${JSON.stringify(uid)}`)
 }
 
 function crossSite (how: string): Failure {
@@ -112,7 +124,7 @@ function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
 function uidOf (this: FastifyRequest): string | undefined {
   if (this.server.authenticates) return this.user?.uid
   const uid = this.headers['x-user-uid']
-  if (uid !== undefined && !VISIBLE.test(String(uid))) throw new Failure('BAD_REQUEST', 'headers/x-user-uid must be 1 to 255 visible characters of ASCII')
+  if (uid !== undefined && !VISIBLE.test(String(uid))) throw new Failure('BAD_REQUEST', 'headers/x-user-uid must be 1 to 3060 visible characters of ASCII')
   return uid as string | undefined
 }
 

@@ -5,7 +5,7 @@ import { later } from './later.ts'
 import { createLocks, type Locks, type User } from './locks.ts'
 
 export interface ClientOptions extends HttpOptions {
-  /** Who calls: needed with AUTH=none; with authentication the service knows. */
+  /** For whom the client writes. With authentication the service refuses what another is signed in for by then. */
   user?: User
   /** Where the platform has none. */
   EventSource?: EventStreamClass
@@ -15,9 +15,9 @@ export interface Client { locks: Locks, editions: Editions }
 
 /** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
 export function createClient ({ user, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
-  const http = createHttp(options)
+  const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = createFeed({ http, EventSource, later })
-  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, user, feed, later }) }
+  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, feed, later }) }
 }
 
 function platformEventSource (): EventStreamClass | undefined {

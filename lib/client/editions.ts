@@ -6,7 +6,6 @@ import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { User } from './locks.ts'
 
 /** One page as the service answers it. */
 type Listed = Omit<Static<typeof EditionList>, 'data'> & { data: Edition[] }
@@ -59,7 +58,6 @@ export interface Board {
 
 export interface EditionsDeps {
   http: Http
-  user: User | undefined
   feed: ReturnType<typeof createFeed>
   later: Later
 }
@@ -72,13 +70,8 @@ const ALL = 'publisher_container'
 /** How often a create is sent whose outcome is not known. */
 const TRIES = 3
 
-/** What the service takes in X-User-Uid. */
-const VISIBLE = /^[!-~]{1,255}$/
-
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
-export function createEditions ({ http, user, feed, later }: EditionsDeps) {
-  const uid = user && String(user.uid)
-
+export function createEditions ({ http, feed, later }: EditionsDeps) {
   /**
    * Creates an edition in a bundle; gives it whole. It has a uuid from the start, so a create whose outcome is not known is
    * sent again, three times in all and with pauses, and makes no second edition.
@@ -104,7 +97,7 @@ export function createEditions ({ http, user, feed, later }: EditionsDeps) {
    * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
    */
   async function update (id: string | number, body: EditionBody, { ifMatch }: { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
-    const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }), ...(uid !== undefined && VISIBLE.test(uid) && { 'x-user-uid': uid }) }
+    const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }) }
     return readIn(await http.send('POST', pathOf(id), { body, headers }))
   }
 

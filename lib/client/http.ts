@@ -10,6 +10,9 @@ export interface HttpOptions {
   timeoutMs?: number
 }
 
+/** The options of a client's requests, and for whom it writes. */
+export interface HttpDeps extends HttpOptions { uid?: string | undefined }
+
 type Values = Record<string, string | number | undefined>
 
 export interface Request {
@@ -24,10 +27,15 @@ export interface Answer<Body> { body: Body, headers: Headers }
 
 export type Http = ReturnType<typeof createHttp>
 
+/** What a header field takes as it is. */
+const VISIBLE = /^[!-~]+$/
+
 const NOT_SENT = 'Quoin could not be reached, or did not answer in time'
 
 /** Requests of JSON, with credentials. */
-export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000 }: HttpOptions) {
+export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
+  /** Whoever is signed in by now, what is written is refused unless it is meant for them. */
+  const meantFor = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
   /** The header fields that were sent last: when a page closes there is no time to ask for them. */
   let latest: Record<string, string> = {}
 
@@ -43,7 +51,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
       response = await fetch(`${url}${path}${queryOf(query)}`, {
         method,
         credentials: 'include',
-        headers: { ...await asked(), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        headers: { ...await asked(), ...(method !== 'GET' && meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline
       })
@@ -66,7 +74,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 
   /** Posts what is to arrive although the page closes; nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
   function outlive (path: string, body: object, headers: Record<string, string> = {}): void {
-    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }).catch(() => {})
+    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, ...meantFor, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }).catch(() => {})
   }
 
   /**

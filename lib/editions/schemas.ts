@@ -46,13 +46,13 @@ export const ReadHeaders = Type.Object({
 export type ReadHeaders = Static<typeof ReadHeaders>
 
 export const CreateHeaders = Type.Object({
-  'x-csrf-token': Type.Optional(Type.String({ description: "What Drupal's /session/token gives; needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" }))
+  'x-csrf-token': Type.Optional(Type.String({ description: "What Drupal's /session/token gives; needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" })),
+  'x-user-uid': Type.Optional(Type.String({ description: "For whom this is meant, percent-encoded where it is not visible ASCII: another caller is answered 403 USER_CHANGED. With AUTH=none it says who asks, for EDITION_LOCKS=enforce: the uid that is in the locks; without it every lock is another's" }))
 })
 
 export const UpdateHeaders = Type.Object({
   ...CreateHeaders.properties,
-  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when any field that the caller is shown has another value by now' })),
-  'x-user-uid': Type.Optional(Type.String({ description: 'Who asks, for EDITION_LOCKS=enforce with AUTH=none: the uid that is in the locks; without it every lock is another\'s' }))
+  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when any field that the caller is shown has another value by now' }))
 })
 export type UpdateHeaders = Static<typeof UpdateHeaders>
 

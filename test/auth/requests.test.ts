@@ -87,19 +87,27 @@ t.test('the caller is on the request, and an administrator is who the settings s
   t.equal((await none.inject({ url: '/api/who', headers: bearer({ sub: '1' }) })).json().user.admin, false, 'without the setting there is none')
 })
 
-t.test('X-User-Uid says who calls with AUTH=none and is ignored otherwise', async (t) => {
+t.test('X-User-Uid says who calls with AUTH=none, and for whom a request is meant otherwise', async (t) => {
   const { fastify: none } = await withFeed(t, {})
   const who = (headers: Record<string, string>) => none.inject({ url: '/api/who', headers })
   t.strictSame((await who({})).json(), {})
   t.strictSame((await who({ 'x-user-uid': '7' })).json(), { uid: '7' })
   t.strictSame((await who({ 'x-user-uid': `${'x'.repeat(254)}~`, ...bearer() })).json(), { uid: `${'x'.repeat(254)}~` }, 'a token is not looked at')
-  for (const wrong of ['', 'x'.repeat(256), '7 8', '7\t', 'é', '7, 8']) {
+  for (const wrong of ['', 'x'.repeat(3061), '7 8', '7\t', 'é', '7, 8']) {
     const { statusCode, json } = await who({ 'x-user-uid': wrong })
-    t.match([statusCode, json()], [400, { code: 'BAD_REQUEST', message: 'headers/x-user-uid must be 1 to 255 visible characters of ASCII' }], JSON.stringify(wrong))
+    t.match([statusCode, json()], [400, { code: 'BAD_REQUEST', message: 'headers/x-user-uid must be 1 to 3060 visible characters of ASCII' }], JSON.stringify(wrong))
   }
   const { fastify: jwt } = await withFeed(t, env)
   t.equal((await jwt.inject({ url: '/api/who', headers: { 'x-user-uid': '7' } })).statusCode, 401, 'it is no credential')
-  for (const uid of ['8', '', 'not a uid']) t.strictSame((await jwt.inject({ url: '/api/who', headers: { ...bearer(), 'x-user-uid': uid } })).json().uid, '7', uid)
+  for (const uid of ['8', '', 'not a uid', '07']) {
+    const { statusCode, json } = await jwt.inject({ url: '/api/who', headers: { ...bearer(), 'x-user-uid': uid } })
+    t.match([statusCode, json()], [403, { code: 'USER_CHANGED', message: `Nothing was done: this is meant for the user ${JSON.stringify(uid)}, and you are signed in as "7"` }], uid)
+  }
+  for (const sub of ['7', 'Zoë Müller', '100%', '🔑'.repeat(127)]) {
+    for (const named of new Set([encodeURIComponent(sub), ...(/^[!-~]+$/.test(sub) ? [sub] : [])])) {
+      t.equal((await jwt.inject({ url: '/api/who', headers: { ...bearer({ sub }), 'x-user-uid': named } })).json().uid, sub, named.slice(0, 40))
+    }
+  }
   t.strictSame((await jwt.inject({ url: '/outside', headers: { 'x-user-uid': '8' } })).json(), {}, 'nor where nobody is asked for')
 })
 

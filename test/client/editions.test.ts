@@ -180,5 +180,5 @@ function retrying (url: string) {
   const time = createTime()
   const wire = createWire()
   const http = createHttp({ url, fetch: wire.fetch })
-  return { time, wire, editions: createEditions({ http, user: undefined, feed: createFeed({ http, EventSource, later: time.later }), later: time.later }) }
+  return { time, wire, editions: createEditions({ http, feed: createFeed({ http, EventSource, later: time.later }), later: time.later }) }
 }
