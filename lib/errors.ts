@@ -55,6 +55,8 @@ export interface FailureOptions {
   headers?: Record<string, string>
   /** Instead of the vocabulary's: LOCK_REFUSED_STATUS. */
   status?: number
+  /** Whether the log has it already, in one line for all that are refused for this reason. */
+  isLogged?: boolean
 }
 
 /** Of V8: how many frames of the stack an error records when it is made. */
@@ -69,8 +71,9 @@ export class Failure extends Error {
   readonly statusCode: number
   readonly details: Record<string, unknown>
   readonly headers: Record<string, string>
+  readonly isLogged: boolean
 
-  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {}, status = failures[code].status }: FailureOptions = {}) {
+  constructor (code: FailureCode, message: string, { cause, details = {}, headers = {}, status = failures[code].status, isLogged = false }: FailureOptions = {}) {
     const { stackTraceLimit } = recording
     recording.stackTraceLimit = 0
     super(message, { cause })
@@ -80,5 +83,6 @@ export class Failure extends Error {
     this.statusCode = status
     this.details = details
     this.headers = headers
+    this.isLogged = isLogged
   }
 }

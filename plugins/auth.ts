@@ -9,6 +9,7 @@ import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
+import { changeLine, createBreaker } from '../lib/jsonapi/breaker.ts'
 import { createHttp } from '../lib/jsonapi/client.ts'
 
 /** What is protected: the patterns of routes, which stand for every spelling of their paths. */
@@ -103,7 +104,7 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
       return { check: jwtCheck(auth.jwt), access: claimAccess }
     }
     case 'drupal': {
-      const http = createHttp({ url, timeoutMs, observe: fastify.observe })
+      const http = createHttp({ url, timeoutMs, breaker: createBreaker({ changed: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
       const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
       const { editors, openTypes } = auth

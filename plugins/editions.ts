@@ -7,7 +7,7 @@ import { bounded } from '../lib/editions/bounded.ts'
 import { createCopies, type Copies } from '../lib/editions/copies.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
-import { createBreaker, type Breaker } from '../lib/jsonapi/breaker.ts'
+import { changeLine, createBreaker, type Breaker } from '../lib/jsonapi/breaker.ts'
 import { createHttp, createJsonapi } from '../lib/jsonapi/client.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { renewedSessions } from './cms-caller.ts'
@@ -26,7 +26,7 @@ declare module 'fastify' {
 /** Editions in the CMS: settings in, `fastify.editions` out, and the probe `cms`. The locks are asked only where they are enforced. */
 async function editions (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
-  const breaker = createBreaker({ changed: (state) => fastify.log.warn(`the circuit breaker before the CMS is ${state}`) })
+  const breaker = createBreaker({ changed: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })

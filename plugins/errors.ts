@@ -33,7 +33,7 @@ const MEDIA_TYPES = ['application/json', 'text/plain']
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
  *
- * Failures of 500 and above are logged with their cause; the caller never sees what was underneath. The messages of
+ * Failures of 500 and above are logged with their cause, unless one line for all tells of it; the caller never sees what was underneath. The messages of
  * others are for the caller alone: they may repeat what was sent.
  */
 async function errors (fastify: FastifyInstance) {
@@ -80,7 +80,7 @@ const UNKEPT = { 'cache-control': 'private, no-store' }
 export function answer (error: FastifyError | Failure, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toFailure(error, request)
   request.failed = failure.code
-  if (failure.statusCode >= 500) {
+  if (failure.statusCode >= 500 && !failure.isLogged) {
     const { method, routeOptions: { url: route } } = request
     request.log.error({ method, route, err: failure }, failure.message)
   }

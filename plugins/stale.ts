@@ -50,7 +50,7 @@ async function stale (fastify: FastifyInstance) {
     const { 'if-match': ifMatch } = request.headers
     if (ifMatch !== undefined && etag !== undefined && !matches(ifMatch, etag)) throw error
     answered++
-    request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
+    if (!error.isLogged) request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
     reply.code(200).headers({ age, 'cache-status': `quoin; ${fate(error)}; ttl=${-age}; detail=${error.code}`, ...(etag !== undefined && { etag }) })
     reply.type('application/json; charset=utf-8').send(payload)
   })

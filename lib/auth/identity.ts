@@ -45,5 +45,5 @@ export function unauthenticated (message: string, challenge: string, cause?: unk
 
 /** Nobody is let in on a guess: what cannot be checked is answered 503. */
 export function unavailable (message: string, cause: unknown, retryAfter = RETRY_AFTER_SECONDS): Failure {
-  return new Failure('AUTH_UNAVAILABLE', message, { headers: { 'retry-after': retryAfter }, cause })
+  return new Failure('AUTH_UNAVAILABLE', message, { headers: { 'retry-after': retryAfter }, cause, isLogged: cause instanceof Failure && cause.isLogged })
 }

@@ -58,6 +58,8 @@ export interface HttpRequest {
   body?: string
   /** Whether it may be sent a second time; never a write, nor what tries a password out. */
   repeatable?: boolean
+  /** Whether it changes something, so that it is counted among the writes (breaker.ts). */
+  isWrite?: boolean
   /** Called when it is sent a second time. */
   repeated?: (() => void) | undefined
   /** Ends it when nobody waits for it any more. */
@@ -122,7 +124,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
       // What tries out a CMS that has failed is one request, which tells even if nobody waits for it any more.
       if (breaker.state() !== 'closed') return once({ ...request, signal: undefined })
       return request.repeatable ? twice(() => once(request), deadline, request.repeated) : once(request)
-    })
+    }, request.isWrite)
   }
 
   async function sendOnce ({ method, path, headers: fields, body: content, signal }: HttpRequest, ms: number): Promise<HttpAnswer> {
@@ -183,7 +185,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
         path: target,
         headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
-        ...(method === 'GET' && { repeatable: true, repeated: call?.retry, signal })
+        ...(method === 'GET' ? { repeatable: true, repeated: call?.retry, signal } : { isWrite: true })
       })
     }
   }

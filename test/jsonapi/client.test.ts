@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
-import { createBreaker, type BreakerOptions, type BreakerState } from '../../lib/jsonapi/breaker.ts'
+import { changeLine, createBreaker, type BreakerOptions, type Stopped } from '../../lib/jsonapi/breaker.ts'
 import { createHttp, createJsonapi, isDown, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Caller } from '../../lib/jsonapi/credentials.ts'
 import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
@@ -117,13 +117,13 @@ t.test('a write that no connection is free for in time is not sent later', async
 })
 
 t.test('after failures in a row nothing is sent, until one request has found the CMS well', async (t) => {
-  const states: BreakerState[] = []
+  const states: Array<['open' | 'closed', Stopped]> = []
   // The clock of the library is the system's; here it stands but for what the test adds.
   const { now } = Date
   let clock = now()
   Date.now = () => clock
   t.teardown(() => { Date.now = now })
-  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, changed: (state) => states.push(state) })
+  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, changed: (state, stopped) => states.push([state, stopped]) })
   script.push(...Array.from({ length: 3 }, () => answers(500)))
   for (let time = 0; time < 3; time++) t.equal(await outcome(), 'CMS_FAILED')
   t.equal(breaker.state(), 'open')
@@ -156,7 +156,7 @@ t.test('after failures in a row nothing is sent, until one request has found the
     t.equal(cms.lines.splice(0).length, 1, 'one request tried it, once')
     t.equal(breaker.state(), state)
   }
-  t.strictSame(states, ['open', 'half-open', 'open', 'half-open', 'open', 'half-open', 'closed'])
+  t.strictSame(states, [['open', 'requests'], ['closed', 'requests']], 'tries that fail are no news')
   t.strictSame(await crowd(), Array(6).fill('200'), 'all are sent again')
 
   script.push(resets, resets, resets)
@@ -195,6 +195,45 @@ t.test('a CMS that answers is not a failing one, whatever it says; an answer bet
     await outcome(POST)
     t.equal(breaker.state(), counts ? 'open' : 'closed', `${what}, ${what}`)
   }
+})
+
+t.test('writes that fail are counted, whatever reads come between them', async (t) => {
+  const { now } = Date
+  let clock = now()
+  Date.now = () => clock
+  t.teardown(() => { Date.now = now })
+  const lines: string[] = []
+  const { cms, script, ask, outcome, breaker } = await clientFor(t, { failures: 3, restMs: 5000, timeoutMs: 300, changed: (...change) => lines.push(changeLine(...change)) })
+  const write = async (fault: Script) => {
+    script.push(fault)
+    const result = await outcome(POST)
+    return [result, await outcome()]
+  }
+  for (let time = 0; time < 3; time++) t.strictSame(await write(() => {}), ['CMS_TIMEOUT', '200'], 'a write that times out, and the look-up after it')
+  cms.lines.length = 0
+  await t.rejects(ask(POST), {
+    code: 'CMS_UNAVAILABLE',
+    isLogged: true,
+    headers: { 'retry-after': '5' },
+    message: 'The CMS has failed repeatedly to save (circuit breaker open): nothing is sent to it, and so nothing saved, until it is tried again in 5 s'
+  })
+  t.strictSame([await outcome(), breaker.state(), cms.lines], ['200', 'closed', ['GET /jsonapi']], 'reads are sent')
+  clock += 5000
+  t.strictSame(await write(answers(502)), ['CMS_FAILED', '200'])
+  t.equal(await outcome(POST), 'CMS_UNAVAILABLE')
+  clock += 5000
+  t.strictSame([await outcome(POST), await outcome(POST)], ['200', '200'])
+  script.push(...Array.from({ length: 3 }, () => answers(500)))
+  for (let time = 0; time < 3; time++) await outcome()
+  t.equal(await outcome(POST), 'CMS_UNAVAILABLE', 'while no request is sent, no write is')
+  clock += 5000
+  t.equal(await outcome(POST), '200', 'and a write may be what tries it')
+  t.strictSame(lines, [
+    "the circuit breaker before the CMS's writes is open: no writes are sent but one at a time to try it; 3 failures in a row, the last of them: The CMS did not answer within 300 ms",
+    "the circuit breaker before the CMS's writes is closed: writes are sent again",
+    'the circuit breaker before the CMS is open: no requests are sent but one at a time to try it; 3 failures in a row, the last of them: status 500',
+    'the circuit breaker before the CMS is closed: requests are sent again'
+  ])
 })
 
 t.test('the same read by the same caller at the same time is one request', async (t) => {

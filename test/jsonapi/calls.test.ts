@@ -1,0 +1,120 @@
+import t from 'tap'
+import { abortable } from '../../lib/abortable.ts'
+import { callOf, hangUps, inCall } from '../../lib/jsonapi/calls.ts'
+import { createFlights } from '../../lib/jsonapi/flights.ts'
+
+const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000 }
+const never = new Promise<never>(() => {})
+/** Work that ends with its call. */
+const waiting = (caller: object) => abortable(never, callOf(caller as Record<string, string>)!.signal)
+
+t.test('a call ends when its time is over, and when its caller hangs up', async (t) => {
+  const slow = {}
+  await t.rejects(inCall(slow, { ...LIMITS, ms: 20 }, () => waiting(slow)), { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms', cause: { code: 'NOT_SENT' } })
+
+  const impatient = {}
+  let isSubscribed = false
+  let leave = () => {}
+  hangUps.set(impatient, (listener) => {
+    leave = listener
+    isSubscribed = true
+    return () => { isSubscribed = false }
+  })
+  const call = inCall(impatient, LIMITS, () => waiting(impatient))
+  t.ok(isSubscribed)
+  leave()
+  await t.rejects(call, { code: 'CALLER_GONE' })
+  t.notOk(isSubscribed)
+  t.equal(await inCall(impatient, LIMITS, async () => 1), 1)
+  t.notOk(isSubscribed)
+})
+
+t.test('requests are counted, with those that are sent again, and more may be granted', async (t) => {
+  const caller = {}
+  await inCall(caller, LIMITS, async () => {
+    const call = callOf(caller)!
+    call.spend()
+    call.retry()
+    t.throws(() => call.spend(), { code: 'LIST_TOO_DEEP', statusCode: 503, headers: {}, message: /^This takes more than 2 requests to the CMS: / })
+    call.allow(1)
+    call.spend()
+    t.throws(() => call.spend(), { message: /^This takes more than 3 requests/ })
+  })
+})
+
+t.test('what runs at the same time for one caller is one call; afterwards there is another', async (t) => {
+  const caller = {}
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let first: unknown
+  const whole = inCall(caller, LIMITS, async () => {
+    first = callOf(caller)
+    await promise
+  })
+  await inCall(caller, LIMITS, async () => { t.equal(callOf(caller), first) })
+  resolve()
+  await whole
+  await inCall(caller, LIMITS, async () => { t.not(callOf(caller), first) })
+})
+
+t.test('what fails leaves nothing behind', async (t) => {
+  const caller = {}
+  let rest: Promise<unknown> = never
+  const reason = new Error('the first')
+  await t.rejects(inCall(caller, LIMITS, () => {
+    rest = waiting(caller)
+    return Promise.all([rest, Promise.reject(reason)])
+  }), reason)
+  await t.rejects(rest, { code: 'CALLER_GONE' })
+})
+
+t.test('after a write reads have a time of their own, caller or not', async (t) => {
+  const caller = {}
+  let leave = () => {}
+  hangUps.set(caller, (listener) => { leave = listener; return () => {} })
+  await inCall(caller, { ...LIMITS, lookUpMs: 20 }, async () => {
+    const call = callOf(caller)!
+    t.equal(call.signal, call.waiting)
+    leave()
+    t.ok(call.signal.aborted)
+    call.written()
+    t.notOk(call.signal.aborted)
+    t.equal(call.signal, call.signal)
+    t.ok(call.waiting.aborted, 'another write is not begun')
+    await t.rejects(waiting(caller), { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms' })
+    call.written()
+    t.notOk(call.signal.aborted, 'nor does the time of one write end that of the next')
+  })
+})
+
+t.test('shared work goes on while one waits for it, and is aborted when nobody does', async (t) => {
+  const { share, part } = createFlights<string>()
+  const signals: AbortSignal[] = []
+  const { promise, resolve } = Promise.withResolvers<string>()
+  const work = (signal: AbortSignal) => {
+    signals.push(signal)
+    return abortable(promise, signal)
+  }
+  const callers = [new AbortController(), new AbortController()]
+  const gone = new Error('gone')
+  const [a, b] = callers.map(({ signal }) => share('k', work, signal))
+  callers[0]!.abort(gone)
+  await t.rejects(a!, gone)
+  t.notOk(signals[0]!.aborted)
+  callers[1]!.abort(gone)
+  await t.rejects(b!, gone)
+  await new Promise((resolve) => setImmediate(resolve))
+  t.match(signals[0], { aborted: true, reason: { code: 'CALLER_GONE' } })
+  await t.rejects(share('k', work, callers[0]!.signal), gone)
+  t.equal(signals.length, 1, 'who has gone begins nothing')
+
+  const patient = share('k', work)
+  const late = new AbortController()
+  const other = share('k', work, late.signal)
+  part()
+  late.abort(gone)
+  await t.rejects(other, gone)
+  t.equal(signals.length, 2, 'what was aborted is not joined')
+  t.notOk(signals[1]!.aborted, 'who cannot hang up waits')
+  resolve('done')
+  t.equal(await patient, 'done')
+})
