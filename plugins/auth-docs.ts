@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import type { AuthConfig } from '../config/auth.ts'
 import type { Config } from '../config/env.ts'
 import { Failure, type FailureCode } from '../lib/errors.ts'
 import { bodyOf } from './errors.ts'
@@ -32,6 +33,12 @@ const ANSWERS: Array<[status: number, description: string, code: FailureCode, me
   [503, 'Who calls cannot be found out at the moment; see Retry-After', 'AUTH_UNAVAILABLE', "The issuer's keys cannot be fetched, so the token cannot be checked; try again"]
 ]
 
+/** What the lock endpoints may answer besides with AUTH=drupal, where Drupal says who may see and who may lock. */
+const OF_ACCESS: typeof ANSWERS = [
+  [404, 'The entity is hidden from the caller, or not there', 'NOT_FOUND', 'There is no node 4711, or you may not see it'],
+  [502, 'Who may edit cannot be asked of Drupal', 'CMS_READ_ONLY', "Who may edit cannot be asked: Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false), or name the editors in AUTH_EDITORS"]
+]
+
 /** What asks the CMS on behalf of its caller. */
 const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
 
@@ -47,7 +54,7 @@ async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { 
     const response = route.schema?.response as Record<number, Documented> | undefined
     if (!route.url.startsWith('/api/') || !response?.[400]) return
     const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
-    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(route, response) } }
+    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(route, response, auth.kind) } }
   })
 }
 
@@ -60,8 +67,9 @@ function showPassthrough (fastify: FastifyInstance) {
   })
 }
 
-function answersOf ({ url }: RouteOptions, response: Record<number, Documented>): Record<number, Documented> {
-  return Object.fromEntries(ANSWERS.map(([status, description, code, message]) => {
+function answersOf ({ url }: RouteOptions, response: Record<number, Documented>, kind: AuthConfig['kind']): Record<number, Documented> {
+  const answers = kind === 'drupal' && url.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
+  return Object.fromEntries(answers.map(([status, description, code, message]) => {
     const own = response[status]
     const { schema } = response[400]!.content['application/json']
     const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: bodyOf(new Failure(code, message), url) } }
