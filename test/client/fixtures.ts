@@ -1,3 +1,4 @@
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { EventSource } from 'eventsource'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
@@ -68,9 +69,9 @@ export function createWire () {
 
 export interface Seat { locks: Locks, time: ReturnType<typeof createTime>, wire: ReturnType<typeof createWire> }
 
-/** The application with an empty table, listening, and places at it. */
-export async function open (t: Test, env: Record<string, string> = {}): Promise<{ app: FastifyInstance, url: string, seat: (user?: User, options?: HttpOptions) => Seat }> {
-  const { endpoint } = await startEngine(t, 'dynalite')
+/** The application with an empty table, a client to look into that, listening, and places at it. */
+export async function open (t: Test, env: Record<string, string> = {}): Promise<{ app: FastifyInstance, store: DynamoDBDocumentClient, url: string, seat: (user?: User, options?: HttpOptions) => Seat }> {
+  const { endpoint, client: store } = await startEngine(t, 'dynalite')
   const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100', ...env })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   function seat (user?: User, options: HttpOptions = {}): Seat {
@@ -79,7 +80,7 @@ export async function open (t: Test, env: Record<string, string> = {}): Promise<
     const http = createHttp({ url, fetch: wire.fetch, ...options })
     return { locks: createLocks({ http, user, feed: createFeed({ http, EventSource, later: time.later }), later: time.later }), time, wire }
   }
-  return { app, url, seat }
+  return { app, store, url, seat }
 }
 
 /** Waits until something holds. */
