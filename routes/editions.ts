@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
-  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
+  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
 import { isKnown } from '../lib/entity-tag.ts'
 
@@ -65,11 +65,13 @@ export default async function editions (fastify: FastifyInstance) {
     schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: orCopy(NamedList) }, ...ALWAYS) }
   }, types)
 
-  fastify.get('/api/collections/:bundle', {
+  fastify.get<{ Params: SearchParams, Querystring: SearchQuery }>('/api/collections/:bundle', {
     config: { copies: 'list' },
+    preValidation: async (request) => { request.query = leniently(request.query) as SearchQuery },
     schema: {
       tags: ['editions'],
       summary: 'List and search editions, newest first',
+      description: 'An empty parameter counts as absent; one that is not listed here is ignored.',
       params: SearchParams,
       querystring: SearchQuery,
       response: answers({ 200: orCopy(EditionList) }, 404, ...ALWAYS)

@@ -24,12 +24,12 @@ export interface ReadEdition {
 export interface Search {
   /** A bundle, an edition type or, by default, all. */
   bundle?: string
-  /** Part of the title. */
+  /** Part of the title, or the exact key. */
   q?: string
   status?: 0 | 1
   type?: string
   key?: string
-  /** How many a page holds at most, 1 to 500. */
+  /** How many a page holds at most, 1 to 500; more is taken as 500. */
   limit?: number
   /** How many to leave out first. */
   offset?: number
@@ -116,7 +116,7 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       next = links.next
-      offset += limit
+      offset += meta.limit
     } while (next !== undefined)
   }
 

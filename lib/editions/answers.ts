@@ -24,7 +24,7 @@ const invalid = 'field_publisher_edition_type.0.value'
 const notAChoice = 'The value you selected is not a valid choice.'
 
 const samples: Array<[code: FailureCode, message: string, details?: object]> = [
-  ['BAD_REQUEST', 'querystring/limit must be <= 500'],
+  ['BAD_REQUEST', 'querystring/limit must be >= 1'],
   ['CMS_UNAUTHORIZED', 'No authentication credentials provided.'],
   ['CMS_FORBIDDEN', "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'."],
   ['NOT_FOUND', 'There is no edition 999'],

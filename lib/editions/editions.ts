@@ -5,8 +5,9 @@ import { callOf } from '../jsonapi/calls.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import type { Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
+import { typeOf } from './edition-type.ts'
 import { etagOf, matches } from './etag.ts'
-import { isStale, lostReference, refusal } from './failures.ts'
+import { isAbout, isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remark } from './filters.ts'
 import { createKeyedMutex } from './keyed-mutex.ts'
 import { createLabels } from './labels.ts'
@@ -16,7 +17,7 @@ import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded, type Resources } from './resources.ts'
 import { createSearch, type Search } from './search.ts'
-import { completed, shapeOf } from './shapes.ts'
+import { completed, shapeOf, type Shape } from './shapes.ts'
 import { createTexts, type Edition } from './texts.ts'
 import * as write from './write.ts'
 
@@ -130,16 +131,28 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const given = write.uuidOf(entity, model)
     const id = given ?? randomUUID()
     const present = () => created(id, collection, entity, caller)
-    const result = await referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
+    const attempt = (entity: Entity) => referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
       const resource = { ...write.create(entity, collection.resourceType, shape, model, resolve), id }
       return certain(id, () => send(resource, caller), present, warn)
     })
+    const typed = await withType(entity, collection, shape, caller)
+    let result = await attempt(typed)
+    // Nobody has sent the edition type: where the site, or the caller's rights, do not take it, it is left out.
+    if (typed !== entity && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!))) result = await attempt(entity)
     if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
     // Drupal validates first: a uuid that is taken is 409, or 422 where something else has to be unique too.
     const { status } = result.refused
     const earlier = status === 409 || (status === 422 && given !== undefined) ? await present().catch(unlessConflict) : undefined
     if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, entity)
     return { ...editionOf(earlier.saved), isNew: false }
+  }
+
+  /** What is sent for an edition of which only the bundle was given: its edition type too. */
+  async function withType (entity: Entity, { bundle }: Collection, shape: Shape | undefined, caller: Caller): Promise<Entity> {
+    const { editionType } = model.fields
+    if (editionType === null || (shape && !shape.has(editionType))) return entity
+    const type = await typeOf(bundle, entity[editionType], async () => (await catalog.editionTypes(caller)).map(({ id }) => id), editionType)
+    return type === undefined ? entity : { ...entity, [editionType]: [{ value: type }] }
   }
 
   /**

@@ -79,6 +79,11 @@ export function unknownProperties ({ status, document }: JsonapiAnswer): { field
   return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
 }
 
+/** Whether a write was refused for an attribute: there is none such, the caller may not set it, or not to this value. */
+export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
+  return errors.some((error) => scalarText(error.source?.pointer).split('/')[3] === name || detailOf(error).startsWith(`The attribute ${name} does not exist `))
+}
+
 /**
  * The relationship that Drupal was to include and does not: its field is gone, or there is no bundle that it may refer to.
  * Drupal looks at `include` when it puts the answer together: what it was to save is saved by then.

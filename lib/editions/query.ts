@@ -2,7 +2,7 @@ import { publicName, type ContentModel } from './model.ts'
 
 /** What a list of editions is narrowed by. */
 export interface Selection {
-  /** Substring of the title. */
+  /** Substring of the title, or the exact key. */
   q?: string
   /** 1 published, 0 not. */
   status?: 0 | 1
@@ -17,17 +17,25 @@ type Parameters = Array<[string, string]>
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
 export const PAGE_MAX = 50
 
+/** The group of conditions of which one has to hold. Drupal does not find a group whose name is not that of its members' `memberOf`. */
+const EITHER = 'either'
+
 /**
  * The filter of a collection request. Every condition is written out in full, so that no value can be taken for anything
  * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
+ * @param byKey whether `q` is looked for among the keys too: not where there is no such field, or the caller may not see it
  */
-export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel): Parameters {
-  const conditions: Array<[path: string, operator: string, value: string]> = []
-  if (q) conditions.push([model.keys.label, 'CONTAINS', q])
+export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
+  const conditions: Array<[path: string, operator: string, value: string, group?: string]> = []
+  if (q) conditions.push([model.keys.label, 'CONTAINS', q, EITHER])
+  if (q && byKey) conditions.push([model.fields.key, '=', q, EITHER])
   if (status !== undefined) conditions.push([model.keys.published, '=', String(status)])
   if (model.fields.editionType !== null) for (const type of types) conditions.push([model.fields.editionType, '=', type])
   if (key !== undefined) conditions.push([model.fields.key, '=', key])
-  return conditions.flatMap(([path, operator, value], index) => condition(`c${index}`, publicName(model, path), operator, [value]))
+  return [
+    ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
+    ...conditions.flatMap(([path, operator, value, group], index) => condition(`c${index}`, publicName(model, path), operator, [value], group))
+  ]
 }
 
 /** A filter for entities by their integer ids. */
@@ -69,11 +77,12 @@ export function pageQuery (offset: number, limit: number, model: ContentModel): 
   ]
 }
 
-function condition (name: string, path: string, operator: string, values: string[]): Parameters {
+function condition (name: string, path: string, operator: string, values: string[], group?: string): Parameters {
   const base = `filter[${name}][condition]`
   return [
     [`${base}[path]`, path],
     [`${base}[operator]`, operator],
-    ...values.map((value, index): [string, string] => [operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`, value])
+    ...values.map((value, index): [string, string] => [operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`, value]),
+    ...(group === undefined ? [] : [[`${base}[memberOf]`, group] as [string, string]])
   ]
 }

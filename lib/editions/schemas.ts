@@ -1,7 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 
-/** Largest offset of a list. */
+/** Largest offset of a list, and its largest limit. */
 export const OFFSET_MAX = 100_000
+export const LIMIT_MAX = 500
 
 /** An edition in core REST's JSON; which fields it has is the CMS's business. */
 export const Edition = Type.Unsafe<Record<string, unknown>>({
@@ -61,18 +62,32 @@ export const SearchParams = Type.Object({
 })
 export type SearchParams = Static<typeof SearchParams>
 
+/** Before it is validated, `leniently` takes out what is empty and what is not named here. */
 export const SearchQuery = Type.Object({
-  q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title' })),
+  q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })),
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type' })),
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 500, default: 20, description: 'How many editions at most' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many editions at most; more is taken as ${LIMIT_MAX}` })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' })),
   total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: 'Have the total found, whatever it takes' })),
   _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: "As core REST's clients send it" }))
-}, { additionalProperties: false })
+})
 /** Validation fills in the defaults. */
 export type SearchQuery = Static<typeof SearchQuery> & { limit: number, offset: number }
+
+/**
+ * A query string as forms and caches send it, read as it is meant: what is empty is absent, what nobody knows is nothing, and
+ * a limit above the largest is the largest.
+ */
+export function leniently (query: Record<string, unknown>): Record<string, unknown> {
+  const meant = Object.entries(query).filter(([name, value]) => value !== '' && Object.hasOwn(SearchQuery.properties, name))
+  return Object.fromEntries(meant.map(([name, value]) => [name, name === 'limit' && isAboveMax(value) ? String(LIMIT_MAX) : value]))
+}
+
+function isAboveMax (value: unknown): boolean {
+  return typeof value === 'string' && /^[1-9]\d*$/.test(value) && Number(value) > LIMIT_MAX
+}
 
 export const EditionList = Type.Object({
   data: Type.Array(Edition),

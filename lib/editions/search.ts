@@ -5,16 +5,16 @@ import type { Caller } from '../jsonapi/credentials.ts'
 import { rowId } from './asked.ts'
 import type { Catalog, Collection } from './catalog.ts'
 import type { Filters } from './filters.ts'
-import { list, type Listing, type Source } from './listing.ts'
+import { list, type Listing, type Page, type Source } from './listing.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
-import { selects } from './scan.ts'
+import { isFound, selects } from './scan.ts'
 import { createSight } from './sight.ts'
 
 /** What a list is asked for. */
 export interface Search {
-  /** Substring of the title. */
+  /** Substring of the title, or the exact key. */
   q?: string
   /** 1 published, 0 not. */
   status?: 0 | 1
@@ -46,7 +46,7 @@ const LOOKS = 10
 export function createSearch ({ cms, catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
   const nothingHidden = createSight({ cms, model })
-  const compared = [idAttribute, ...[model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
+  const compared = [idAttribute, ...[model.keys.label, model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
     const { collections, types } = await scope(bundle, type, caller)
@@ -55,8 +55,10 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // What can be compared exactly is compared again where Drupal filters: databases do not tell upper from lower case, and a
     // filter matches any translation of an edition, be it shown or not.
-    const { q: _, ...exact } = wanted
-    const listed = (page: typeof filtered, condition: Selection) => list({
+    const { q, ...exact } = wanted
+    const isFilterMatch = ({ resource }: Loaded) => selects(exact, resource, model) && (!q || isFound(q, resource, model))
+    const isScanMatch = ({ resource }: Loaded) => selects(wanted, resource, model)
+    const listed = (page: typeof filtered, isWanted: typeof isScanMatch) => list({
       sources: collections.map((collection) => page(collection, wanted, caller)),
       offset,
       limit,
@@ -66,12 +68,12 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
         ? undefined
         : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
       idOf: ({ resource }) => rowId(resource, idAttribute),
-      isWanted: ({ resource }) => selects(condition, resource, model)
+      isWanted
     })
-    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned, wanted)
-    const found = await listed(filtered, exact)
+    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned, isScanMatch)
+    const found = await listed(filtered, isFilterMatch)
     const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
-    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, wanted) : found
+    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, isScanMatch) : found
   }
 
   /** The collections to read and the edition types to filter by. */
@@ -91,11 +93,23 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
-  /** Pages that Drupal filters. */
+  /**
+   * Pages that Drupal filters. A site without keys, and one that does not show them to the caller, refuses to filter by them:
+   * then `q` is looked for in titles alone.
+   */
   function filtered (collection: Collection, selection: Selection, caller: Caller): Source<Loaded> {
+    let byKey = Boolean(selection.q)
     return (offset, size, purpose) => {
-      const query = [...filterQuery(selection, model), ...pageQuery(offset, size, model)]
-      return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
+      return ask().catch((error) => {
+        if (!byKey || !isRefusal(error)) throw error
+        byKey = false
+        return ask()
+      })
+
+      function ask (): Promise<Page<Loaded>> {
+        const query = [...filterQuery(selection, model, byKey), ...pageQuery(offset, size, model)]
+        return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
+      }
     }
   }
 
@@ -106,4 +120,9 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
       return { rows, more }
     }
   }
+}
+
+/** Whether Drupal has refused a filter: there is no such field, or it is not shown to the caller. */
+function isRefusal (error: unknown): boolean {
+  return error instanceof Failure && ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes(error.code)
 }

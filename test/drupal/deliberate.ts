@@ -32,6 +32,14 @@ export const deliberate: Deliberate[] = [
     message: /^Somebody else has saved this edition/
   },
   {
+    name: 'contradiction',
+    reason: 'a bundle and an edition type that contradict each other are a mistake, which core saves',
+    bodies: /^POST /,
+    core: [201, 401, 403, 422],
+    ours: [422],
+    message: /The edition type ".*" contradicts the bundle ".*"\.\n$/
+  },
+  {
     name: 'body before rights',
     reason: 'what Quoin refuses by itself it refuses whoever asks; Drupal is asked about rights only with something to save',
     bodies: /./,

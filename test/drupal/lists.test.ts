@@ -45,7 +45,7 @@ function combination ({ next, pick }: ReturnType<typeof generator>, { names }: S
   const bundles = [names.entityType, names.entityType, ...names.bundles.map(({ id }) => id), ...Object.keys(names.editionTypes)]
   return {
     bundle: pick(bundles),
-    ...(next() < 0.5 && { q: pick(['edition', 'EDITION 1', "It's", '"quoted"', '100 %', '%', '_', '&', '& ', '<b>', 'Ünï', 'ünï', '日本', '\\', 'nothing has this', '+', '#', '[0]', ' ']) }),
+    ...(next() < 0.5 && { q: pick(['daily-daily-0001', 'DAILY-daily-0001', 'daily-daily-000', 'edition', 'EDITION 1', "It's", '"quoted"', '100 %', '%', '_', '&', '& ', '<b>', 'Ünï', 'ünï', '日本', '\\', 'nothing has this', '+', '#', '[0]', ' ']) }),
     ...(next() < 0.4 && { status: pick([0, 1]) }),
     ...(next() < 0.4 && { type: pick(Object.keys(names.editionTypes)) }),
     ...(next() < 0.15 && { key: pick(['daily-daily-0001', 'DAILY-daily-0001', 'special-special-0003', 'nothing']) }),
@@ -61,7 +61,7 @@ function expected (site: Site, editions: any[], { bundle, q, status, type, key }
   const typeOf = (edition: any) => edition[fields.editionType][0]?.value
   return editions.filter((edition) =>
     (bundle === entityType || (isBundle ? edition[keys.bundle][0].target_id === bundle : bundle in editionTypes && typeOf(edition) === bundle)) &&
-    (q === undefined || fold(edition[keys.label][0].value).includes(fold(q))) &&
+    (q === undefined || fold(edition[keys.label][0].value).includes(fold(q)) || edition[fields.key][0]?.value === q) &&
     (status === undefined || edition[keys.published][0].value === (status === 1)) &&
     (type === undefined || typeOf(edition) === type) &&
     (key === undefined || edition[fields.key][0]?.value === key))

@@ -73,7 +73,7 @@ export async function send (twins: Twins, body: Body, id: number | undefined, ke
   ])
   const isNew = body.method === 'POST'
   const [one, ours] = await Promise.all([
-    core(a, user[0], body.method, isNew ? `/entity${collection}` : `${collection}/${id}`, body.body({ key, current: context[0] })),
+    core(a, user[0], body.method, isNew ? `/entity${collection}` : `${collection}/${id}`, isNew ? typed(body.body({ key, current: context[0] })) : body.body({ key, current: context[0] })),
     quoin(service, user[1], 'POST', isNew ? '/api/collection' : `/api/collection/${id}`, body.body({ key, current: context[1] }))
   ])
   const lines = differences({ ...one, body: one.status < 300 ? {} : one.body }, { ...ours, body: ours.status < 300 ? {} : ours.body })
@@ -94,6 +94,15 @@ export async function send (twins: Twins, body: Body, id: number | undefined, ke
   const likeRead = differences({ ...read, body: await expected(read.body, tally, tellsAlias) }, { ...ours, status: 200 })
   if (likeCore.length > 0) lines.push(...likeRead.map(line => `answered ${line}`))
   return { core: one, ours, lines, oneSaved }
+}
+
+/** A new edition of which only the bundle is sent gets the edition type of that name from Quoin; core is sent it. */
+function typed (body: unknown): unknown {
+  if (typeof body !== 'object' || body === null || Array.isArray(body) || 'field_publisher_edition_type' in body) return body
+  const { type } = body as { type?: any }
+  const [item] = [type].flat()
+  const bundle = typeof item === 'object' && item !== null ? item.target_id ?? item.value : item
+  return bundle === 'daily' || bundle === 'special' ? { ...body, field_publisher_edition_type: [{ value: bundle }] } : body
 }
 
 /** Brings the sequences of ids into step again, after one twin has made an edition and the other has not. */

@@ -135,27 +135,24 @@ t.test('a bundle that does not exist answers 404 whatever its letters', async (t
 })
 
 t.test('a parameter of a list that is wrong answers 400 and says what is allowed', async (t) => {
-  const integers = ['abc', '', '1e1', '%205', '5%20', '+5', '%2B5', '05', '0x10', '5.0', '5.5', 'Infinity', 'NaN', 'true', 'null', '--5', '5,6', '9007199254740993', '99999999999999999999', '%00', '%D9%A5']
+  const integers = ['abc', '1e1', '%205', '5%20', '+5', '%2B5', '05', '0x10', '5.0', '5.5', 'Infinity', 'NaN', 'true', 'null', '--5', '5,6', '-99999999999999999999', '%00', '%D9%A5']
   const cases: Array<[query: string, message: string | RegExp]> = [
-    ...integers.flatMap((value): Array<[string, RegExp]> => [
-      [`limit=${value}`, /^querystring\/limit must be (?:integer|<= 500)$/],
+    ...integers.flatMap((value): Array<[string, string | RegExp]> => [
+      [`limit=${value}`, 'querystring/limit must be integer'],
       [`offset=${value}`, /^querystring\/offset must be (?:integer|<= 100000)$/],
       [`status=${value}`, /^querystring\/status must be integer$/],
       [`total=${value}`, /^querystring\/total must be integer$/]
     ]),
     ['limit=0', 'querystring/limit must be >= 1'],
     ['limit=-1', 'querystring/limit must be >= 1'],
-    ['limit=501', 'querystring/limit must be <= 500'],
     ['offset=-1', 'querystring/offset must be >= 0'],
     ['offset=100001', 'querystring/offset must be <= 100000'],
     ['status=2', 'querystring/status must be 0 or 1'],
     ['status=-1', 'querystring/status must be 0 or 1'],
     ['total=0', 'querystring/total must be 1'],
     ['type=weekly', 'querystring/type must be "daily" or "special"'],
-    ['type=', 'querystring/type must NOT have fewer than 1 characters'],
     ['type=__proto__', 'querystring/type must be "daily" or "special"'],
     ['type=constructor', 'querystring/type must be "daily" or "special"'],
-    ['key=', 'querystring/key must NOT have fewer than 1 characters'],
     [`key=${'x'.repeat(256)}`, 'querystring/key must NOT have more than 255 characters'],
     [`q=${'x'.repeat(256)}`, 'querystring/q must NOT have more than 255 characters'],
     ['limit=1&limit=1', 'querystring/limit must be integer'],
@@ -167,13 +164,6 @@ t.test('a parameter of a list that is wrong answers 400 and says what is allowed
     ['total=1&total=1', 'querystring/total must be integer'],
     ['_format=json&_format=json', /^querystring\/_format must be /],
     ['_format=xml', 'querystring/_format must be "json"'],
-    ['foo=1', 'querystring must not have "foo"'],
-    ['Limit=1', 'querystring must not have "Limit"'],
-    ['limit[]=1', 'querystring must not have "limit[]"'],
-    ['filter[title]=x', 'querystring must not have "filter[title]"'],
-    ['__proto__=1', 'querystring must not have "__proto__"'],
-    ['constructor=1', 'querystring must not have "constructor"'],
-    ['=1', /^querystring must not have/i],
     ['q=%ff', 'The query string is not percent-encoded UTF-8'],
     ['q=%ED%A0%80', 'The query string is not percent-encoded UTF-8'],
     ['q=100%', 'The query string is not percent-encoded UTF-8'],
@@ -196,6 +186,20 @@ t.test('what is just within the limits is taken', async (t) => {
   t.equal(deep.status, 201, deep.body.message)
   const astral = await call('POST', '/api/collection', { body: beside('"title":["\\ud83d\\udd11 \\\\ud83d"],"field_key":["astral"]'), headers: { ...json, 'content-type': 'application/json; charset=utf-8' } })
   t.equal(astral.body.title?.[0].value, '🔑 \\ud83d')
+})
+
+t.test('what forms and caches send beside what they mean is taken as meant', async (t) => {
+  const list = async (query: string) => (await raw('GET', `/api/collections/publisher_container?${query}`)).body
+  const plain = await list('')
+  const unknown = ['foo=1', '_=1732', 'page=0', 'Limit=1', 'limit[]=1', 'filter[title]=x', '__proto__=1', 'constructor=1', 'types=special', 'toString=', '=1', '_=1&_=2', 'foo']
+  for (const query of ['q=&status=&type=&key=&limit=&offset=&total=&_format=', 'limit', ...unknown]) t.strictSame(await list(query), plain, query)
+  t.equal(plain.meta.limit, 20)
+  for (const limit of ['501', '1000', '9007199254740993', '99999999999999999999', '9'.repeat(400)]) {
+    const { data, meta, links } = await list(`limit=${limit}&_=1`)
+    t.strictSame([data.length, meta.limit, links.self], [Math.min(500, meta.total), 500, '/api/collections/publisher_container?limit=500&offset=0'], limit.slice(0, 30))
+  }
+  const { links } = await list('limit=2&status=1&q=&_=1732')
+  t.equal(links.next, '/api/collections/publisher_container?limit=2&status=1&offset=2', 'links say what was meant')
 })
 
 t.test('paths and methods that do not exist answer 404 and 405, what is no proper request 400 and more', async (t) => {

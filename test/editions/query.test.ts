@@ -23,18 +23,21 @@ t.test('a filter says what was meant, whatever the text, and stays short (proper
   const q = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 255 })
   const selection = fc.record({ q: fc.oneof(q, fc.constantFrom('%', '_', '\\', '[]', '&a=b', '+', '#', "'\"", 'ü%26', '日本')), status: fc.constantFrom(0 as const, 1 as const), types: fc.array(q, { maxLength: 2 }), key: q }, { requiredKeys: [] })
   fc.assert(fc.property(selection, (selection) => {
-    const { filter = {} } = parse(encode(filterQuery(selection, model)))
-    const conditions = Object.values<any>(filter).map(({ condition }) => [condition.path, condition.operator, condition.value])
-    assert.deepEqual(conditions, [
-      ...selection.q ? [['title', 'CONTAINS', selection.q]] : [],
-      ...selection.status === undefined ? [] : [['status', '=', String(selection.status)]],
-      ...(selection.types ?? []).map((type) => ['field_publisher_edition_type', '=', type]),
-      ...selection.key === undefined ? [] : [['field_key', '=', selection.key]]
-    ])
-    for (const one of Object.values<any>(filter)) assert.equal(one.condition.memberOf, undefined, 'no group is named that does not exist')
+    for (const byKey of [true, false]) {
+      const { filter: { either, ...filter } = {} } = parse(encode(filterQuery(selection, model, byKey)))
+      const conditions = Object.values<any>(filter).map(({ condition }) => [condition.path, condition.operator, condition.value, condition.memberOf])
+      assert.deepEqual(conditions, [
+        ...selection.q ? [['title', 'CONTAINS', selection.q, 'either']] : [],
+        ...selection.q && byKey ? [['field_key', '=', selection.q, 'either']] : [],
+        ...selection.status === undefined ? [] : [['status', '=', String(selection.status), undefined]],
+        ...(selection.types ?? []).map((type) => ['field_publisher_edition_type', '=', type, undefined]),
+        ...selection.key === undefined ? [] : [['field_key', '=', selection.key, undefined]]
+      ])
+      assert.deepEqual(either, selection.q ? { group: { conjunction: 'OR' } } : undefined, 'a group is there where it is named, and nowhere else')
+    }
   }), { numRuns: 200 })
   const longest = filterQuery({ q: '日'.repeat(255), status: 1, types: ['special'], key: 'daily-2026-01-01' }, model)
-  t.ok(encode(longest).length < 8000, `${encode(longest).length} characters at the longest title`)
+  t.ok(encode(longest).length < 8000, `${encode(longest).length} characters at the longest text`)
 })
 
 t.test('fifty ids fit into one request', async (t) => {

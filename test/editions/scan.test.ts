@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { findById, selects } from '../../lib/editions/scan.ts'
+import { findById, isFound, selects } from '../../lib/editions/scan.ts'
 import { model } from './fixtures.ts'
 
 t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async () => {
@@ -33,6 +33,7 @@ t.test('what is selected here is what a filter selects', async (t) => {
   t.ok(is({}))
   t.ok(is({ q: '' }))
   t.ok(is({ q: 'STRASSE' }) === false && is({ q: 'straße' }) && is({ q: '"100 %" &' }))
+  t.ok(is({ q: 'k-1' }) && !is({ q: 'K-1' }) && !is({ q: 'k-' }), 'a key is found whole')
   t.ok(is({ status: 1 }) && !is({ status: 0 }))
   t.ok(is({ types: ['daily'] }) && !is({ types: ['daily', 'special'] }))
   t.ok(is({ key: 'k-1' }) && !is({ key: 'K-1' }))
@@ -40,4 +41,12 @@ t.test('what is selected here is what a filter selects', async (t) => {
   t.notOk(selects({ key: 'k-1' }, {}, model))
   t.notOk(selects({ q: 'x' }, {}, model), 'a title that may not be seen contains nothing')
   t.ok(selects({ types: ['daily'] }, {}, { ...model, fields: { ...model.fields, editionType: null } }))
+})
+
+t.test('what a database has found by a key that only it takes for the same is not found', async (t) => {
+  const finds = (q: string, title: string, key: unknown) => isFound(q, { attributes: { title, field_key: key } }, model)
+  t.ok(finds('k-1', 'T', 'k-1'))
+  t.notOk(finds('k-1', 'T', 'K-1') || finds('uber', 'T', 'Über'))
+  t.ok(finds('k-1', 'All of K-1', 'K-1'), 'by its title too')
+  t.ok(finds('strasse', 'Straße', 'other') && finds('x', 'T', null) && isFound('x', {}, model), 'what a title contains is for Drupal to say')
 })

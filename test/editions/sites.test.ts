@@ -34,6 +34,8 @@ for (const [name, content] of [['two bundles', newspaper], ['one bundle', single
         ['status=0', ({ published }) => !published],
         ['type=special', ({ type }) => type === 'special'],
         ['key=extra-70', ({ key }) => key === 'extra-70'],
+        ['q=extra-70', ({ key }) => key === 'extra-70'],
+        ['q=EXTRA-70', () => false],
         ['key=EXTRA-70', () => false]
       ]
       for (const [query, selected] of cases) {
@@ -58,6 +60,18 @@ t.test('where there was no edition to be seen yet, nothing is known of filters',
   await call('POST', '/api/collection', { body: { type: 'daily', title: [{ value: 'The first' }], field_key: [{ value: 'first' }] } })
   t.equal((await call('GET', '/api/collection/1')).status, 200)
   t.strictSame(ids((await call('GET', '/api/collections/daily?q=first')).body.data), [1])
+})
+
+t.test('where there is no key, or none that the caller may see, the title alone is searched', async (t) => {
+  const monday = editionsOf(newspaper()).filter(({ title, published }) => title.startsWith('Monday') && published).map(({ id }) => id)
+  for (const [key, as, refusals] of [['field_nosuch', 'editor', 400], ['field_internal_note', 'reader', 403]] as const) {
+    const { call } = await open(t, { env: modelled(t, { fields: { key } }) })
+    const { body, upstream } = await call('GET', '/api/collections/publisher_container?q=monday&status=1&limit=500', { as })
+    t.strictSame(ids(body.data), monday, key)
+    t.equal(upstream.filter((line) => line.endsWith(` ${refusals}`)).length, 2, 'each collection refuses once')
+    const refused = await call('GET', '/api/collections/publisher_container?q=monday&key=x', { as })
+    t.ok(refused.status >= 400, 'a key that is asked for as such is refused')
+  }
 })
 
 t.test('bundles and edition types of the content model are the only ones', async (t) => {

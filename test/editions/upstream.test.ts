@@ -51,6 +51,7 @@ function healthy (odd?: (cms: nock.Scope) => nock.Scope): void {
   const cms = nock(CMS).persist()
   odd?.(cms)
   cms.get('/jsonapi').reply(200, entryPoint, JSONAPI)
+    .get('/jsonapi/field_storage_config/field_storage_config').query(true).reply(200, recording('jsonapi-config-field-storage-without').response.body, JSONAPI)
     .get(`${daily}/${uuid}`).query(true).reply(200, individual, JSONAPI)
     .get(/\/daily\/[0-9a-f-]{36}/).query(true).reply(404, errors(404, 'not converted'), JSONAPI)
     .get(/\/publisher_container\/\w+/).query(true).reply(200, ({ url }: Request) => ({ data: [{ ...individual.data, type: `publisher_container--${/publisher_container\/(\w+)/.exec(url)![1]}` }] }), JSONAPI)
