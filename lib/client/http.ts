@@ -35,7 +35,7 @@ const NOT_SENT = 'Quoin could not be reached, or did not answer in time'
 /** Requests of JSON, with credentials. */
 export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
   /** Whoever is signed in by now, what is written is refused unless it is meant for them. */
-  const meantFor = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
+  const meantFor: Record<string, string> = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.replace(/\p{Cs}/gu, '\ufffd')) }
   /** The header fields that were sent last: when a page closes there is no time to ask for them. */
   let latest: Record<string, string> = {}
 
@@ -51,7 +51,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
       response = await fetch(`${url}${path}${queryOf(query)}`, {
         method,
         credentials: 'include',
-        headers: { ...await asked(), ...(method !== 'GET' && meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        headers: { ...await asked(), ...(method === 'GET' ? {} : meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline
       })

@@ -144,5 +144,5 @@ t.test('with AUTH=jwt the token says whose locks are in nobody\'s way, and X-Use
   t.equal((await app.inject({ method: 'PUT', url, headers: bearer({ sub: '7' }), body: { fieldName: 'title' } })).statusCode, 200)
   t.equal((await save(app, { title: [{ value: 'By Ben' }] }, { ...bearer({ sub: '8' }), ...bob })).statusCode, 423)
   t.equal((await save(app, { title: [{ value: 'By Ada' }] }, { ...bearer({ sub: '7' }), ...bob })).json().code, 'USER_CHANGED')
-    t.equal((await save(app, { title: [{ value: 'By Ada' }] }, bearer({ sub: '7' }))).statusCode, 200)
+  t.equal((await save(app, { title: [{ value: 'By Ada' }] }, bearer({ sub: '7' }))).statusCode, 200)
 })
