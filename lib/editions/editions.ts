@@ -163,7 +163,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const found = await loadOrNothing(uuid, caller)
     if (!found) return undefined
     const unlike = found.resource.type === collection.resourceType ? write.unlike(entity, found.resource, model) : [model.keys.bundle]
-    if (unlike.length === 0) return { saved: found }
+    if (unlike.length === 0) return shown(found)
     throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${unlike.join(', ')}. Read it before you go on; another edition needs another uuid.`, handleOf(uuid))
   }
 
@@ -174,19 +174,25 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     return lost !== undefined && references.forget(lost) ? send(await resolver()) : result
   }
 
-  /** What is written and cannot be shown fails here, where the write's outcome is looked up. */
   async function send (resource: Resource, caller: Caller, current?: Resource): Promise<Written> {
     try {
       const result = await resources.send(resource, caller, current)
-      if ('saved' in result) {
-        saved(result.saved.resource.id)
-        editionOf(result.saved)
-      }
-      return result
+      if ('refused' in result) return result
+      saved(result.saved.resource.id)
+      return shown(result.saved)
     } catch (error) {
       if (isUncertain(error)) saved(resource.id)
       throw error
     }
+  }
+
+  /**
+   * What was saved, and can be shown: else this fails here, where the outcome of a write is looked up.
+   * @throws {Failure} CMS_INVALID_RESPONSE
+   */
+  function shown (loaded: Loaded): { saved: Loaded } {
+    editionOf(loaded)
+    return { saved: loaded }
   }
 
   async function loadOrNothing (uuid: string, caller: Caller): Promise<Loaded | undefined> {
@@ -251,7 +257,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   /** The edition, if it has all of these changes; undefined if it is as it was. */
   async function applied (current: Loaded, changes: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
     const saved = await resources.load(current.resource.id, caller)
-    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return { saved }
+    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return shown(saved)
     if (matches(etagOf(current.resource, model), etagOf(saved.resource, model))) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
