@@ -44,7 +44,7 @@ for (const [what, deep] of [['lists', nested('[', ']')], ['objects', `${'{"a":'.
     for (const [method, url, body] of [['GET', `/api/collection/${newest.id}`], ['GET', '/api/collections/publisher_container'], ['POST', `/api/collection/${newest.id}`, change]] as const) {
       failed(t, `${method} ${url}`, await call(method, url, { as: 'editor', ...(body && { body }) }), 502, 'CMS_INVALID_RESPONSE', /nested too deep$/)
     }
-    altering(cms, (path, method) => method !== 'GET', alter)
+    altering(cms, (_path, method) => method !== 'GET', alter)
     t.equal((await call('POST', `/api/collection/${newest.id}`, { as: 'editor', body: { title: [{ value: 'Saved' }] } })).status, 200, 'what was saved and cannot be shown is looked up')
     altering(cms, (path) => path.includes('/publisher_container/'), alter)
     const lost = await call('POST', '/api/collection', { as: 'editor', body: { type: newest.bundle, title: [{ value: 'T' }], field_key: [{ value: 'deep' }], field_publisher_edition_type: [{ value: newest.type }] } })
