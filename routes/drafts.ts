@@ -7,7 +7,7 @@ import { answers, done } from './lock-answers.ts'
 
 const tags = ['locks']
 
-const { wrong, otherMethod, largeBody, otherType, broken, unavailable } = answers
+const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = answers
 
 /** Kept drafts: the texts of locks that somebody else took over or released, or that have expired. */
 export default async function drafts (fastify: FastifyInstance) {
@@ -17,10 +17,10 @@ export default async function drafts (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'The kept texts of displaced locks of an entity',
-      description: 'Whenever a lock with a payload is taken over (PUT, or POST when it had expired) or released (DELETE without its uid) by somebody else, the payload is kept for DRAFT_DAYS. That of an expired lock is shown as a draft before anybody takes the field. A text displaced by two at once is shown once, and may name either.',
+      description: 'Whenever a lock with a payload is taken over (PUT, or POST when it had expired) or released (DELETE without its uid) by somebody else, the payload is kept for DRAFT_DAYS, at most 50 of one field and user: the oldest go first. That of an expired lock is shown as a draft before anybody takes the field. A text displaced by two at once is shown once, and may name either.',
       params: Entity,
       querystring: DraftsQuery,
-      response: { 200: { description: 'What was found, be it nothing', $ref: 'DraftsListed#' }, 400: wrong, 405: otherMethod, 500: broken, 503: unavailable }
+      response: { 200: { description: 'What was found, be it nothing', $ref: 'DraftsListed#' }, 400: wrong, 405: otherMethod, 413: largeList, 500: broken, 503: unavailable }
     }
   }, list)
 

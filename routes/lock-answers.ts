@@ -11,12 +11,13 @@ export const answers = {
   changed: failed('LOCK_CHANGED', 'The lock is not as the request wants it: error.lock has its present holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
   largeBody: failed('TOO_LARGE', 'The request body is too large; the message has both sizes', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),
   largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large; the message has both sizes', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken'),
+  largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', 'The answer would have more than 16777216 bytes; ask for one field (fieldName), or leave the texts out (payload=0)'),
   otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', 'headers/content-type must be application/json'),
   neitherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', 'headers/content-type must be application/json or text/plain'),
   held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder }),
   broken: failed('STORE_FAILED', 'The store refused or failed', 'The lock store could not do what was asked'),
   unavailable: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
-  unwatched: failed('TOO_MANY_WATCHERS', 'There are as many event streams as there may be, or the store is throttled, unreachable or slow; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
+  unwatched: failed('TOO_MANY_WATCHERS', 'There are as many event streams as there may be; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
   unfinished: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After. Call again to release error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
 }
 

@@ -4,7 +4,7 @@ import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
 import { answers } from './lock-answers.ts'
 
-const { wrong, otherMethod, broken, unwatched } = answers
+const { wrong, otherMethod, largeList, broken, unwatched } = answers
 
 const [example] = LockView.examples
 
@@ -27,6 +27,7 @@ export default async function lockEvents (fastify: FastifyInstance) {
         200: eventStream('Events without end; `id` names the state of the locks after the event', { data: [example] }, example),
         400: wrong,
         405: otherMethod,
+        413: largeList,
         500: broken,
         503: unwatched
       }

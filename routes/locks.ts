@@ -15,7 +15,7 @@ import lockEvents from './lock-events.ts'
 
 const tags = ['locks']
 
-const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, otherType, neitherType, broken, unavailable, unfinished } = answers
+const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = answers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
@@ -50,7 +50,7 @@ export default async function locks (fastify: FastifyInstance) {
     schema: {
       tags,
       summary: 'The locks of an entity, or that of one field',
-      description: 'Without those that have expired. ETag names the answer: sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed.',
+      description: 'Without those that have expired. ETag names the answer: sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed. At most 16 MiB: beyond it ask for one field, or leave the texts out with `payload=0`.',
       params: Entity,
       headers: ListHeaders,
       querystring: ListQuery,
@@ -59,6 +59,7 @@ export default async function locks (fastify: FastifyInstance) {
         304: { type: 'null', description: 'Nothing has changed since the answer that If-None-Match names' },
         400: wrong,
         405: otherMethod,
+        413: largeList,
         500: broken,
         503: unavailable
       }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { all, any, condition, namesOf, rule } from './expression.ts'
+import { all, any, condition, namesOf, rule, type Condition } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
 import { isForeignOver, type Found, type Moment } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
@@ -9,6 +9,9 @@ export type Displacer = { uid: string, name?: string | undefined } | undefined
 
 /** How much of a draft its displacer may always take, in bytes: what MARGIN in lib/locks/item.ts leaves. */
 const DISPLACER_LIMIT = 128
+
+/** How many drafts of one field and user are kept; the oldest go first. */
+export const DRAFTS_MAX = 50
 
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
 
@@ -89,6 +92,27 @@ export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, no
       ':key': draftsKey(recordKey), ':now': now, ...(fieldName !== undefined && { ':field': `${hash(fieldName)}#` }), ...(uid !== undefined && { ':uid': uid })
     }
   }
+}
+
+/** A consistent query for all drafts of the field and user of a draft, without their texts. */
+export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData }: Found) {
+  const uid = userData instanceof Map ? userData.get('uid') : undefined
+  const keys = '#key = :key AND begins_with(#fieldName, :field)'
+  const filter = uid === undefined ? 'attribute_not_exists(#userData.#uid)' : '#userData.#uid = :uid'
+  const projection = '#key, #fieldName, #displacedAt'
+  return {
+    ConsistentRead: true,
+    KeyConditionExpression: keys,
+    FilterExpression: filter,
+    ProjectionExpression: projection,
+    ExpressionAttributeNames: namesOf(keys, filter, projection),
+    ExpressionAttributeValues: { ':key': key, ':field': (fieldName as string).replace(/#.*/, '#'), ...(uid !== undefined && { ':uid': uid }) }
+  }
+}
+
+/** Condition of a delete: the draft has not been kept anew. */
+export function isDisplacedAt (displacedAt: number): Condition {
+  return condition(rule('#displacedAt = :displacedAt', { ':displacedAt': displacedAt }))
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */

@@ -1,8 +1,9 @@
 import { Failure } from '../errors.ts'
-import { draftOf, draftsOf, expiredOf, expiryOf, shown, shownExpired, type Displacer } from './draft.ts'
+import { createDeadline, createMeasure, type InTime } from './bounds.ts'
+import { draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
 import { isStill, recordKey, recordsOf, type Found, type Moment } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { forEach, type Key, type LockTable } from './table.ts'
+import { forEach, type Key, type LockTable, type QueryOptions } from './table.ts'
 
 const DAY = 86_400
 
@@ -15,23 +16,41 @@ export interface DraftsDeps {
   now: () => number
   /** The same time, to judge leases by. */
   moment: () => Moment
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic: () => number
 }
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, draftDays, now, moment }: DraftsDeps) {
+export function createDrafts ({ table, environment, draftDays, now, moment, monotonic }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
   /** Unix time until which what loses its meaning at another is kept. */
   const keptUntil = (from: number) => from + draftDays * DAY
 
-  /** Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. */
+  /**
+   * Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. Of
+   * the drafts of its field and user the oldest go, beyond DRAFTS_MAX.
+   */
   async function keep (record: Found, by: Displacer): Promise<void> {
-    await table.put(draftOf(record, by, now(), keptUntil(seconds())))
+    const draft = draftOf(record, by, now(), keptUntil(seconds()))
+    await table.put(draft)
+    // The text is kept; what cannot be removed now is removed with the next one.
+    await trim(draft).catch(() => {})
   }
 
-  /** The drafts of an entity, be it of one field or one user, or one alone: the newest first. The text of an expired lock is one before anybody takes the field. */
+  async function trim (draft: Found): Promise<void> {
+    const { Items } = await table.query(siblingsOf(draft))
+    const older = Items.filter(({ fieldName }) => fieldName !== draft['fieldName']).sort((a, b) => displacedAt(b) - displacedAt(a))
+    await forEach(older.slice(DRAFTS_MAX - 1), async (record) => { await table.remove(keyOf(record), isDisplacedAt(displacedAt(record))) })
+  }
+
+  /**
+   * The drafts of an entity, be it of one field or one user, or one alone: the newest first. The text of an expired lock is one before anybody takes the field.
+   * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+   */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
     const drafts = new Map<string, Draft>()
-    for (const { draft } of (await find(entity, query)).sort((a, b) => b.at - a.at)) {
+    const measure = createMeasure('ask for the drafts of one field (fieldName), of one user (uid), or for one of them (draft)')
+    for (const { draft } of (await find(entity, query, measure)).sort((a, b) => b.at - a.at)) {
       // Whoever was about to displace an expired lock may have got no further than to keep its text.
       const name = JSON.stringify([draft.fieldName, draft.id])
       if (!drafts.has(name)) drafts.set(name, draft)
@@ -40,24 +59,26 @@ export function createDrafts ({ table, environment, draftDays, now, moment }: Dr
   }
 
   /** The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that its lock still has is none: who was about to displace it got no further. */
-  async function find (entity: Entity, query: DraftsQuery): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
+  async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
     const asked = moment()
-    const expired = await table.query(expiredOf(key, query, asked))
-    const kept = await table.query(draftsOf(key, query, seconds()))
-    const held = await heldAmong(kept.Items, key, query)
+    const inTime = createDeadline(monotonic)
+    const isWanted = ({ id }: Draft) => query.draft === undefined || id === query.draft
+    const expired = await table.query(expiredOf(key, query, asked), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, asked)) })
+    const kept = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
+    const held = await heldAmong(kept.Items, key, query, inTime)
     const found = [
       ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
       ...expired.Items.map((record) => ({ record, draft: shownExpired(record, asked), at: expiryOf(record, asked) }))
     ]
-    return found.filter(({ draft: { id, version } }) => (query.draft === undefined || id === query.draft) && (version === undefined || !held.has(version)))
+    return found.filter(({ draft: { version } }) => version === undefined || !held.has(version))
   }
 
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
-  async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery): Promise<Set<unknown>> {
+  async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery, inTime: InTime): Promise<Set<unknown>> {
     if (kept.length === 0) return new Set()
-    const { Items } = await table.query(recordsOf(key, { fieldName, now: moment(), payloads: false }))
+    const { Items } = await table.query(recordsOf(key, { fieldName, now: moment(), payloads: false }), { inTime })
     return new Set(Items.map(({ version }) => version))
   }
 
@@ -68,10 +89,17 @@ export function createDrafts ({ table, environment, draftDays, now, moment }: Dr
   async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     await forEach(await find(entity, query), async ({ record }) => {
-      const { env_entityType_entityId: key, fieldName } = record
-      await table.remove({ env_entityType_entityId: key, fieldName } as Key, isStill(record))
+      await table.remove(keyOf(record), isStill(record))
     })
   }
 
   return { keptUntil, keep, list, discard }
+}
+
+function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
+  return { env_entityType_entityId: key, fieldName } as Key
+}
+
+function displacedAt (record: Found): number {
+  return record['displacedAt'] as number
 }

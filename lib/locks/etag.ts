@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Failure } from '../errors.ts'
 import type { Versions } from './record.ts'
 import type { LockList } from './schemas.ts'
 
@@ -10,12 +11,16 @@ export function etagOf (version: string): string {
   return `"${version}"`
 }
 
-/** The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1), nor does what is no tag. */
+/**
+ * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1), nor does what is no tag.
+ * @throws {Failure} BAD_REQUEST for more tags than are compared
+ */
 export function versionsIn (ifMatch: string): Versions {
   if (ifMatch.trim() === '*') return '*'
   const versions = ifMatch.split(',').map((tag) => /^\s*"([^"]+)"\s*$/.exec(tag)?.[1]).filter((version) => version !== undefined)
+  if (versions.length > MOST_TAGS) throw new Failure('BAD_REQUEST', `headers/if-match names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`)
   // A condition compares with something; no version is called so.
-  return versions.length > 0 ? versions.slice(0, MOST_TAGS) : ['-']
+  return versions.length > 0 ? versions : ['-']
 }
 
 /**

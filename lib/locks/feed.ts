@@ -2,7 +2,7 @@ import { Failure } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
 import type { Batch, Changes } from './feed-events.ts'
 import { paceOf } from './pace.ts'
-import type { Entity, LockRecord } from './schemas.ts'
+import type { Entity, LockRecord, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
 import { createWatched, isOutage, URGENCIES, type Urgency, type Watched } from './watched.ts'
 
@@ -27,6 +27,8 @@ export interface FeedOptions {
 export interface FeedDeps extends FeedOptions {
   /** The locks of an entity as they are now: consistent, complete, without payloads. */
   read: (entity: Entity) => Promise<LockRecord[]>
+  /** Whether the lease of a lock is over. */
+  isOver?: (lock: LockView) => boolean
   /** Milliseconds since 1970, as `Date.now`. */
   now?: () => number
 }
@@ -52,7 +54,7 @@ export interface Watcher {
  *
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
-export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, now = Date.now }: FeedDeps) {
+export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, isOver = () => false, now = Date.now }: FeedDeps) {
   const entities = new Map<string, Watched>()
   const channels = new Map<string, Channel>()
   /** What ends each watcher, with its caller. */
@@ -108,7 +110,7 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
 
     function watch (entity: Entity): Watched {
       const name = nameOf(entity)
-      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, now })
+      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now })
       entities.set(name, watched)
       return watched
     }

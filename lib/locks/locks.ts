@@ -1,5 +1,6 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { Failure } from '../errors.ts'
+import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
@@ -33,6 +34,8 @@ export interface LocksDeps {
   feed?: FeedOptions
   /** The store's clock, in milliseconds since 1970. */
   now?: () => number
+  /** Milliseconds that no setting of a clock changes, as `performance.now`. */
+  monotonic?: () => number
   /** Resolves when `now` is right; undefined where it is already. */
   ready?: () => Promise<void> | undefined
   /** Hears of every text of another that was kept. */
@@ -51,13 +54,13 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, ready = () => undefined, onKept }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
   const table = createLockTable({ client, table: name })
   const nextVersion = createVersions(now)
-  const drafts = createDrafts({ table, environment, draftDays, now, moment })
-  const feed = createFeed({ ...feedOptions, now, read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
+  const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic })
+  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Found, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {
@@ -133,10 +136,14 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     onKept?.()
   }
 
-  /** The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field. */
+  /**
+   * The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field.
+   * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+   */
   async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
     const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
-    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 })) as LockList
+    const bounds = { inTime: createDeadline(monotonic), measure: createMeasure('ask for one field (fieldName), or leave the texts out (payload=0)') }
+    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds) as LockList
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -155,22 +162,23 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch with a field: only if the lock is in one of these versions; what is gone is released
    * @param by who asks, if that is known: where it is not `uid`, the text is kept
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
-   * when only some could be deleted
+   * when only some could be deleted in time
    */
   async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed | Held> {
     const key = recordKey(environment, place)
     const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
-    if (fieldName !== undefined) return releaseField(place, keyOf(fieldName), { uid, ifMatch, by })
+    const inTime = createDeadline(monotonic)
+    if (fieldName !== undefined) return releaseField(place, keyOf(fieldName), { uid, ifMatch, by, inTime })
     if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
     const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'fieldName' }
-    const fieldNames = (await table.query(query)).Items.map((record) => record['fieldName'] as string)
+    const fieldNames = (await table.query(query, { inTime })).Items.map((record) => record['fieldName'] as string)
     const failed = new Map<string, Failure>()
     let unavailable: Failure | undefined
     await forEach(fieldNames, async (fieldName) => {
       // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
-      const failure = unavailable ?? await releaseField(place, keyOf(fieldName), { uid, by }).then(() => undefined, (error: Failure) => error)
+      const failure = unavailable ?? await releaseField(place, keyOf(fieldName), { uid, by, inTime }).then(() => undefined, (error: Failure) => error)
       if (!failure) return
       failed.set(fieldName, failure)
       if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
@@ -183,11 +191,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer }): Promise<Released | Changed | Held> {
+  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const fence = { version: nextVersion(), ifMatch }
     let condition = isOwn ? isHeldBy(fence, uid, moment()) : isWithoutText(fence, uid)
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      inTime()
       const removed = await table.remove(key, condition)
       if (removed.done) left.set(key.fieldName, undefined)
       const found = removed.done ? undefined : await removed.found()

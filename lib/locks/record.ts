@@ -3,6 +3,9 @@ import { all, any, condition, namesOf, rule, type Condition, type Rule } from '.
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
 
+/** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
+export const USER_DATA_LIMIT = 8192
+
 /** A record as it was read: one of others may miss any member but its key. */
 export type Found = Record<string, unknown>
 
@@ -18,7 +21,7 @@ export function recordKey (environment: string, { type, id }: Entity): string {
  * The contract's part of the record that POST and PUT write: of the body only what the contract names, the uid as a
  * string.
  * @param seconds Unix time for a body without a timestamp
- * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for a record beyond DynamoDB's limit
+ * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for `userData` beyond USER_DATA_LIMIT, and for a record beyond DynamoDB's limit
  */
 export function recordOf (key: string, { fieldName, userData, payload, timestamp }: LockRequest, seconds: number): Record<string, Stored> {
   const record: Record<string, Stored> = {
@@ -28,6 +31,8 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
     userData: stored({ ...userData, uid: String(userData.uid) }, 'body/userData'),
     ...(payload !== undefined && { payload })
   }
+  const bytes = Buffer.byteLength(JSON.stringify(userData))
+  if (bytes > USER_DATA_LIMIT) throw new Failure('TOO_LARGE', `body/userData has ${bytes} bytes of JSON; at most ${USER_DATA_LIMIT} bytes are taken`)
   const size = itemSize(record) + MARGIN
   if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', `The lock would have ${size} bytes in the store; at most ${ITEM_LIMIT} bytes are taken`)
   return record

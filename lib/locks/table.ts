@@ -3,6 +3,7 @@ import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocum
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
 import { reply, storeFailure } from '../dynamodb/failures.ts'
+import type { InTime } from './bounds.ts'
 import type { Condition } from './expression.ts'
 import type { Stored } from './item.ts'
 import type { Found } from './record.ts'
@@ -14,6 +15,15 @@ export interface Key { env_entityType_entityId: string, fieldName: string }
 
 /** Whether a write's condition held; if not, `found()` is what the condition was not true of. */
 export type Written = { done: true } | { done: false, found: () => Promise<Found | undefined> }
+
+export interface QueryOptions {
+  /** Called before each page. */
+  inTime?: InTime | undefined
+  /** Called with what is wanted of each page, and whether that is the only one. */
+  measure?: ((page: unknown[], isOnly: boolean) => void) | undefined
+  /** Which items are wanted. Count has all the same. */
+  isWanted?: ((item: Found) => boolean) | undefined
+}
 
 export type LockTable = ReturnType<typeof createLockTable>
 
@@ -43,14 +53,21 @@ export function createLockTable ({ client, table: TableName }: { client: DynamoD
     return (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item
   }
 
-  /** Every page of a query's result as one. */
-  async function query (input: Omit<QueryCommandInput, 'TableName'>): Promise<{ Items: Found[], Count: number, ScannedCount: number }> {
+  /**
+   * Every page of a query's result as one.
+   * @throws {Failure} TOO_LARGE for more than is measured; what `inTime` throws
+   */
+  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true }: QueryOptions = {}): Promise<{ Items: Found[], Count: number, ScannedCount: number }> {
     const result = { Items: [] as Found[], Count: 0, ScannedCount: 0 }
     let next: Found | undefined
+    let pages = 0
     do {
+      inTime?.()
       const page = await reply(client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next })))
       if (!page.Items) throw storeFailure(new Error('a Query was answered without Items'))
-      result.Items.push(...page.Items)
+      const items = page.Items.filter(isWanted)
+      measure?.(items, ++pages === 1 && !page.LastEvaluatedKey)
+      result.Items.push(...items)
       result.Count += page.Count!
       result.ScannedCount += page.ScannedCount!
       next = page.LastEvaluatedKey

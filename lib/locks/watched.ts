@@ -1,6 +1,5 @@
 import { Failure } from '../errors.ts'
 import { locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
-import { isExpired } from './record.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
@@ -23,6 +22,8 @@ export interface WatchedDeps {
   intervalMs: (urgency: Urgency) => number
   /** Told of a read that failed where nobody waits for it. */
   failed: (error: unknown) => void
+  /** Whether the lease of a lock is over. */
+  isOver: (lock: LockView) => boolean
   /** Milliseconds since 1970. */
   now: () => number
 }
@@ -30,7 +31,7 @@ export interface WatchedDeps {
 export type Watched = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
-export function createWatched (entity: Entity, { read, intervalMs, failed, now }: WatchedDeps) {
+export function createWatched (entity: Entity, { read, intervalMs, failed, isOver, now }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
   /** What has been told since the read under way began, which may have missed it. */
@@ -93,7 +94,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, now }
   /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
   function lose (): void {
     if (closed) return
-    const locks = state && new Map([...state.locks].filter(([, lock]) => !isExpired(lock, { now: Math.floor(now() / 1000) })))
+    const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
     become(locks, true)
     const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
     clearTimeout(expiry)

@@ -370,7 +370,7 @@ t.test('while the store is away expired locks are released, and no snapshot show
   let time = 1_700_000_000_000
   let isAway = false
   const records = [['a', 1_700_000_001], ['b', 1_700_000_002], ['c', undefined]].map(([fieldName, expiresAt]) => ({ fieldName, timestamp: 1, userData: ada, version: fieldName, ...(expiresAt && { expiresAt }) })) as unknown as LockRecord[]
-  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, heartbeatMs: NEVER, now: () => time })
+  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, heartbeatMs: NEVER, now: () => time, isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   t.match(await take(watcher), { event: 'snapshot', locks: { length: 3 } })
@@ -431,6 +431,7 @@ t.test('a read that fails while another one is waited for holds up none that com
     },
     intervalMs: () => NEVER,
     failed () {},
+    isOver: () => false,
     now: Date.now
   })
   t.teardown(close)

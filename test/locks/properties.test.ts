@@ -74,7 +74,7 @@ t.test('every read is consistent but that of the health check', async (t) => {
   const steps: Array<[reads: string[], work: () => Promise<unknown>]> = [
     [[], () => locks.acquire(at, ada)],
     [['GetCommand'], () => locks.acquire(at, bob)],
-    [['GetCommand'], () => locks.overwrite(at, bob)],
+    [['GetCommand', 'QueryCommand'], () => locks.overwrite(at, bob)],
     [['GetCommand'], () => locks.release(at, release, { ifMatch: ['other'] })],
     [['QueryCommand'], () => locks.list(at)],
     [['QueryCommand'], () => locks.list(at, release)],
