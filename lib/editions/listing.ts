@@ -28,6 +28,8 @@ export interface ListOptions<Row> {
   isWanted?: (row: Row) => boolean
   /** Whether no row of a source is hidden up to the one with this id, at this position; undefined where that is never known. */
   nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
+  /** Whether this count of a source, as the CMS gives it, counts nothing that is hidden; without it no count is believed. */
+  isOwnCount?: ((source: number, count: number) => Promise<boolean>) | undefined
 }
 
 export interface Listing<Row> {
@@ -111,7 +113,7 @@ interface Stream<Row> {
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true, isOwnCount }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
   const firstSize = Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source, index): Stream<Row> =>
     ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
@@ -172,9 +174,14 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   }
 
   async function count (): Promise<number | null> {
-    if (total) return taken + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0)
     if (streams.every(({ more }) => !more)) return taken + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
-    return streams.every(({ count, hides }) => count !== undefined && !hides) ? streams.reduce((sum, { count }) => sum + count!, 0) : null
+    if (await areOwnCounts()) return streams.reduce((sum, { count }) => sum + count!, 0)
+    return total ? taken + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0) : null
+  }
+
+  async function areOwnCounts (): Promise<boolean> {
+    if (!isOwnCount || !streams.every(({ count, hides }) => count !== undefined && !hides)) return false
+    return (await Promise.all(streams.map(({ count }, index) => isOwnCount(index, count!)))).every(Boolean)
   }
 
   async function countRest (stream: Stream<Row>): Promise<number> {

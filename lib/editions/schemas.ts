@@ -95,7 +95,7 @@ export const EditionList = Type.Object({
     limit: Type.Integer(),
     offset: Type.Integer(),
     hasMore: Type.Boolean(),
-    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many there are in all, where that is known' })
+    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many there are in all that the caller may see, where that is known: the end was reached, total=1 asked for it, or the CMS counts and hides nothing from the caller' })
   }),
   links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
 }, {

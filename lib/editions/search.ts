@@ -10,7 +10,7 @@ import { publicName, type ContentModel } from './model.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
 import type { Loaded, Resources } from './resources.ts'
 import { isFound, selects } from './scan.ts'
-import { createSight } from './sight.ts'
+import { createCountCheck, createSight } from './sight.ts'
 
 /** What a list is asked for. */
 export interface Search {
@@ -46,6 +46,7 @@ const LOOKS = 10
 export function createSearch ({ cms, catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
   const nothingHidden = createSight({ cms, model })
+  const isOwnCount = createCountCheck({ cms, model })
   const compared = [idAttribute, ...[model.keys.label, model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
@@ -67,6 +68,8 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
       nothingHidden: isFiltered || filters.known(collections, caller) === false
         ? undefined
         : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
+      // A key that is the same but for upper and lower case is counted too.
+      isOwnCount: !selection.key && !selection.q ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
       idOf: ({ resource }) => rowId(resource, idAttribute),
       isWanted
     })

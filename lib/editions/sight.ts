@@ -1,5 +1,6 @@
+import { LRUCache } from 'lru-cache'
 import type { Jsonapi, JsonapiAnswer } from '../jsonapi/client.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
 import { resources } from '../jsonapi/document.ts'
 import type { Collection } from './catalog.ts'
 import { refusal } from './failures.ts'
@@ -30,6 +31,34 @@ export function createSight ({ cms, model }: { cms: Jsonapi, model: ContentModel
 
   function first ({ path, resourceType }: Collection, query: Array<[string, string]>, caller: Caller): Promise<JsonapiAnswer> {
     return cms.request({ path, query: [...query, [`fields[${resourceType}]`, idAttribute]], caller })
+  }
+}
+
+/** How long it is believed that a collection hides nothing from a caller, as long as the CMS counts the same, in milliseconds. */
+const REMEMBERED_MS = 60_000
+
+/** How many callers and collections that is remembered of. */
+const REMEMBERED = 1000
+
+/**
+ * Whether the CMS's count of a list (`meta.count`, which a module adds) counts nothing that is hidden from the caller. It
+ * counts what the query finds, before access is checked. Where as many editions pass a filter that all of them pass, none
+ * is hidden, with the same reservation as above; what is filtered has nothing hidden but translations.
+ */
+export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
+  const remembered = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
+
+  return async function isOwnCount ({ path, resourceType }: Collection, isFiltered: boolean, count: number, caller: Caller): Promise<boolean> {
+    const key = `${path}:${isFiltered}:${fingerprint(caller)}`
+    const last = remembered.get(key)
+    if (last && now() - last.at < REMEMBERED_MS && (isFiltered || last.count === count)) return true
+    const at = now()
+    const first = (query: Array<[string, string]>) =>
+      cms.request({ path, query: [...query, ...pageQuery(0, 1, model), [`fields[${resourceType}]`, publicName(model, model.keys.id)]], caller })
+    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), first(translatedQuery())])
+    if ((passing && passing.document.meta?.count !== count) || isAny(translated)) return false
+    remembered.set(key, { at, count })
+    return true
   }
 }
 

@@ -130,8 +130,15 @@ t.test('rows that keep moving end in the best answer there is, not in a loop', a
 
 t.test('the count of a CMS that counts is the total, unless rows are hidden from the caller', async (t) => {
   const rows = Array.from({ length: 200 }, (_, id) => id)
-  t.equal((await list(options([collection(() => rows, { counts: true })], 0, 10))).total, 200)
-  t.equal((await list(options([collection(() => rows, { counts: true, visible: (id) => id !== 199 })], 0, 10))).total, null)
+  const total = async (more: Partial<ListOptions<Row>>, visible: (id: number) => boolean = () => true) =>
+    (await list({ ...options([0, 1].map((bundle) => collection(() => rows.filter((id) => id % 2 === bundle), { counts: true, visible })), 0, 10), ...more })).total
+  const asked: Array<[number, number]> = []
+  t.equal(await total({ isOwnCount: async (source, count) => { asked.push([source, count]); return true } }), 200)
+  t.strictSame(asked, [[0, 100], [1, 100]], 'each count is checked')
+  t.equal(await total({ isOwnCount: async (source) => source === 0 }), null, 'nor where one of them counts what is hidden')
+  t.equal(await total({ isOwnCount: async () => false, total: true }, (id) => id !== 5), 199, 'then it is found by reading on, if it is asked for')
+  t.equal(await total({}), null, 'where it cannot be known')
+  t.equal(await total({ isOwnCount: async () => t.fail('not asked') }, (id) => id !== 199), null)
   t.equal((await list(options([collection(() => rows)], 0, 10))).total, null)
 })
 

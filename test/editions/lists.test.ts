@@ -1,6 +1,8 @@
 import t from 'tap'
 import type { CmsContent } from '../../dev/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
+import { createCountCheck } from '../../lib/editions/sight.ts'
+import { model } from './fixtures.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
@@ -146,6 +148,29 @@ for (const [name, content] of models) {
     t.equal(await total('limit=40', 'reader'), null, 'not where the caller sees less than is counted')
     t.equal(await total('limit=60&total=1', 'reader'), editionsOf(big).filter(({ published }) => published).length)
   })
+
+  t.test(`a total counts nothing that is hidden, be it on no page that was read, with ${name}`, async (t) => {
+    const given = content()
+    const oldest = editionsOf(given).at(-1)!
+    const shown = (change: (fields: Record<string, unknown>, id: number) => Record<string, unknown>) =>
+      ({ ...given, entities: given.entities.map((seed) => seed.type.startsWith('publisher_container--') ? { ...seed, fields: change({ ...seed.fields, status: true }, Number(seed.id)) } : seed) })
+    const hiding = await open(t, { content: shown((fields, id) => ({ ...fields, status: id !== oldest.id })), includeCount: true })
+    const totals = async ({ call }: typeof hiding, as: string, query: string) => {
+      const { body, upstream } = await call('GET', `/api/collections/publisher_container?${query}`, { as })
+      return [body.meta.total, upstream.length]
+    }
+    const count = editionsOf(given).length
+    t.equal((await totals(hiding, 'reader', 'limit=1'))[0], null)
+    t.equal((await totals(hiding, 'reader', 'limit=1&total=1'))[0], count - 1)
+    t.equal((await totals(hiding, 'reader', 'limit=1&status=1'))[0], count - 1, 'what a filter leaves may be seen')
+    t.equal((await totals(hiding, 'reader', 'limit=1&key=x&status=1'))[0], 0)
+    const [first, again] = [await totals(hiding, 'editor', 'limit=1'), await totals(hiding, 'editor', 'limit=1')]
+    t.strictSame([first[0], again[0]], [count, count])
+    t.ok(again[1]! < first[1]!, 'that nothing is hidden is remembered')
+    const translated = await open(t, { content: shown((fields, id) => ({ ...fields, ...(id === oldest.id && { default_langcode: false }) })), includeCount: true })
+    t.equal((await totals(translated, 'editor', 'limit=1'))[0], null, 'nor is a count believed where there are translations')
+    t.equal((await totals(translated, 'editor', 'limit=1&status=1'))[0], null)
+  })
 }
 
 t.test('an edition type that is no bundle is found in the one bundle there is', async (t) => {
@@ -153,4 +178,26 @@ t.test('an edition type that is no bundle is found in the one bundle there is', 
   const { body } = await call('GET', '/api/collections/special?limit=500')
   t.ok(body.data.length > 10)
   t.ok(body.data.every((row: any) => row.field_publisher_edition_type[0].value === 'special' && row.type[0].target_id === 'publisher_container'))
+})
+
+t.test("that the count is the caller's is believed for a minute, as long as it is the same, and of each caller apart", async (t) => {
+  let asked = 0
+  let passing = 10
+  const clock = { now: 0 }
+  const cms = { request: async () => { asked++; return { status: 200, document: { data: [], meta: { count: passing } } } } }
+  const isOwnCount = createCountCheck({ cms, model, now: () => clock.now })
+  const daily = { resourceType: 'publisher_container--daily', entityType: 'publisher_container', bundle: 'daily', path: '/publisher_container/daily' }
+  const is = async (count: number, caller: Record<string, string> = {}) => {
+    const before = asked
+    return [await isOwnCount(daily, false, count, caller), asked - before]
+  }
+  t.strictSame(await is(11), [false, 2], 'one more than may be seen')
+  t.strictSame([await is(10), await is(10)], [[true, 2], [true, 0]])
+  t.strictSame(await is(11), [false, 2], 'another count')
+  t.strictSame(await is(10, { authorization: 'ben' }), [true, 2], 'another caller')
+  passing = 9
+  clock.now = 59_999
+  t.strictSame(await is(10), [true, 0])
+  clock.now = 60_000
+  t.strictSame(await is(10), [false, 2])
 })

@@ -338,7 +338,7 @@ t.test('editions go on while the lock store is down, and locks while the CMS is'
   const engine = await startFakeEngine(t)
   const locks = '/api/cloud/data-state/node/1'
   const body = { fieldName: 'title', userData: { uid: '7' }, payload: 'x' }
-  const app = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: engine.endpoint, CMS_STALE_SECONDS: '0', CMS_TIMEOUT_MS: '300' })
+  const app = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: engine.endpoint, CMS_STALE_SECONDS: '0', CMS_TIMEOUT_MS: '1500' })
   const statuses = (requests: Array<{ method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object }>) => Promise.all(requests.map(async (request) => (await app.inject(request)).statusCode))
   const editionRequests = [{ method: 'GET', url: `/api/collection/${uuid}` }, { method: 'GET', url: '/api/collections/daily' }, { method: 'POST', url: `/api/collection/${uuid}`, payload: { title: ['T'] } }] as const
   const lockRequests = [{ method: 'POST', url: locks, payload: body }, { method: 'PUT', url: locks, payload: body }, { method: 'GET', url: locks }, { method: 'DELETE', url: `${locks}?uid=7` }] as const
