@@ -70,7 +70,23 @@ t.test('a search is read page by page, as far as it is wanted', async (t) => {
   for (const offset of [1, 2]) t.match((await published.next()).value, { offset, editions: [{ status: [{ value: true }] }] })
   t.ok(cms.requests - before <= 4, 'what is not wanted is not asked for')
   t.match(await failureOf(editions.search({ bundle: 'weekly' }).next()), { status: 404 })
-  t.match(await failureOf(editions.search({ limit: 501 }).next()), { status: 400, message: /limit/ })
+  t.match(await failureOf(editions.search({ limit: 0 }).next()), { status: 400, message: /limit/ })
+  t.match((await editions.search({ limit: 501 }).next()).value, { limit: 500 })
+})
+
+t.test('pages that hold fewer than were asked for follow each other all the same', async (t) => {
+  const asked: string[] = []
+  const { editions } = createClient({
+    url: 'http://quoin.example',
+    fetch: async (url) => {
+      const { searchParams } = new URL(String(url))
+      asked.push(`${searchParams.get('offset')}`)
+      const offset = Number(searchParams.get('offset'))
+      return Response.json({ data: [], meta: { limit: 500, offset, hasMore: offset < 1000, total: null }, links: { ...(offset < 1000 && { next: '/next' }) } })
+    }
+  })
+  for await (const page of editions.search({ limit: 2000 })) t.equal(page.limit, 500)
+  t.strictSame(asked, ['0', '500', '1000'], 'none is left out')
 })
 
 t.test('a search that is given up ends with the reason', async (t) => {
