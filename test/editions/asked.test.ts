@@ -124,6 +124,21 @@ t.test('edition types are those of the field asked for, and labels those of what
   failed(t, 'of another field', await call('GET', '/api/publisher-edition/bundles', { as: 'admin' }), 502, 'CMS_INVALID_RESPONSE', /^The CMS was asked for field_storage_config publisher_container\.field_publisher_edition_type and/)
   cms.behave = ({ path }) => path.endsWith('/field_storage_config/field_storage_config') ? { body: storage('publisher_container.field_publisher_edition_type') } : undefined
   t.strictSame((await call('GET', '/api/publisher-edition/bundles', { as: 'admin' })).body, { data: [{ id: 'a', label: 'A' }] })
+  cms.behave = ({ path }) => path.endsWith('/field_storage_config/field_storage_config') ? { body: { data: [{ type: 'field_storage_config--field_storage_config', id: 'a' }] } } : undefined
+  t.match((await call('GET', '/api/publisher-edition/bundles', { as: 'editor' })).body.data, [{ id: 'daily' }, { id: 'special' }], 'of a field that is not shown the defaults')
+})
+
+t.test('users that are asked for afterwards are those of the rows that were asked for', async (t) => {
+  const { call, cms } = await openHostile(t)
+  let swaps = 0
+  const isRest = ({ query }: Asked) => query.has('include') && !query.get('include')!.includes('field_articles')
+  t.equal((await call('GET', `/api/collection/${newest.id}`, { as: 'editor' })).status, 200)
+  swapped(cms, isRest, (_asked, body) => {
+    swaps++
+    return { ...body, data: body.data.map((row: object) => ({ ...row, id: second.uuid.replace(/^../, '00') })) }
+  })
+  failed(t, 'list', await call('GET', '/api/collections/daily?limit=50', { as: 'editor' }), 502, 'CMS_INVALID_RESPONSE', NOT_ASKED)
+  t.equal(swaps, 1)
 })
 
 t.test('labels are those of the edition asked for', async (t) => {
