@@ -53,6 +53,14 @@ for (const [what, deep] of [['lists', nested('[', ']')], ['objects', `${'{"a":'.
   })
 }
 
+t.test('a time of change that is none is no precondition that Drupal could find true', async (t) => {
+  const { call, cms } = await openHostile(t)
+  altering(cms, (path, method) => method === 'GET' && path.includes('/publisher_container/'), (body) => JSON.stringify(body, (name, value) => name === 'changed' ? { toString: 5 } : value))
+  const { status } = await call('POST', `/api/collection/${newest.id}`, { as: 'editor', body: change, headers: { 'if-match': '*' } })
+  t.ok(status >= 400 && status < 500, String(status))
+  t.match(JSON.parse(cms.asked.find(({ method }) => method === 'PATCH')!.body), { data: { attributes: { changed: null } } })
+})
+
 t.test('errors of any types and lengths are refusals', (t: Test) => {
   const odd = [{ toString: 5 }, { valueOf: null, toString: null }, [], [[]], null, 5, true, JSON.parse(nested('[', ']')), 'x'.repeat(1_000_000)]
   const members = odd.flatMap((value) => [{ title: value }, { detail: value }, { detail: value, source: { pointer: value } }, { detail: value, source: value }])
