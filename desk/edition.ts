@@ -100,8 +100,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
   /** The texts that the same user had typed, here before or in another window. */
   async function offers (): Promise<void> {
     const records = await client.locks.list(entity())
-    for (const record of records) {
-      if (record.userData.uid === user.uid) fieldOf(record.fieldName)?.offered(record)
+    for (const record of records.filter(({ userData }) => userData.uid === user.uid)) {
+      fieldOf(record.fieldName)?.offered(record)
+      kept.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
     }
     changed()
   }
@@ -235,6 +236,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     save,
     restore,
     discard,
+    /** Puts what is not kept yet aside in this window. */
+    shelve: () => fields.filter(({ isKept }) => !isKept).forEach(({ shape, text }) => kept.add({ fieldName: shape.name, payload: text })),
     /** The page goes: what is typed and not kept yet is sent. */
     keep: () => fields.forEach((field) => field.keep()),
     async close (): Promise<void> {

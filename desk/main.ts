@@ -10,7 +10,7 @@ import { createParked } from './parked.ts'
 import { isAtRisk } from './risk.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
-import { endedView, seatView } from './seat-view.ts'
+import { endedView, otherView, seatView } from './seat-view.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { createShelf, type Shelf } from './shelf.ts'
 import { avatar, icon } from './ui.ts'
@@ -48,7 +48,7 @@ function changed (): void {
     render(page(), root)
     keepFocus(places)
     list?.rendered(root.querySelectorAll('[data-id]'))
-    document.title = session ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
+    document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
   })
 }
 
@@ -64,11 +64,13 @@ function page (): TemplateResult {
     <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
-      ${user ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}</p>` : nothing}
+      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
     </header>
-    <main id="main">${user && here.reason !== undefined ? endedView(here) : nothing}${!user
+    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user
       ? seatView(here)
-      : session
+      : here.other
+? otherView(here)
+: session
         ? editionView(session, { model: settings.model, uid: user.uid, types, announce })
         : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
 }
@@ -132,9 +134,15 @@ if (here.user) {
   samples = createSamples(client, settings.model)
   shelf = createShelf(sessionStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.
-  addEventListener('pagehide', () => sessions().forEach((one) => one.keep()))
+  addEventListener('pagehide', () => {
+    for (const one of sessions()) {
+      // Who comes next may be somebody else: what may not arrive stays in this window, for its writer.
+      if (here.auth !== 'none') one.shelve()
+      one.keep()
+    }
+  })
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || isAtRisk(sessions().flatMap(({ fields }) => fields))) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined)) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Seat } from './seat.ts'
 import { notice } from './ui.ts'
+import { nameOf } from './words.ts'
 
 /** What to do where nobody is known. */
 export function seatView (seat: Seat): TemplateResult {
@@ -29,6 +30,16 @@ export function endedView (seat: Seat): TemplateResult {
   return seat.auth === 'jwt'
     ? notice('bad', `${seat.reason} Sign in with a new token to go on.`, tokenForm(seat))
     : notice('bad', `${seat.reason} Log in to Drupal in another tab to go on.`, loggedIn(seat))
+}
+
+/** What to do where somebody else is signed in; nothing of the one who sat here is shown. */
+export function otherView (seat: Seat): TemplateResult {
+  const [user, other] = [nameOf(seat.user!), nameOf(seat.other!)]
+  return html`<div class="seats"><h1 tabindex="-1">${other} is signed in now</h1>
+    ${notice('warn', `Nothing is sent any more. What ${user} had typed and not saved is kept for ${user} in this window alone.`)}
+    <p><button type="button" class="primary" @click=${() => seat.leave()}>Go on as ${other}</button></p>
+    <p>To go on as ${user}, ${seat.auth === 'jwt' ? 'sign in again.' : 'log in to Drupal again in another tab.'}</p>
+    ${seat.auth === 'jwt' ? tokenForm(seat) : loggedIn(seat)}</div>`
 }
 
 function tokenForm ({ resume }: Seat): TemplateResult {

@@ -57,6 +57,7 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
   await fieldOf(page, 'Title').focus()
   await shows(page.getByText('Your session has ended.'))
   await signIn(bearer({ sub: 'ben', name: 'Ben' }).authorization)
+  await button(page, 'Go on as Ben').click()
   await shows(page.getByText('You are Ben'))
 })
 
