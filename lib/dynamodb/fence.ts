@@ -13,6 +13,12 @@ export const FENCED_UNTIL = 'fencedUntil'
  */
 export const FENCE_SECONDS = 960
 
+/**
+ * After so many milliseconds nothing is sent again, be it that the process was halted meanwhile: whoever releases a lock
+ * counts on it that its writer is done by then (SETTLED_SECONDS in lib/locks/record.ts).
+ */
+const AGAIN_MS = 6000
+
 /** An error of an operation that was sent again after an attempt without an answer, which may have been carried out. */
 export type Repeated = Error & { repeated?: true }
 
@@ -25,15 +31,16 @@ interface PutRequest { headers: Record<string, string>, body: Uint8Array }
  * @param now milliseconds since 1970
  */
 export function fenceRepeats (client: DynamoDBClient, now: () => number): void {
-  const unanswered = new WeakSet<object>()
+  const unanswered = new WeakMap<object, { at: number, error: unknown }>()
   const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => async (args) => {
-    const repeated = unanswered.has(context)
-    if (repeated) fence(args.request as PutRequest, Math.floor(now() / 1000) + FENCE_SECONDS)
+    const first = unanswered.get(context)
+    if (first && now() - first.at > AGAIN_MS) throw first.error
+    if (first) fence(args.request as PutRequest, Math.floor(now() / 1000) + FENCE_SECONDS)
     try {
       return await next(args)
     } catch (error) {
-      if (repeated) (error as Repeated).repeated = true
-      else if (isUnanswered(error as Error)) unanswered.add(context)
+      if (first) (error as Repeated).repeated = true
+      else if (isUnanswered(error as Error)) unanswered.set(context, { at: now(), error })
       throw error
     }
   }

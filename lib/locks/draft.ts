@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, namesOf, rule, type Condition } from './expression.ts'
-import { ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
-import { isForeignOver, type Found, type Moment } from './record.ts'
+import { asStored, ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
+import { isForeignOver, keyOf, type Found, type Key, type Moment } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -13,6 +13,12 @@ const DISPLACER_LIMIT = 128
 /** How many drafts of one field and user are kept; the oldest go first. */
 export const DRAFTS_MAX = 50
 
+/** A version of others that is longer is no part of a key. */
+const LONGEST_VERSION = 256
+
+/** What the mark of a repeated write adds to an item, in bytes (lib/dynamodb/fence.ts). */
+const FENCE_SIZE = 20
+
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 /** The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no environment. */
@@ -22,14 +28,16 @@ function draftsKey (recordKey: string): string {
 
 /**
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
- * bytes of a sort key alone, and of the version, so that a text displaced twice is kept once.
+ * bytes of a sort key alone, of the version, and of the version that is to take its place: each who tries to displace a
+ * text has a draft of his own, which he can remove when he fails, whatever others do.
+ * @param successor the version that displaces it
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
-export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, at: number, removeAt: number): Record<string, Stored> {
+export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, successor: string, at: number, removeAt: number): Record<string, Stored> {
   const draft = {
     env_entityType_entityId: draftsKey(key as string),
-    fieldName: `${hash(fieldName as string)}#${idOf({ version, payload })}`,
+    fieldName: `${attemptsAt(fieldName as string, idOf({ version, payload }))}${successor}`,
     field: fieldName as string,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -61,28 +69,64 @@ function cut (uid: string): string {
   return start + ellipsis
 }
 
-/** What was read, to be stored again. A number of others that JavaScript cannot hold exactly is kept as a string. */
-function asStored (value: unknown): Stored {
-  if (Array.isArray(value)) return value.map(asStored)
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)
-  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as Stored
-  return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
+/** With what the sort keys begin of all drafts of one text of a field. */
+function attemptsAt (field: string, id: string): string {
+  return `${hash(field)}#${id}##`
 }
 
 /** What tells the text of a record from any other that the field has had. */
 function idOf ({ version, payload }: Found): string {
-  return String(version ?? hash(JSON.stringify(payload)))
+  return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
 }
 
-/** A draft as it is shown. */
-export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, ...members }: Found): Draft {
-  return { id: (sortKey as string).replace(/^.*?#/, ''), fieldName: field, ...members, displacedAt: Math.floor(displacedAt as number) } as Draft
+/**
+ * The items that keep a draft, in the order in which they are to be written. The draft of a record of others may have no
+ * room for what it adds: then half of the text is in an item of its own, and of the user only what is shown everywhere.
+ */
+export function itemsOf (draft: Record<string, Stored>): Array<Record<string, Stored>> {
+  if (itemSize(draft) + FENCE_SIZE <= ITEM_LIMIT) return [draft]
+  const { userData, payload, ...members } = draft
+  const text = typeof payload === 'string' ? payload : JSON.stringify(plain(payload))
+  const middle = text.length >> 1
+  // A pair of surrogates stays together, since neither half is a character.
+  const half = /[\uDC00-\uDFFF]/.test(text.charAt(middle)) ? middle + 1 : middle
+  const first = { ...members, ...(userData !== undefined && { userData }), payload: text.slice(0, half), inTwo: true }
+  const fits = itemSize(first) + FENCE_SIZE <= ITEM_LIMIT
+  return [
+    { ...restOf(keyOf(draft)), rest: text.slice(half), removeAt: draft['removeAt']! },
+    fits ? first : { ...first, userData: shortUser(userData) }
+  ]
+}
+
+/** The keys of the item that has the second half of a draft's text. */
+export function restOf ({ fieldName, ...key }: Key): Key {
+  return { ...key, fieldName: `${fieldName}#rest` }
+}
+
+/** Of a user's data the uid and the name, if they are no longer than a displacer's. */
+function shortUser (userData: Stored | undefined): Stored {
+  const member = (name: string) => userData instanceof Map ? userData.get(name) : undefined
+  return new Map(['uid', 'name'].map((name) => [name, member(name)] as const)
+    .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && Buffer.byteLength(entry[1]) <= DISPLACER_LIMIT))
+}
+
+/** A stored value as JSON has it. */
+function plain (value: Stored | undefined): unknown {
+  if (Array.isArray(value)) return value.map(plain)
+  if (value instanceof Map) return Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]))
+  if ((value as unknown) instanceof Set) return [...value as unknown as Set<Stored>].map(plain)
+  return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') : value
+}
+
+/** A draft as it is shown; those of earlier releases do not name what displaced them. */
+export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Found): Draft {
+  return { id: (sortKey as string).replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(displacedAt as number) } as Draft
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
 export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND begins_with(#fieldName, :field)'
-  const filter = `#removeAt > :now${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
+  const filter = `#removeAt > :now AND attribute_exists(#payload)${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
@@ -113,6 +157,18 @@ export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData 
 /** Condition of a delete: the draft has not been kept anew. */
 export function isDisplacedAt (displacedAt: number): Condition {
   return condition(rule('#displacedAt = :displacedAt', { ':displacedAt': displacedAt }))
+}
+
+/** A consistent query for the attempts at displacing a record in a version: its text was kept first. */
+export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, version: string) {
+  const keys = '#key = :key AND begins_with(#fieldName, :attempts)'
+  return {
+    ConsistentRead: true,
+    KeyConditionExpression: keys,
+    ProjectionExpression: '#fieldName',
+    ExpressionAttributeNames: namesOf(keys),
+    ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, version) }
+  }
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */

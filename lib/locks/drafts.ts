@@ -1,9 +1,11 @@
+import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
-import { draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
-import { isStill, recordKey, recordsOf, type Found, type Moment } from './record.ts'
+import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
+import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Found, type Key, type Moment } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { forEach, type Key, type LockTable, type QueryOptions } from './table.ts'
+import { forEach, type LockTable, type QueryOptions } from './table.ts'
+import { isSince, type NextVersion } from './version.ts'
 
 const DAY = 86_400
 
@@ -18,10 +20,11 @@ export interface DraftsDeps {
   moment: () => Moment
   /** Milliseconds that no setting of a clock changes. */
   monotonic: () => number
+  nextVersion: NextVersion
 }
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, draftDays, now, moment, monotonic }: DraftsDeps) {
+export function createDrafts ({ table, environment, draftDays, now, moment, monotonic, nextVersion }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
   /** Unix time until which what loses its meaning at another is kept. */
   const keptUntil = (from: number) => from + draftDays * DAY
@@ -29,17 +32,41 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   /**
    * Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. Of
    * the drafts of its field and user the oldest go, beyond DRAFTS_MAX.
+   * @param successor the version that is to take the record's place
+   * @returns the draft, to be dropped if the record changes otherwise
    */
-  async function keep (record: Found, by: Displacer): Promise<void> {
-    const draft = draftOf(record, by, now(), keptUntil(seconds()))
-    await table.put(draft)
+  async function keep (record: Found, by: Displacer, successor: string): Promise<Found> {
+    const items = itemsOf(draftOf(record, by, successor, now(), keptUntil(seconds())))
+    // Each is written once: if it is there, or has been discarded since, an earlier attempt was carried out.
+    for (const item of items) await table.put(item, isNothing())
+    const draft = items.at(-1)!
     // The text is kept; what cannot be removed now is removed with the next one.
     await trim(draft).catch(() => {})
+    return draft
+  }
+
+  /** Removes a draft whose text nobody has displaced, or another, who has kept it too. */
+  async function drop (draft: Found): Promise<void> {
+    const removed = await table.remove(keyOf(draft), isStill(draft))
+    const fenced = removed.done ? undefined : await removed.found()
+    if (fenced) await bury(fenced, fenceOf(fenced))
+    if (draft['inTwo']) await table.remove(restOf(keyOf(draft)))
+  }
+
+  /** Removes an item as it was found; a tombstone stays where an attempt at writing it may still come. */
+  async function bury (record: Found, until: number): Promise<void> {
+    if (until <= seconds()) await table.remove(keyOf(record), isStill(record))
+    else if (!isTombstone(record)) await table.put(tombstoneOf(keyOf(record), until, nextVersion(record['version'])), isStill(record))
+  }
+
+  /** Whether this was the version of a record once: somebody has set about displacing it. */
+  async function hasDisplaced (key: Key, version: string): Promise<boolean> {
+    return (await table.query(attemptsOf(key, version))).Items.length > 0
   }
 
   async function trim (draft: Found): Promise<void> {
     const { Items } = await table.query(siblingsOf(draft))
-    const older = Items.filter(({ fieldName }) => fieldName !== draft['fieldName']).sort((a, b) => displacedAt(b) - displacedAt(a))
+    const older = Items.filter(({ fieldName, displacedAt }) => fieldName !== draft['fieldName'] && displacedAt !== undefined).sort((a, b) => displacedAt(b) - displacedAt(a))
     await forEach(older.slice(DRAFTS_MAX - 1), async (record) => { await table.remove(keyOf(record), isDisplacedAt(displacedAt(record))) })
   }
 
@@ -69,10 +96,16 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     const kept = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
     const held = await heldAmong(kept.Items, key, query, inTime)
     const found = [
-      ...kept.Items.map((record) => ({ record, draft: shown(record), at: record['displacedAt'] as number })),
+      ...(await Promise.all(kept.Items.map(whole))).map(({ record, text }) => ({ record, draft: { ...shown(record), payload: text }, at: record['displacedAt'] as number })),
       ...expired.Items.map((record) => ({ record, draft: shownExpired(record, asked), at: expiryOf(record, asked) }))
     ]
     return found.filter(({ draft: { version } }) => version === undefined || !held.has(version))
+  }
+
+  /** A draft with its text, half of which may be in an item of its own. */
+  async function whole (record: Found): Promise<{ record: Found, text: string }> {
+    const rest = record['inTwo'] ? await table.get(restOf(keyOf(record))) : undefined
+    return { record, text: rest ? `${record['payload']}${rest['rest']}` : record['payload'] as string }
   }
 
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
@@ -89,15 +122,18 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     await forEach(await find(entity, query), async ({ record }) => {
-      await table.remove(keyOf(record), isStill(record))
+      await bury(record, isYoung(record) ? seconds() + FENCE_SECONDS : fenceOf(record))
+      if (record['inTwo']) await table.remove(restOf(keyOf(record)))
     })
   }
 
-  return { keptUntil, keep, list, discard }
-}
+  /** Whether whoever wrote a draft, or the lock that has expired, may still be at it. */
+  function isYoung ({ displacedAt, version }: Found): boolean {
+    const from = now() - SETTLED_SECONDS * 1000
+    return displacedAt === undefined ? isSince(version, from) : (displacedAt as number) * 1000 > from
+  }
 
-function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
-  return { env_entityType_entityId: key, fieldName } as Key
+  return { keptUntil, keep, drop, hasDisplaced, list, discard }
 }
 
 function displacedAt (record: Found): number {

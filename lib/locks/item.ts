@@ -7,10 +7,10 @@ export type Stored = string | number | boolean | null | Stored[] | Map<string, S
 export const ITEM_LIMIT = 409_600
 
 /**
- * How much of it a lock's own members leave free, in bytes: for the version, the expiry and, larger than those, for what
- * a draft of the lock adds (lib/locks/draft.ts). So a draft fits whenever its lock did.
+ * How much of it a lock's own members leave free, in bytes: for the version, the expiry, the fence and, larger than those,
+ * for what a draft of the lock adds (lib/locks/draft.ts). So a draft fits whenever its lock did.
  */
-export const MARGIN = 300
+export const MARGIN = 400
 
 const LEVELS = 32
 const LARGEST_NAME = 65_535
@@ -43,6 +43,19 @@ function storedNumber (value: number, where: string): number {
   return value
 }
 
+/** What was read, to be stored again. A number of others that JavaScript cannot hold exactly is kept as a string. */
+export function asStored (value: unknown): Stored {
+  if (Array.isArray(value)) return value.map(asStored)
+  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)
+  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as Stored
+  return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
+}
+
+/** A record that was read, to be stored again. */
+export function storedAgain (record: Record<string, unknown>): Record<string, Stored> {
+  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, asStored(member)]))
+}
+
 /**
  * The size of an item in bytes as DynamoDB counts it: names and strings in UTF-8, numbers two digits to a byte and
  * one more, 3 for a list or map and 1 for each of its members. Source: "DynamoDB item sizes and formats"; how a number's
@@ -52,7 +65,10 @@ export function itemSize (item: Record<string, Stored>): number {
   return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)
 }
 
-function valueSize (value: Stored): number {
+/** A record of others may hold bytes and sets too. */
+function valueSize (value: Stored | ArrayBufferView | Set<Stored>): number {
+  if (ArrayBuffer.isView(value)) return value.byteLength
+  if (value instanceof Set) return [...value].reduce<number>((sum, element) => sum + valueSize(element), 0)
   if (typeof value === 'string') return Buffer.byteLength(value)
   if (typeof value === 'number') return numberSize(value)
   if (Array.isArray(value)) return value.reduce<number>((sum, element) => sum + 1 + valueSize(element), 3)

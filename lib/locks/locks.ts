@@ -1,4 +1,6 @@
+import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import type { Displacer } from './draft.ts'
@@ -6,18 +8,27 @@ import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
-import type { Stored } from './item.ts'
+import { storedAgain, type Stored } from './item.ts'
+import { createKeyedMutex } from './keyed-mutex.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
-  holderOf, isAmong, isExpired, isFree, isHeldBy, isStill, isWithoutText, isWithoutTextOfOthers, ownerOf,
-  recordKey, recordOf, recordsOf, type Fence, type Found, type Moment, type Versions
+  fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isLater, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
+  recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Found, type Key, type Moment, type Versions, type Write
 } from './record.ts'
 import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
-import { createLockTable, forEach, type Key } from './table.ts'
-import { createVersions } from './version.ts'
+import { createLockTable, forEach, type Written } from './table.ts'
+import { createUnsettled } from './unsettled.ts'
+import { createVersions, instanceOf, isSince, newInstance, versionAt } from './version.ts'
 
 /** What does not pass at first has to find the lock as it was a moment ago: of many who try at once, one a round succeeds. */
-const ATTEMPTS = 200
+const ATTEMPTS = 20
+
+/** The longest pauses between two attempts, in milliseconds: the first, each next one twice as long, and the last. */
+const FIRST_PAUSE_MS = 10
+const LAST_PAUSE_MS = 500
+
+/** How long a request may wait for others of this instance that take over the same field, in milliseconds. */
+const TURN_MS = 5000
 
 export interface LocksDeps {
   client: DynamoDBDocumentClient
@@ -40,6 +51,10 @@ export interface LocksDeps {
   ready?: () => Promise<void> | undefined
   /** Hears of every text of another that was kept. */
   onKept?: () => void
+  /** Resolves after so many milliseconds. */
+  wait?: (ms: number) => Promise<unknown>
+  /** A number from 0 to 1. */
+  random?: () => number
 }
 
 /** An entity that is written to, with what is known of its fields afterwards. */
@@ -54,12 +69,15 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, wait = setTimeout, random = Math.random }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
   const table = createLockTable({ client, table: name })
-  const nextVersion = createVersions(now)
-  const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic })
+  const instance = newInstance()
+  const nextVersion = createVersions(now, instance)
+  const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
+  const takeovers = createKeyedMutex(TURN_MS)
+  const unsettled = createUnsettled(seconds, FENCE_SECONDS)
   const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Found, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
@@ -79,7 +97,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
-    const quick = (fence: Fence) => isFree(fence, moment(), alone ? undefined : uid)
+    const quick = (write: Write) => isFree(write, alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (found) => {
       const expired = found && isExpired(found, moment())
       if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
@@ -96,7 +114,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    return write(place, request, ifMatch, (fence) => isWithoutTextOfOthers(fence, uid), (found) => {
+    return write(place, request, ifMatch, (write) => isWithoutTextOfOthers(write, uid), (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
     }) as Promise<Acquired | Changed>
@@ -104,36 +122,106 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
   async function write (
-    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (fence: Fence) => Condition,
+    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
-    const { uid, name } = request.userData
-    const record = newRecord(place, request)
+    const { userData: { uid, name }, fieldName } = request
+    const record: Found & { version: string } = newRecord(place, request)
+    const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
     const versions = new Set<unknown>()
-    let found: Found | undefined
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      if (found) record.version = nextVersion(found['version'])
+    /** Until when an attempt of this request may still come. */
+    let fencedUntil = 0
+    let draft: Found | undefined
+
+    const acquired = (): Acquired => ({ outcome: 'acquired', version: record.version, timestamp: record['timestamp'] as number, ...(typeof record['expiresAt'] === 'number' && { expiresAt: record['expiresAt'] }) })
+
+    /** @returns the lock, or what is in its way */
+    async function attempt (over: Found | undefined): Promise<Acquired | { found: Found | undefined }> {
       versions.add(record.version)
-      const written = await table.put(record, found ? isStill(found) : quick({ version: record.version, ifMatch }))
-      found = written.done ? record : await written.found()
+      const until = Math.max(fencedUntil, fenceOf(over))
+      const item = { ...record, ...(until > seconds() && { fencedUntil: until }) } as unknown as Record<string, Stored>
+      const written = await table.put(item, over ? isStill(over) : quick(described(record.version, ifMatch)))
+      const found = written.done ? record : await written.found()
       // A repeated request finds what the first one, whose answer was lost, has written.
       if (found && versions.has(found['version'])) {
-        const { version, timestamp, expiresAt } = found as LockRecord & { version: string }
-        place.left.set(request.fieldName, viewOf(place, { ...found as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
-        return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }) }
+        record.version = found['version'] as string
+        place.left.set(fieldName, viewOf(place, { ...record as unknown as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
+        if (draft) onKept?.()
+        return acquired()
       }
-      const verdict = judge(found)
-      if (typeof verdict === 'object') return verdict
-      if (verdict === 'displace') await keep(found!, { uid: String(uid), name })
+      if (!written.done && written.repeated) {
+        fencedUntil = seconds() + FENCE_SECONDS
+        if (isLater(found, record.version)) return replaced(found!)
+      }
+      if (draft) await drafts.drop(draft)
+      draft = undefined
+      return { found }
+    }
+
+    /** What becomes of a write whose first attempt went unanswered, and that finds a later record: had it been carried out, and was replaced since? */
+    async function replaced (found: Found): Promise<Acquired> {
+      if (found['replaced'] !== record.version && !await drafts.hasDisplaced(key, record.version)) throw unknown()
+      return acquired()
+    }
+
+    async function refused (refusal: Refused, found: Found | undefined): Promise<Refused> {
+      if (fencedUntil > 0) await fenceOff(key, found, fencedUntil)
+      return refusal
+    }
+
+    return unsettled.during(nameOf(key), async () => {
+      const first = await attempt(undefined)
+      if ('outcome' in first) return first
+      const verdict = judge(first.found)
+      if (typeof verdict === 'object') return refused(verdict, first.found)
+      return takeovers.run(nameOf(key), async (waited) => {
+        let found = waited ? await table.get(key) : first.found
+        for (let count = 1; count <= ATTEMPTS; count++) {
+          const verdict = judge(found)
+          if (typeof verdict === 'object') return refused(verdict, found)
+          record.version = nextVersion(found?.['version'])
+          if (typeof found?.['version'] === 'string') record['replaced'] = found['version']
+          if (verdict === 'displace') draft = await keep(found!, { uid: String(uid), name }, record.version)
+          const result = await attempt(found)
+          if ('outcome' in result) return result
+          await pause(count)
+          found = await table.get(key)
+        }
+        throw fencedUntil > 0 ? unknown() : tooFast()
+      }, tooFast)
+    })
+  }
+
+  /**
+   * Marks a record, or leaves a tombstone where there is none, since a write that was refused had an attempt without an
+   * answer, which would succeed once the field is free. A record of others cannot be written again as it was.
+   */
+  async function fenceOff (key: Key, present: Found | undefined, until: number): Promise<void> {
+    let found = present
+    for (let count = 1; count <= ATTEMPTS; count++) {
+      if (found && (typeof found['version'] !== 'string' || fenceOf(found) >= until)) return
+      const item = found ? { ...storedAgain(found), fencedUntil: until } : tombstoneOf(key, until, nextVersion())
+      const written = await table.put(item, found ? isStill(found) : isNothing())
+      if (written.done) return
+      await pause(count)
+      found = await table.get(key)
     }
     throw tooFast()
   }
 
+  /** Waits before a further attempt, so that of many who try at once few meet again. */
+  async function pause (count: number): Promise<void> {
+    await wait(random() * Math.min(LAST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (count - 1)))
+  }
+
+  /** A put or a delete as conditions see it. */
+  function described (version: string, ifMatch: Versions | undefined): Write {
+    return { version, ifMatch, moment: moment(), instance, settled: versionAt(now() - SETTLED_SECONDS * 1000) }
+  }
+
   /** Keeps a record's text, if it has one, before the record goes. */
-  async function keep (found: Found, by: Displacer): Promise<void> {
-    if (found['payload'] === undefined) return
-    await drafts.keep(found, by)
-    onKept?.()
+  async function keep (found: Found, by: Displacer, successor: string): Promise<Found | undefined> {
+    return found['payload'] === undefined ? undefined : drafts.keep(found, by, successor)
   }
 
   /**
@@ -143,7 +231,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
     const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
     const bounds = { inTime: createDeadline(monotonic), measure: createMeasure('ask for one field (fieldName), or leave the texts out (payload=0)') }
-    return await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds) as LockList
+    const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds)
+    return { Items: Items.map(toShow), ...counts } as LockList
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -193,21 +282,45 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
-    const fence = { version: nextVersion(), ifMatch }
-    let condition = isOwn ? isHeldBy(fence, uid, moment()) : isWithoutText(fence, uid)
-    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      inTime()
-      const removed = await table.remove(key, condition)
-      if (removed.done) left.set(key.fieldName, undefined)
-      const found = removed.done ? undefined : await removed.found()
-      if (!found) return { outcome: 'released' }
-      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
-      if (uid !== undefined && ownerOf(found) !== uid) return isExpired(found, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(found) }
-      if (isOwn && !ifMatch && found['payload'] !== undefined && isExpired(found, moment())) return { outcome: 'released' }
-      if (!isOwn) await keep(found, by)
-      condition = isStill(found)
+    const write = described(nextVersion(), ifMatch)
+    const read = async (repeated: boolean): Promise<Written> => ({ done: false, repeated, found: () => table.get(key) })
+    let draft: Found | undefined
+    let written = unsettled.until(nameOf(key)) > 0 ? await read(false) : await table.remove(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
+    for (let count = 1; count <= ATTEMPTS; count++) {
+      if (!written.done) inTime()
+      if (written.done) {
+        left.set(key.fieldName, undefined)
+        if (draft) onKept?.()
+        return { outcome: 'released' }
+      }
+      const found = await written.found()
+      const record = found && !isTombstone(found) ? found : undefined
+      // What an attempt without an answer has released may have been locked again since.
+      if (written.repeated && isLater(record, write.version)) return { outcome: 'released' }
+      if (draft && !written.repeated) await drafts.drop(draft)
+      draft = undefined
+      if (record) {
+        if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
+        if (uid !== undefined && ownerOf(record) !== uid) return isExpired(record, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(record) }
+        if (isOwn && !ifMatch && record['payload'] !== undefined && isExpired(record, moment())) return { outcome: 'released' }
+      }
+      const until = fenceFor(key, found)
+      if (!record && until <= Math.max(fenceOf(found), seconds())) return { outcome: 'released' }
+      const tombstone = tombstoneOf(key, until, nextVersion(found?.['version']), found?.['version'])
+      if (record && !isOwn) draft = await keep(record, by, tombstone['version'] as string)
+      written = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
+      if (written.done) continue
+      await pause(count)
+      written = await read(written.repeated)
     }
     throw tooFast()
+  }
+
+  /** Until when a write at a field may come that would bring back what is released: as the record says, of this instance's own, or of another one's that may still be at it. */
+  function fenceFor (key: Key, found: Found | undefined): number {
+    const version = found?.['version']
+    const isOfOthers = isSince(version, now() - SETTLED_SECONDS * 1000) && instanceOf(version) !== instance
+    return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isOfOthers ? seconds() + FENCE_SECONDS : 0)
   }
 
   /** An expired lock is nobody's. */
@@ -247,6 +360,14 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     drafts: { list: timely(drafts.list), discard: drafts.discard },
     feed: { watch: feed.watch, counts: feed.counts, close: feed.close }
   }
+}
+
+function nameOf ({ env_entityType_entityId: key, fieldName }: Key): string {
+  return JSON.stringify([key, fieldName])
+}
+
+function unknown (): Failure {
+  return new Failure('STORE_UNAVAILABLE', 'Whether the lock was written is not known; try again', { headers: { 'retry-after': '1' } })
 }
 
 function tooFast (): Failure {

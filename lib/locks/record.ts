@@ -1,3 +1,5 @@
+import { FENCED_UNTIL } from '../dynamodb/fence.ts'
+import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure } from '../errors.ts'
 import { all, any, condition, namesOf, rule, type Condition, type Rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
@@ -8,6 +10,14 @@ export const USER_DATA_LIMIT = 8192
 
 /** A record as it was read: one of others may miss any member but its key. */
 export type Found = Record<string, unknown>
+
+/** The two keys of an item. */
+export interface Key { env_entityType_entityId: string, fieldName: string }
+
+/** The keys of a record that was read. */
+export function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
+  return { env_entityType_entityId: key as string, fieldName: fieldName as string }
+}
 
 /** The versions that an If-Match names; `*` is any. */
 export type Versions = '*' | string[]
@@ -38,6 +48,13 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
   return record
 }
 
+/** A record as lists show it: without what writes leave for one another. */
+export function toShow (record: Found): Found {
+  if (record['replaced'] === undefined && record[FENCED_UNTIL] === undefined) return record
+  const { replaced, [FENCED_UNTIL]: fence, ...shown } = record
+  return shown
+}
+
 /** Who holds a field, taken from its record; the payload stays behind. */
 export function holderOf ({ fieldName, timestamp, userData, expiresAt }: Found): Holder {
   return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) } as Holder
@@ -57,9 +74,14 @@ export function isExpired ({ expiresAt, timestamp }: Found, { now, foreign }: Mo
   return typeof timestamp === 'number' && timestamp <= foreign
 }
 
+/** Whether a record was written after a version was made, as far as clocks agree. */
+export function isLater (record: Found | undefined, version: string): boolean {
+  return typeof record?.['version'] === 'string' && record['version'] > version
+}
+
 /** Whether a record, or its absence, is in a state that an If-Match names. */
 export function isAmong (versions: Versions, record: Found | undefined): boolean {
-  return record !== undefined && (versions === '*' || versions.includes(record['version'] as string))
+  return record !== undefined && !isTombstone(record) && (versions === '*' || versions.includes(record['version'] as string))
 }
 
 const OWNER = '#userData.#uid = :uid'
@@ -82,50 +104,105 @@ const isNotOver = ({ now, foreign }: Moment): Rule => foreign === undefined
   : all(isNotExpiredNow(now), any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign', { ':foreign': foreign })))
 
 /**
- * The record is no later one than a version; there may be none. A request that went unanswered and was repeated may still
+ * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts of 1.3 s and the pauses
+ * between them (lib/dynamodb/client.ts), and three seconds for clocks that differ.
+ */
+export const SETTLED_SECONDS = 8
+
+/** A put or a delete that a condition is for. */
+export interface Write {
+  version: string
+  /** Replace only a record in one of these versions; without it, any that is no later one. */
+  ifMatch?: Versions | undefined
+  moment: Moment
+  /** The instance that writes, as versions name it. */
+  instance: string
+  /** Versions up to this one are so old that whoever wrote them has had an answer, or has given up. */
+  settled: string
+}
+
+/**
+ * The record is no later one than the write; there may be none. A request that went unanswered and was repeated may still
  * reach the store after others that were answered: those it must leave alone.
  */
 const isNotAfter = (version: string) => rule('NOT #version > :latest', { ':latest': version })
 
-/** A write that a condition is for: in which version, and which it may replace; without `ifMatch` any that is no later one. */
-export interface Fence { version: string, ifMatch?: Versions | undefined }
+/** No earlier attempt at the record may still come, so it may go without a trace. */
+const isUnfenced = (now: number) => rule('NOT #fencedUntil > :now', { ':now': now })
 
-const isReplaceable = ({ version, ifMatch }: Fence): Rule => ifMatch ? isVersion(ifMatch, version) : isNotAfter(version)
+const isReplaceable = ({ version, ifMatch, moment }: Write): Rule => all(ifMatch ? isVersion(ifMatch, version) : isNotAfter(version), isUnfenced(moment.now))
 
-/** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
-export function isFree (fence: Fence, now: Moment, uid?: string): Condition {
-  const expired = all(isOver(now), isTextless)
-  const replaced = all(uid === undefined ? expired : any(isOwn(uid), expired), isReplaceable(fence))
-  return condition(fence.ifMatch ? replaced : any(isAbsent, replaced))
+/** Whoever wrote the record has had an answer: he may not write it again. */
+const isSettled = ({ settled }: Write): Rule => rule('NOT #version > :settled', { ':settled': settled })
+
+/** As `isSettled`; of its own writes an instance knows that anyway. */
+const isRemovable = (write: Write): Rule =>
+  all(isReplaceable(write), any(rule('contains(#version, :instance)', { ':instance': write.instance }), isSettled(write)))
+
+/** Condition of a put: there is no record. */
+export function isNothing (): Condition {
+  return condition(isAbsent)
 }
 
-/** Condition of a put: no text of another user is in the way. */
-export function isWithoutTextOfOthers (fence: Fence, uid: string): Condition {
-  return condition(all(any(isTextless, isOwn(uid)), isReplaceable(fence)))
+/** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
+export function isFree (write: Write, uid?: string): Condition {
+  const expired = all(isOver(write.moment), isTextless)
+  const replaced = all(uid === undefined ? expired : any(isOwn(uid), expired), isReplaceable(write))
+  return condition(write.ifMatch ? replaced : any(isAbsent, replaced))
+}
+
+/**
+ * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. What was
+ * is replaced by a record that names it, so that a write whose answer was lost knows that it has been there.
+ */
+export function isWithoutTextOfOthers (write: Write, uid: string): Condition {
+  return condition(all(any(isOwn(uid), all(isTextless, isSettled(write))), isReplaceable(write)))
 }
 
 /** Condition of a delete: no text is in the way; with a uid, of that user's record. */
-export function isWithoutText (fence: Fence, uid?: string): Condition {
-  return condition(all(uid === undefined ? isTextless : all(isOwn(uid), isTextless), isReplaceable(fence)))
+export function isWithoutText (write: Write, uid?: string): Condition {
+  return condition(all(uid === undefined ? isTextless : all(isOwn(uid), isTextless), isRemovable(write)))
 }
 
-/** Condition of a delete: the record is the user's own, and no expired one with a text, which is a draft by now. */
-export function isHeldBy (fence: Fence, uid: string, now: Moment): Condition {
-  return condition(all(isOwn(uid), any(isNotOver(now), isTextless), isReplaceable(fence)))
+/** Condition of a delete: the record is the user's own, and has not expired. */
+export function isHeldBy (write: Write, uid: string): Condition {
+  return condition(all(isOwn(uid), isNotOver(write.moment), isRemovable(write)))
 }
 
 /** In a state that an If-Match names. */
 function isVersion (versions: Versions, latest: string): Rule {
-  if (versions === '*') return all(rule('attribute_exists(#key)'), isNotAfter(latest))
+  if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never', { ':never': NEVER }), isNotAfter(latest))
   const values = Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
   return rule(`#version IN (${Object.keys(values).join(', ')})`, values)
 }
 
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
-export function isStill ({ version, payload }: Found): Condition {
-  if (version !== undefined) return condition(rule('#version = :version', { ':version': version }))
+export function isStill ({ version, payload, fencedUntil }: Found): Condition {
+  if (version !== undefined) return condition(all(rule('#version = :version', { ':version': version }), rule('NOT #fencedUntil > :fence', { ':fence': fencedUntil ?? 0 })))
   const unversioned = rule('attribute_not_exists(#version)')
   return condition(all(unversioned, payload === undefined ? isTextless : rule('#payload = :payload', { ':payload': payload })))
+}
+
+/** The expiry of a tombstone: so no reader sees it. */
+const NEVER = 0
+
+/**
+ * What is left of a record, or of a draft, that an earlier attempt at writing it might bring back: no reader sees it, and
+ * it refuses whatever is older. It goes by time to live.
+ * @param until Unix time until which such an attempt may come
+ * @param replaced the version of what was released
+ */
+export function tombstoneOf (key: Key, until: number, version: string, replaced?: unknown): Record<string, Stored> {
+  return { ...key, version, expiresAt: NEVER, [FENCED_UNTIL]: until, [REMOVE_AT]: until, ...(typeof replaced === 'string' && { replaced }) }
+}
+
+export function isTombstone ({ expiresAt, userData, payload }: Found): boolean {
+  return expiresAt === NEVER && userData === undefined && payload === undefined
+}
+
+/** Until when an earlier attempt at a record may still come, as the record says; 0 where it says nothing. */
+export function fenceOf (record: Found | undefined): number {
+  return Number(record?.[FENCED_UNTIL] ?? 0)
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. */

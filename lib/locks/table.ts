@@ -3,18 +3,19 @@ import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocum
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
 import { reply, storeFailure } from '../dynamodb/failures.ts'
+import type { Repeated } from '../dynamodb/fence.ts'
 import type { InTime } from './bounds.ts'
 import type { Condition } from './expression.ts'
 import type { Stored } from './item.ts'
-import type { Found } from './record.ts'
+import type { Found, Key } from './record.ts'
 
 const IN_FLIGHT = 10
 
-/** The two keys of an item. */
-export interface Key { env_entityType_entityId: string, fieldName: string }
-
-/** Whether a write's condition held; if not, `found()` is what the condition was not true of. */
-export type Written = { done: true } | { done: false, found: () => Promise<Found | undefined> }
+/**
+ * Whether a write's condition held; if not, `found()` is what the condition was not true of. A write that was `repeated`
+ * went unanswered before: it may have been carried out then, or may be still.
+ */
+export type Written = { done: true } | { done: false, repeated: boolean, found: () => Promise<Found | undefined> }
 
 export interface QueryOptions {
   /** Called before each page. */
@@ -43,8 +44,8 @@ export function createLockTable ({ client, table: TableName }: { client: DynamoD
       return { done: true }
     } catch (error) {
       if (!(error instanceof ConditionalCheckFailedException)) throw error
-      const { Item } = error
-      return { done: false, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get({ env_entityType_entityId: key, fieldName }) }
+      const { Item, repeated = false } = error as ConditionalCheckFailedException & Repeated
+      return { done: false, repeated, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get({ env_entityType_entityId: key, fieldName }) }
     }
   }
 
@@ -80,7 +81,7 @@ export function createLockTable ({ client, table: TableName }: { client: DynamoD
     await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
   }
 
-  return { put, remove, query, probe }
+  return { put, remove, get, query, probe }
 }
 
 function tellingWhy (condition: Condition | undefined) {

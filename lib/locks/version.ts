@@ -12,6 +12,9 @@ const RANDOM_BYTES = 3
 /** A name of an instance for its versions: 4 of their characters. */
 export const newInstance = (): string => randomBytes(3).toString('base64url')
 
+/** The instance that made a version. */
+export const instanceOf = (version: unknown): string => String(version).slice(-4)
+
 /** The next version; greater than `last` too, where that is given and tells a time. */
 export type NextVersion = (last?: unknown) => string
 

@@ -97,11 +97,13 @@ for (const engine of engineNames) {
     })
 
     t.test('PUT replaces the record, whoever holds it', async (t) => {
-      await send(app, 'POST', 'put', { fieldName: 'title', userData: ada, payload: 'of Ada' })
+      const { headers: { etag } } = await send(app, 'POST', 'put', { fieldName: 'title', userData: ada, payload: 'of Ada' })
       const reply = await send(app, 'PUT', 'put', { fieldName: 'title', userData: bob, timestamp: 5 })
       t.equal(reply.statusCode, 200)
       t.equal(reply.body, '{"success":true}')
-      t.strictSame(await stored('put', 'title'), { env_entityType_entityId: 'test-node-put', fieldName: 'title', timestamp: 5, userData: bob })
+      const { replaced, ...record } = (await stored('put', 'title'))!
+      t.strictSame(record, { env_entityType_entityId: 'test-node-put', fieldName: 'title', timestamp: 5, userData: bob })
+      t.equal(`"${replaced}"`, etag, 'and names the version that was there')
       t.equal((await send(app, 'PUT', 'put', { fieldName: 'new', userData: bob })).body, '{"success":true}', 'and makes one where none is')
       t.match((await send(app, 'POST', 'put', { fieldName: 'title', userData: ada })).json(), held)
     })

@@ -267,9 +267,11 @@ for (const engine of engineNames) {
 t.test('the holder\'s own writes stay one request to the store, and so does what displaces no text', async (t) => {
   const { send: deliver } = memoryStore()
   const names: string[] = []
+  let time = LATER
   const locks = createLocks({
     table: 'DataState',
     environment: 'test',
+    now: () => time,
     client: asClient({
       send (command: Command) {
         names.push(command.constructor.name)
@@ -283,6 +285,7 @@ t.test('the holder\'s own writes stay one request to the store, and so does what
   await locks.overwrite(at, own)
   await locks.release(at, { fieldName: 'title', uid: '7' })
   await locks.overwrite(at, { fieldName: 'title', userData: ada })
+  time += 9000
   await locks.overwrite(at, { fieldName: 'title', userData: bob })
   await locks.release(at, { fieldName: 'title' })
   t.strictSame(names.splice(0), ['PutCommand', 'PutCommand', 'PutCommand', 'DeleteCommand', 'PutCommand', 'PutCommand', 'DeleteCommand'])
@@ -317,7 +320,7 @@ async function interleaved (seed: number, change: (command: Command) => Command 
   const random = randomOf(seed)
   const { items, send } = memoryStore({ tells: random() < 0.5 })
   const schedule = scheduled({ send: async (command) => { const changed = change(command); return changed ? send(changed) : {} } }, random)
-  const options = { table: 'DataState', environment: 'test', now: () => LATER }
+  const options = { table: 'DataState', environment: 'test', now: () => LATER, wait: async () => {} }
   const expired = random() < 0.4
   await createLocks({ ...options, client: asClient({ send }), leaseSeconds: 1, now: () => expired ? LATER - 60_000 : LATER }).acquire(at, { fieldName: 'title', userData: ada, payload: 'text 0' })
 
@@ -371,7 +374,7 @@ t.test('the same without the version in the condition, or without the draft, los
 
 t.test('a PUT that never finds the lock as it was a moment ago gives up and says so', async (t) => {
   const store = memoryStore()
-  const options = { table: 'DataState', environment: 'test' }
+  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
   const owner = createLocks({ ...options, client: asClient(store) })
   await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
   const racing = createLocks({

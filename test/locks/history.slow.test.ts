@@ -40,7 +40,7 @@ async function history (store: Send, seed: number, { change = (command) => comma
 
   async function client (index: number): Promise<void> {
     const uid = uidOf(index)
-    const locks = createLocks({ client: asClient(schedule.of(String(index))), table: 'DataState', environment, leaseSeconds: LEASE, now: () => time })
+    const locks = createLocks({ client: asClient(schedule.of(String(index))), table: 'DataState', environment, leaseSeconds: LEASE, now: () => time, wait: async () => {} })
     let version: string | undefined
     for (let count = 0; count < CALLS; count++) {
       const text = `${index}.${count}`

@@ -1,0 +1,47 @@
+/** What one write is known to be: under way, or ended without an answer until when it may still be carried out. */
+interface State { underWay: number, until: number }
+
+export type Unsettled = ReturnType<typeof createUnsettled>
+
+/**
+ * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended
+ * without an answer, for as long as they may still reach the store. Whoever releases such a field leaves a tombstone.
+ * @param now Unix time in seconds
+ */
+export function createUnsettled (now: () => number, fenceSeconds: number) {
+  const states = new Map<string, State>()
+
+  /** Those that ended without an answer are first in the map, the oldest first, or have been renewed since. */
+  function forget (): void {
+    for (const [name, { underWay, until }] of states) {
+      if (underWay > 0 || until > now()) return
+      states.delete(name)
+    }
+  }
+
+  /** Does a write at a field. */
+  async function during<T> (name: string, write: () => Promise<T>): Promise<T> {
+    forget()
+    const state = states.get(name) ?? { underWay: 0, until: 0 }
+    states.set(name, state)
+    state.underWay++
+    try {
+      return await write()
+    } catch (error) {
+      state.until = now() + fenceSeconds
+      throw error
+    } finally {
+      state.underWay--
+      if (state.underWay === 0 && state.until <= now()) states.delete(name)
+    }
+  }
+
+  /** Until when a write at a field may still be carried out, in Unix time; 0 where none may. */
+  function until (name: string): number {
+    const state = states.get(name)
+    if (!state) return 0
+    return state.underWay > 0 ? now() + fenceSeconds : state.until > now() ? state.until : 0
+  }
+
+  return { during, until, size: () => states.size }
+}
