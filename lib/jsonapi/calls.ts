@@ -58,15 +58,13 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   const unsubscribe = hangUps.get(caller)?.(() => stop(GONE))
   const own = { call: createCall(controller.signal, limits), running: 0 }
   calls.set(caller, own)
-  try {
-    return await joined(own)
-  } catch (error) {
+  return joined(own).catch((error: unknown) => {
     stop(GONE)
     throw error
-  } finally {
+  }).finally(() => {
     clearTimeout(timer)
     unsubscribe?.()
-  }
+  })
 
   async function joined (state: { running: number }): Promise<T> {
     state.running++

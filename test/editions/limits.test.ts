@@ -156,6 +156,21 @@ t.test('what is in flight for who hangs up is cancelled', async (t) => {
   await until(t, 'the read is cancelled', () => read()!.aborted)
 })
 
+t.test('for who hangs up before the CMS is asked for anything, nothing is sent', async (t) => {
+  const { cms, open, gone, app } = await listening(t, { env: { AUTH: 'drupal' } })
+  let answer = () => {}
+  const held = new Promise<undefined>((resolve) => { answer = () => resolve(undefined) })
+  cms.behave = ({ path }) => path === '/jsonapi' ? held : undefined
+  const sent = open('/api/collections/daily', 'editor')
+  await until(t, 'Drupal is asked who calls', () => cms.asked.length === 1)
+  sent.destroy()
+  await until(t, 'the caller has hung up', () => gone() === 1)
+  answer()
+  await until(t, 'Drupal has said who calls', () => cms.asked.some(({ path }) => path.startsWith('/jsonapi/user/user/')))
+  t.equal((await app.inject({ url: '/api/collection/5', headers: basic('editor') })).statusCode, 200, 'another call of the same user')
+  t.notOk(cms.asked.some(({ path, query }) => path === LIST && query.has('sort')))
+})
+
 t.test('a read that callers share goes on while one of them is left', async (t) => {
   const { cms, open, app } = await listening(t)
   let answer = () => {}

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { abortable } from '../../lib/abortable.ts'
 import { callOf, hangUps, inCall } from '../../lib/jsonapi/calls.ts'
+import { createJsonapi } from '../../lib/jsonapi/client.ts'
 import { createFlights } from '../../lib/jsonapi/flights.ts'
 
 const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000 }
@@ -54,6 +55,12 @@ t.test('what runs at the same time for one caller is one call; afterwards there 
   resolve()
   await whole
   await inCall(caller, LIMITS, async () => { t.not(callOf(caller), first) })
+})
+
+t.test('who has gone before waits for nothing', async (t) => {
+  const reason = new Error('gone')
+  await t.rejects(abortable(never, AbortSignal.abort(reason)), reason)
+  t.equal(await abortable(Promise.resolve(1), undefined), 1)
 })
 
 t.test('what fails leaves nothing behind', async (t) => {
@@ -117,4 +124,20 @@ t.test('shared work goes on while one waits for it, and is aborted when nobody d
   t.notOk(signals[1]!.aborted, 'who cannot hang up waits')
   resolve('done')
   t.equal(await patient, 'done')
+})
+
+t.test('a request that is made again with renewed credentials counts twice', async (t) => {
+  const caller = {}
+  let statuses = [401, 200]
+  const { request } = createJsonapi({
+    http: { send: async () => ({ status: statuses.shift()!, headers: { 'content-type': 'application/vnd.api+json' }, body: Buffer.from('{"data":[]}') }), close: async () => {} },
+    jsonapiPath: '/jsonapi',
+    account: { credentials: async () => ({}), renew: async () => true }
+  })
+  t.equal((await request({ path: '', caller })).status, 200)
+  statuses = [401, 200]
+  await inCall(caller, LIMITS, async () => {
+    t.equal((await request({ path: '', caller })).status, 200)
+    await t.rejects(request({ path: '', caller }), { code: 'LIST_TOO_DEEP' })
+  })
 })

@@ -187,7 +187,7 @@ t.test('a CMS that answers is not a failing one, whatever it says; an answer bet
     const { script, breaker, outcome } = await clientFor(t, { failures: 2, restMs: 60_000, timeoutMs: what === 'no answer in time' ? 400 : 5000 })
     script.push(fault)
     await outcome(POST)
-    await outcome()
+    await outcome(POST)
     script.push(fault)
     await outcome(POST)
     t.equal(breaker.state(), 'closed', `${what}, a good answer, ${what}`)
