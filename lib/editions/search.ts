@@ -127,5 +127,5 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
 
 /** Whether Drupal has refused a filter: there is no such field, or it is not shown to the caller. */
 function isRefusal (error: unknown): boolean {
-  return error instanceof Failure && ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes(error.code)
+  return ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes((error as Failure).code)
 }
