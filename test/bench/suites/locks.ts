@@ -1,12 +1,18 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createCms } from '../../../dev/cms.ts'
+import { newspaper } from '../../../dev/content.ts'
 import { createStore } from '../../../lib/dynamodb/client.ts'
 import { createTable } from '../../../lib/dynamodb/table.ts'
 import { createLocks } from '../../../lib/locks/locks.ts'
+import { AUDIENCE, claims, ISSUER, pairs, pemOf, tokenOf } from '../../auth/fixtures.ts'
 import { hasDynoxide, startDynoxide } from '../../locks/fixtures/dynoxide.ts'
 import { compare } from '../compare.ts'
 import type { FloorRequest, FloorTask } from '../contestants/floor.ts'
 import type { Load, LoadRequest } from '../load.ts'
 import { observed, startProgram, startQuoin, startWorker, type Contestant } from '../processes.ts'
-import type { Comparison, Suite, SuiteOptions } from '../suite.ts'
+import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
 
 interface Work {
   name: string
@@ -154,12 +160,49 @@ async function fill (endpoint: string): Promise<void> {
   destroy()
 }
 
+/** What it costs to know who calls, and what the caller may, once both are remembered. */
+export async function knowing ({ rounds, ms, say }: SuiteOptions): Promise<Comparison[]> {
+  const store = await canned.start()
+  const cms = createCms({ content: newspaper() })
+  const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
+  const key = join(directory, 'key.pem')
+  writeFileSync(key, pemOf(pairs.ES256))
+  const settings = { DYNAMODB_ENDPOINT: store.endpoint, ENVIRONMENT: 'bench', CMS_URL: await cms.listen(), CMS_AUTH: 'passthrough' }
+  const lock = (authorization: string): LoadRequest => ({ ...acquire('title', {}), headers: { ...headers, authorization } })
+  const jwt = { AUTH: 'jwt', AUTH_PUBLIC_KEY: key, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE }
+  const token = tokenOf(claims({ exp: Math.floor(Date.now() / 1000) + 3600 }))
+  const callers: Array<[name: string, env: Record<string, string>, request: LoadRequest]> = [
+    ['AUTH=none', {}, acquire('title', ANNA)],
+    ['AUTH=jwt, the token remembered', jwt, lock(`Bearer ${token}`)],
+    ['AUTH=drupal, the right remembered', { AUTH: 'drupal' }, lock(`Basic ${btoa('admin:admin')}`)]
+  ]
+  const load = await startWorker<Load>('load.ts')
+  const services: Contestant[] = []
+  try {
+    const contestants: Record<string, () => Promise<Figures>> = {}
+    for (const [name, env, request] of callers) {
+      const service = await startQuoin({ ...settings, ...env })
+      services.push(service)
+      await load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms: WARM_UP_MS })
+      contestants[name] = () => observed(service.pid, () => load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms }))
+    }
+    const work = `write by a known caller, ${CONCURRENCY} at once, canned store`
+    say(work)
+    return [await compare(work, rounds, contestants)]
+  } finally {
+    for (const each of [...services, load]) await each.close()
+    await cms.close()
+    await store.close()
+    rmSync(directory, { recursive: true })
+  }
+}
+
 export const locks: Suite = {
   name: 'locks',
   title: 'Field locks',
   async run (options) {
     const comparisons: Comparison[] = []
     for (const store of options.short ? [canned] : stores) comparisons.push(...await inStore(store, options))
-    return comparisons
+    return [...comparisons, ...await knowing(options)]
   }
 }
