@@ -159,8 +159,8 @@ t.test('a URL that cannot be read is answered at once, whatever it is made of', 
 t.test('a parameter out of its range is named with what is allowed', async (t) => {
   const wrong: Array<[half: 'lock' | 'edition', url: string, message: string]> = [
     ['edition', '/api/collections/daily?status=2', 'querystring/status must be 0 or 1'],
-    ['edition', '/api/collections/daily?limit=501', 'querystring/limit must be <= 500'],
-    ['edition', '/api/collections/daily?limits=5', 'querystring must not have "limits"'],
+    ['edition', '/api/collections/daily?limit=0', 'querystring/limit must be >= 1'],
+    ['edition', '/api/collections/daily?offset=100001', 'querystring/offset must be <= 100000'],
     ['edition', '/api/collection/x', 'params/id must match pattern'],
     ['lock', `${LOCK}?fieldName=`, 'Error: querystring/fieldName must NOT have fewer than 1 characters'],
     ['lock', '/api/cloud/data-state/no-de/1', 'Error: params/type must match pattern']

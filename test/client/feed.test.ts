@@ -125,6 +125,7 @@ t.test('while the service cannot read the locks the stream is down, and what exp
   await until(() => streams.length === 2)
   send('stale')
   send('snapshot', { data: [title] })
+  await until(() => heard.length === 2)
   streams[1]!.response.destroy()
   await until(() => streams.length === 3)
   send('heartbeat', { seconds: 0 })
