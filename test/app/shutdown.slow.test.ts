@@ -18,7 +18,7 @@ async function startBeforeSlowCms (t: Test, env: Record<string, string> = {}) {
   const waiting: ServerResponse[] = []
   const CMS_URL = await serving(t, (_request, response) => { waiting.push(response) })
   const service = runNode(t, START, {
-    env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
+    env: { PORT: '0', HOSTS: 'x', ENVIRONMENT: 'test', CMS_URL, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ...env }
   })
   const [, port] = await service.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
   const asked = async () => { while (waiting.length === 0) await sleep(5) }
