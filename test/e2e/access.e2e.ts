@@ -49,7 +49,7 @@ t.test('the desk for everybody', async (t) => {
         const title = await ben.locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
         await shows(anna.getByText(/^Ben is editing this/))
         await fieldOf(anna, 'Key').fill('daily-2026-11-18-late')
-        await shows(anna.getByText('You are editing this'))
+        await until(async () => (await ben.locks.list({ type: 'publisher_container', id, fieldName: 'field_key' })).at(0)?.payload === 'daily-2026-11-18-late')
         const key = await ben.locks.overwrite({ type: 'publisher_container', id, fieldName: 'field_key' })
         await shows(anna.getByText(/^Ben took over Key/))
         await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText(/taken over by Ben/))
