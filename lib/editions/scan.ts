@@ -60,13 +60,13 @@ export async function findById<Row> (id: number, page: (offset: number) => Promi
   }
   return undefined
 
-  /** The first page from an offset on that has a visible row. */
+  /** The first page from an offset on that has a visible row, as far as the row that is looked for can stand. */
   async function visible (offset: number): Promise<Page<Row> & { end: number }> {
     for (;;) {
       const { rows, more } = await page(offset)
       const shown = rows.filter((row) => !Number.isNaN(idOf(row)))
       offset += PAGE_MAX
-      if (shown.length > 0 || !more) return { rows: shown, more, end: offset }
+      if (shown.length > 0 || !more || offset >= high) return { rows: shown, more, end: offset }
     }
   }
 }
