@@ -43,9 +43,8 @@ export const fastifyOptions = {
   schemaErrorFormatter (errors, dataVar) {
     const [error] = errors
     const where = `${dataVar}${error!.instancePath}`
-    const { allowedValues, additionalProperty } = error!.params as { allowedValues?: unknown[], additionalProperty?: string }
+    const { allowedValues } = error!.params as { allowedValues?: unknown[] }
     if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
-    if (additionalProperty) return new Error(`${where} must not have "${additionalProperty}"`)
     // Of a union every branch has said what is wrong with the same place.
     const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(reason)
     return new Error(`${where} ${reasons.join(' or ')}`)

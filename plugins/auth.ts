@@ -106,7 +106,7 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
     case 'drupal': {
       const http = createHttp({ url, timeoutMs, breaker: createBreaker({ changed: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
-      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
+      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: fastify.log.warn.bind(fastify.log) })
       const { editors, openTypes } = auth
       return { check: drupalCheck({ http, jsonapiPath, cookieNames }), access: createCmsAccess({ questions, editors, openTypes }) }
     }

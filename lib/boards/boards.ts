@@ -38,9 +38,10 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @param mayView asked about each entity that has locks; whatever it may not see is left out
    * @throws {Failure} as `editions.bare` and `mayView`; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function read (id: string, caller: Caller, mayView: MayView = everything): Promise<Board> {
+  async function read (id: string, caller: Caller, mayView?: MayView): Promise<Board> {
     const wanted = await entities(id, caller)
-    return { locks: await visible(await locks.view(wanted), mayView), entities: wanted.length }
+    const held = await locks.view(wanted)
+    return { locks: mayView ? await visible(held, mayView) : held, entities: wanted.length }
   }
 
   /**
@@ -48,7 +49,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * snapshot, and when the caller may not see it any more the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
-  async function watch (id: string, caller: Caller, { mayView = everything, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
+  async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
     let wanted = await entities(id, caller)
     let watcher = await locks.feed.watch(wanted, options)
     let over = false
@@ -93,12 +94,11 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   }
 }
 
-const everything: MayView = async () => true
-
 /** What of a batch may be told: the batch itself where that is all of it, undefined where it is nothing. */
-async function shown (batch: Batch, mayView: MayView): Promise<Batch | undefined> {
+async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
+  if (!mayView) return batch
   const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : 'lock' in event ? [event.lock] : [])
-  const locks = mayView === everything ? all : await visible(all, mayView)
+  const locks = await visible(all, mayView)
   if (locks.length === all.length) return batch
   const left = batch
     .filter((event) => !('lock' in event) || locks.includes(event.lock))

@@ -5,7 +5,7 @@ import { newspaper } from '../../dev/content.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build } from '../helper.ts'
-import { startEngine } from '../locks/fixtures/engines.ts'
+import { needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 import { startFakeEngine } from '../locks/fixtures/fake-engine.ts'
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` })
@@ -37,7 +37,7 @@ function sender (app: FastifyInstance) {
 
 t.test('a refusal costs the table no request, whatever is asked', async (t) => {
   const engine = await startFakeEngine(t)
-  const { send, start } = await open(t, engine.endpoint)
+  const { cms, send, start } = await open(t, engine.endpoint)
   const HIDDEN = { status: 404, body: { success: false, message: /^Error: There is no publisher_container \d+, or you may not see it$/, error: { name: 'NotFoundError', code: 'NOT_FOUND' } } }
   const LOOK = { status: 403, body: { success: false, message: /^Error: You may see publisher_container \d+ but not edit it, so you cannot lock it$/, error: { name: 'ForbiddenError', code: 'FORBIDDEN' } } }
   const lock = { fieldName: 'title', payload: 'x' }
@@ -59,6 +59,8 @@ t.test('a refusal costs the table no request, whatever is asked', async (t) => {
   t.match(await send(editor, 'POST', pathOf(hidden), lock), { status: 200 })
   t.match(await send(reader, 'GET', pathOf(published)), { status: 200 })
   t.strictSame(engine.operations.toSorted(), ['PutItem', 'Query'])
+  await cms.close()
+  t.match(await byAdmin(reader, 'GET', `${pathOf('999')}/drafts?uid=2`), { status: 503, body: { error: { code: 'AUTH_UNAVAILABLE' } } }, 'what Drupal was not asked before it went away')
 })
 
 t.test('a read-only JSON:API is told of, and settings take the place of questions', async (t) => {
@@ -73,7 +75,7 @@ t.test('a read-only JSON:API is told of, and settings take the place of question
   t.equal((await named(reader, 'GET', pathOf('front', 'layout'))).status, 200)
 })
 
-t.test('whoever loses the right to an entity keeps his own drafts and may release his own locks', async (t) => {
+t.test('whoever loses the right to an entity keeps his own drafts and may release his own locks', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { start, send } = await open(t, endpoint)
   const { send: before } = await start({ AUTH_EDITORS: '4' })
@@ -106,7 +108,7 @@ t.test('whoever loses the right to an entity keeps his own drafts and may releas
   t.strictSame((await administered(admin, 'GET', `${path}/drafts`)).body.data.Count, 3)
 })
 
-t.test('the names in locks are those of Drupal', async (t) => {
+t.test('the names in locks are those of Drupal', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { send } = await open(t, endpoint)
   for (const method of ['POST', 'PUT'] as const) {
@@ -115,7 +117,7 @@ t.test('the names in locks are those of Drupal', async (t) => {
   }
 })
 
-t.test('a board leaves out what its reader may not see, and so do its events', async (t) => {
+t.test('a board leaves out what its reader may not see, and so do its events', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const { app, cms, send, start } = await open(t, endpoint)
   const articles = newspaper().entities.filter(({ type }) => type === 'node--article')
@@ -188,7 +190,7 @@ t.test('events end once the entity is hidden from who gets them, and not while t
   t.notOk(ofEditor.response.complete)
 })
 
-t.test('with AUTH=jwt a claim says who may lock, and everybody may look', async (t) => {
+t.test('with AUTH=jwt a claim says who may lock, and everybody may look', needsDynoxide, async (t) => {
   const { endpoint } = await startEngine(t, 'dynoxide')
   const settings = { ...jwtEnv(t), DYNAMODB_ENDPOINT: endpoint }
   const send = sender(await build(t, { ...settings, AUTH_LOCK_CLAIM: 'scope', AUTH_LOCK_VALUE: 'quoin.lock' }))

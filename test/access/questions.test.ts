@@ -70,6 +70,11 @@ t.test('an entity is seen by who may view it, and locked by who may edit it, by 
   }
 })
 
+t.test('an entity type whose id key the content model does not name can be asked about too', async (t) => {
+  const { may } = await site(t)
+  t.equal(await may('view', 'node_type', articles[0]!.uuid!), 'NOT_FOUND')
+})
+
 t.test('asking changes nothing, and no answer lets in whom the CMS does not know', async (t) => {
   const { may, cms, url } = await site(t)
   const state = async () => hash('sha256', JSON.stringify(await Promise.all(['publisher_container/daily', 'publisher_container/special', 'node/article'].map(async (path) =>
@@ -217,7 +222,8 @@ t.test('what a strange CMS answers is no permission', async (t) => {
     ['not known any more', 'FORBIDDEN', 'edit', published.uuid!, patched(error(401))],
     ['a working copy', 'yes', 'edit', published.uuid!, patched(error(400, 'Updating a resource object that has a working copy is not yet supported.'))],
     ['a conflict', 'yes', 'edit', published.uuid!, patched(error(409))],
-    ['a violation', 'yes', 'edit', published.uuid!, patched(error(422))]
+    ['a violation', 'yes', 'edit', published.uuid!, patched(error(422))],
+    ['an entity without a language', 'yes', 'view', published.uuid!, ({ path }) => individual.test(path) ? { body: document('publisher_container--daily', published.uuid!, { drupal_internal__id: published.id }) } : undefined]
   ]
   for (const [what, outcome, right, id, behave] of cases) {
     cms.behave = behave

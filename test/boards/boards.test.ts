@@ -188,6 +188,24 @@ t.test('a live board watches its present articles alone, however often they chan
   }
 })
 
+t.test('of changes that come together a live board tells those that its reader may see', async (t) => {
+  const lock = (entityId: string) => ({ entityType: 'node', entityId, fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version: 'a' })
+  const locked = (entityId: string) => ({ event: 'locked', lock: lock(entityId) })
+  const stale = { event: 'stale' }
+  const cases: Array<[batch: object[], told: object[] | undefined]> = [
+    [[stale], [stale]],
+    [[locked('4')], [locked('4')]],
+    [[locked('5')], undefined],
+    [[locked('5'), stale, locked('4')], [stale, locked('4')]],
+    [[{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale], [{ event: 'snapshot', locks: [lock('4')] }, stale]]
+  ]
+  const batches = cases.map(([batch]) => batch)
+  const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave () {} }) } }
+  const editions = { bare: async () => ({ id: [{ value: 1 }] }) }
+  const watcher = await createBoards({ locks: locks as never, editions, model: contentModel({}) }).watch('1', {}, { mayView: async ({ id }) => id !== '5' })
+  for (const [, told] of cases) if (told) t.strictSame(await watcher.next(), told)
+})
+
 t.test('a live board that is left while the edition is read again leaves nothing watched', async (t) => {
   const store = memoryStore()
   const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { heartbeatMs: 100 } })
