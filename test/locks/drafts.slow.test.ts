@@ -291,7 +291,7 @@ t.test('the holder\'s own writes stay one request to the store, and so does what
   t.strictSame(names.splice(0), ['PutCommand', 'PutCommand', 'PutCommand', 'DeleteCommand', 'PutCommand', 'PutCommand', 'DeleteCommand'])
   await locks.acquire(at, own)
   await locks.overwrite(at, { fieldName: 'title', userData: bob, payload: 'text' })
-  t.strictSame(names, ['PutCommand', 'PutCommand', 'PutCommand', 'PutCommand'], 'a takeover asks, keeps, and replaces')
+  t.strictSame(names, ['PutCommand', 'PutCommand', 'PutCommand', 'QueryCommand', 'PutCommand'], 'a takeover asks, keeps, looks for drafts to trim, and replaces')
 })
 
 type Operation = (locks: Locks, text: string) => Promise<{ outcome: string }>
