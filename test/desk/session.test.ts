@@ -344,6 +344,18 @@ t.test('a text that a draft is restored over is under the kept drafts', async (t
   t.match([field().text, session.kept, shelf.isEmpty], ['Earlier', [{ payload: 'Typed now' }], false])
 })
 
+t.test('what is typed and not kept yet can be put aside, what is kept stays where it is', async (t) => {
+  const { session, shelf, service, field } = open(t)
+  await turn()
+  session.shelve()
+  t.ok(shelf.isEmpty, 'nothing was typed')
+  service.acquire = away()
+  field().type('Typed while it is away')
+  await turn()
+  session.shelve()
+  t.match([session.kept, shelf.isEmpty], [[{ fieldName: 'title', payload: 'Typed while it is away' }], false])
+})
+
 t.test('a displaced text that the service does not have, or cannot tell of, is in the window alone', async (t) => {
   const { session, shelf, service, field, board, pass } = open(t)
   await turn()
