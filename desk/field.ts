@@ -57,7 +57,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
     // Who signs in again has it kept.
-    if ((error.passes || error.status === 401) && text.isDirty) pauses.failed()
+    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) pauses.failed()
   }
 
   /** Takes the lock, unless it is held or another's. */

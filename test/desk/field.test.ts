@@ -405,15 +405,17 @@ t.test('a lock that is not answered for seconds is trouble as one that is refuse
   t.equal(field.trouble, undefined)
 })
 
-t.test('a text is kept once its writer, whose session had ended, has signed in again', async (t) => {
-  const { field, called, pass } = open(t)
-  field.type('Mine')
-  await called('acquire Mine')[0]!.answer(new QuoinError(401, 'UNAUTHENTICATED', 'The token has expired'))
-  t.equal(field.trouble, 'The token has expired')
-  await pass(5000)
-  await called('acquire Mine')[0]!.answer('')
-  called('save Mine')
-  t.equal(field.trouble, undefined)
+t.test('a text is kept once its writer, whose session had ended or was another\'s, has signed in again', async (t) => {
+  for (const error of [new QuoinError(401, 'UNAUTHENTICATED', 'The token has expired'), new QuoinError(403, 'USER_CHANGED', 'Nothing was done')]) {
+    const { field, called, pass } = open(t)
+    field.type('Mine')
+    await called('acquire Mine')[0]!.answer(error)
+    t.equal(field.trouble, error.message)
+    await pass(5000)
+    await called('acquire Mine')[0]!.answer('')
+    called('save Mine')
+    t.equal(field.trouble, undefined)
+  }
 })
 
 t.test('a text that no lock could be had for is tried again, also after its field was left', async (t) => {
