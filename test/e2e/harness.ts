@@ -50,11 +50,12 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
     })
     return { ...quoin, url: (await quoin.says(/Quoin listens on (\S+)/))[1]! }
   }
-  const { url, child, ended } = await start('0')
+  let running = await start('0')
+  const { url } = running
   async function stop () {
-    child.kill('SIGTERM')
-    await ended
-    return async () => { await start(new URL(url).port) }
+    running.child.kill('SIGTERM')
+    await running.ended
+    return async () => { running = await start(new URL(url).port) }
   }
   // Chromium's sandbox does not work for root, as which CI runs; it shows nothing but this service.
   const browser = await chromium.launch({ executablePath: CHROMIUM, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })

@@ -1,17 +1,8 @@
-import { createServer, request } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Page } from 'playwright-core'
 import t from 'tap'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { createClient } from '../../lib/client/client.ts'
 import { button, fieldOf, hides, newsroom, shows, until } from './harness.ts'
-
-const title = { type: 'publisher_container', id: '60', fieldName: 'title' }
-
-async function openSixty (page: Page, url: string): Promise<void> {
-  await page.goto(`${url}/desk#/editions/60`)
-  await shows(page.getByText('live', { exact: true }))
-}
+import { openSixty, sharedHost, tellOfLogin, title } from './users.ts'
 
 t.test('with AUTH=jwt who has a new token goes on in the page, with what was typed since the old one ended', async (t) => {
   const { url, browser } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic' })
@@ -63,19 +54,7 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
 
 t.test('with AUTH=drupal who has logged in again in another tab goes on in the page', async (t) => {
   const { url, browser, cmsUrl } = await newsroom(t, { AUTH: 'drupal', CMS_AUTH: 'passthrough', CMS_USER: '', CMS_PASSWORD: '' })
-  // Drupal and Quoin on one host, as the README has it.
-  const front = createServer((given, answer) => {
-    const onward = request((/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url, { method: given.method, headers: given.headers }, (from) => {
-      answer.writeHead(from.statusCode!, from.headers)
-      from.pipe(answer)
-    })
-    given.pipe(onward)
-    answer.on('close', () => onward.destroy())
-    onward.on('error', () => answer.destroy())
-  })
-  await new Promise<void>((resolve) => { front.listen(0, '127.0.0.1', resolve) })
-  t.teardown(() => { front.closeAllConnections(); front.close() })
-  const host = `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+  const host = await sharedHost(t, { url, cmsUrl })
   const context = await browser.newContext()
   t.teardown(() => context.close())
   const other = await context.newPage()
@@ -101,7 +80,7 @@ t.test('with AUTH=drupal who has logged in again in another tab goes on in the p
   await fieldOf(page, 'Title').fill('Third')
   await shows(page.getByText('Your session has ended. Log in to Drupal in another tab to go on.'))
   await login()
-  await button(page, 'I have logged in').click()
+  await tellOfLogin(page)
   await hides(page.getByText('Log in to Drupal in another tab'))
   await button(page, 'Save changes').click()
   await shows(page.getByText('Saved.'))

@@ -1,38 +1,7 @@
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
-import { createClient } from '../../lib/client/client.ts'
-import { bearer, jwtEnv } from '../auth/fixtures.ts'
-import { button, fieldOf, newsroom, shows, until, type Newsroom } from './harness.ts'
-
-const title = { type: 'publisher_container', id: '60', fieldName: 'title' }
-const anna = bearer({ sub: 'anna', name: 'Anna' })
-const ben = bearer({ sub: 'ben', name: 'Ben' })
-
-async function openSixty (page: Page, url: string): Promise<void> {
-  await page.goto(`${url}/desk#/editions/60`)
-  await shows(page.getByText('live', { exact: true }))
-}
-
-async function signIn (page: Page, { authorization }: { authorization: string }): Promise<void> {
-  await page.getByLabel('Access token').fill(authorization)
-  await button(page, 'Sign in').click()
-}
-
-/** Presses what leaves the page, and answers the browser's question. */
-async function leave (page: Page, name: string, answer: 'accept' | 'dismiss'): Promise<void> {
-  const asked = page.waitForEvent('dialog')
-  // The press is over only once the question is answered.
-  const pressed = button(page, name).click({ noWaitAfter: true })
-  const dialog = await asked
-  await dialog[answer]()
-  await pressed
-}
-
-/** What a user would find in the lock of the title, and among the drafts. */
-async function textsOf (url: string, user: { authorization: string }): Promise<string[]> {
-  const { locks } = createClient({ url, headers: () => user })
-  return [...await locks.list(title), ...await locks.drafts(title)].map(({ payload }) => payload ?? '')
-}
+import t from 'tap'
+import { jwtEnv } from '../auth/fixtures.ts'
+import { button, fieldOf, newsroom, shows, until } from './harness.ts'
+import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf } from './users.ts'
 
 for (const lease of ['0', '600']) {
   t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, once Ben is signed in`, async (t) => {
@@ -71,10 +40,62 @@ for (const lease of ['0', '600']) {
   })
 }
 
-/** A page of its own context, closed when the test ends. */
-async function seated (t: Test, browser: Newsroom['browser']): Promise<Page> {
-  const context = await browser.newContext()
-  context.setDefaultTimeout(30_000)
-  t.teardown(() => context.close())
-  return context.newPage()
+for (const { when, lease, answer } of OUTAGES) {
+  t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, when Ben signs in ${when} an outage`, async (t) => {
+    const { url, browser, stop } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_LEASE_SECONDS: lease })
+    const page = await seated(t, browser)
+    /** Anna's token ends, and she types on. */
+    const end = async (text: string) => {
+      await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
+      await fieldOf(page, 'Title').fill(text)
+      await shows(page.getByText('Your session has ended.'))
+    }
+    await page.goto(`${url}/desk`)
+    await signIn(page, anna)
+    await shows(page.getByText('You are Anna'))
+    await openSixty(page, url)
+    await fieldOf(page, 'Title').fill('In the lock')
+    await until(async () => (await textsOf(url, anna)).includes('In the lock'))
+
+    if (when !== 'after') await end('In the lock, and last words')
+    if (when === 'before') {
+      await signIn(page, ben)
+      await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
+    }
+    const start = await stop()
+    if (when === 'during') {
+      await signIn(page, ben)
+      await shows(page.getByText('The service cannot be reached.'))
+    }
+    if (when === 'after') {
+      await fieldOf(page, 'Title').fill('In the lock, and last words')
+      await shows(page.getByText(AWAY))
+    }
+    await start()
+    if (when === 'after') {
+      await until(async () => (await textsOf(url, anna)).includes('In the lock, and last words'))
+      await end('In the lock, and very last words')
+      await signIn(page, ben)
+    }
+
+    await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
+    t.notMatch(await page.locator('body').innerText(), /last words/)
+    await leave(page, 'Go on as Ben', answer)
+    if (answer === 'accept') {
+      await shows(page.getByText('You are Ben'))
+      await shows(page.getByText('live', { exact: true }))
+      t.notMatch(await page.locator('body').innerText(), /very last words/)
+      await button(page, 'Sign out').click()
+      await shows(page.getByRole('heading', { name: 'Who are you?' }))
+    }
+    t.strictSame(await textsOf(url, ben), [when === 'after' ? 'In the lock, and last words' : 'In the lock'], 'nothing has gone out under his name')
+
+    await signIn(page, anna)
+    if (answer === 'accept') {
+      await shows(page.getByText('You are Anna'))
+      await button(page, 'Restore the draft of Title').click()
+    }
+    const last = when === 'after' ? 'In the lock, and very last words' : 'In the lock, and last words'
+    await until(async () => (await textsOf(url, anna)).includes(last))
+  })
 }

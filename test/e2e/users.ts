@@ -1,0 +1,91 @@
+import { createServer, request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { createClient } from '../../lib/client/client.ts'
+import { bearer } from '../auth/fixtures.ts'
+import { button, hides, shows, type Newsroom } from './harness.ts'
+
+export const title = { type: 'publisher_container', id: '60', fieldName: 'title' }
+export const anna = bearer({ sub: 'anna', name: 'Anna' })
+export const ben = bearer({ sub: 'ben', name: 'Ben' })
+
+/** What a field says whose text cannot be sent. */
+export const AWAY = 'The lock service does not answer. Your text is in this window alone.'
+
+/** When the user changes, with which leases, and what Anna answers when she is asked whether to leave her texts. */
+export const OUTAGES = [
+  { when: 'before', lease: '0', answer: 'accept' },
+  { when: 'during', lease: '600', answer: 'dismiss' },
+  { when: 'after', lease: '0', answer: 'accept' }
+] as const
+
+export async function openSixty (page: Page, url: string): Promise<void> {
+  await page.goto(`${url}/desk#/editions/60`)
+  await shows(page.getByText('live', { exact: true }))
+}
+
+export async function signIn (page: Page, { authorization }: { authorization: string }): Promise<void> {
+  await page.getByLabel('Access token').fill(authorization)
+  await button(page, 'Sign in').click()
+}
+
+/** Presses what leaves the page, and answers the browser's question. */
+export async function leave (page: Page, name: string, answer: 'accept' | 'dismiss'): Promise<void> {
+  const asked = page.waitForEvent('dialog')
+  // The press is over only once the question is answered.
+  const pressed = button(page, name).click({ noWaitAfter: true })
+  const dialog = await asked
+  await dialog[answer]()
+  await pressed
+}
+
+/** What a user would find in the lock of the title, and among the drafts. */
+export async function textsOf (url: string, user: { authorization: string }): Promise<string[]> {
+  const { locks } = createClient({ url, headers: () => user })
+  return [...await locks.list(title), ...await locks.drafts(title)].map(({ payload }) => payload ?? '')
+}
+
+/** Another tab of the page's browser, where somebody logs out of Drupal and somebody else in. */
+export async function otherTab (page: Page, host: string): Promise<(name: string) => Promise<void>> {
+  const other = await page.context().newPage()
+  await other.goto(`${host}/session/token`)
+  let token: unknown
+  return async (name) => {
+    if (token) await other.evaluate(`fetch('/user/logout?_format=json&token=${token}', { method: 'POST' }).then(({ status }) => status)`)
+    token = await other.evaluate(`fetch('/user/login?_format=json', {
+      method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: '${name}', pass: '${name}' })
+    }).then((answer) => answer.json()).then((body) => body.logout_token)`)
+  }
+}
+
+/** Tells the page of a login in another tab, unless it notices by itself. */
+export async function tellOfLogin (page: Page): Promise<void> {
+  const told = button(page, 'I have logged in')
+  await Promise.race([told.click(), hides(told)])
+}
+
+/** The address at which Drupal and Quoin are on one host, as the README has it; closed when the test ends. */
+export async function sharedHost (t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
+  const front = createServer((given, answer) => {
+    const onward = request((/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url, { method: given.method, headers: given.headers }, (from) => {
+      answer.writeHead(from.statusCode!, from.headers)
+      from.pipe(answer)
+      from.on('error', () => answer.destroy())
+    })
+    given.pipe(onward)
+    answer.on('close', () => onward.destroy())
+    onward.on('error', () => answer.destroy())
+  })
+  await new Promise<void>((resolve) => { front.listen(0, '127.0.0.1', resolve) })
+  t.teardown(() => { front.closeAllConnections(); front.close() })
+  return `http://127.0.0.1:${(front.address() as AddressInfo).port}`
+}
+
+/** A page of its own context, closed when the test ends. */
+export async function seated (t: Test, browser: Newsroom['browser']): Promise<Page> {
+  const context = await browser.newContext()
+  context.setDefaultTimeout(30_000)
+  t.teardown(() => context.close())
+  return context.newPage()
+}
