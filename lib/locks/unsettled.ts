@@ -25,15 +25,13 @@ export function createUnsettled (now: () => number, fenceSeconds: number) {
     const state = states.get(name) ?? { underWay: 0, until: 0 }
     states.set(name, state)
     state.underWay++
-    try {
-      return await write()
-    } catch (error) {
+    return write().catch((error) => {
       state.until = now() + fenceSeconds
       throw error
-    } finally {
+    }).finally(() => {
       state.underWay--
       if (state.underWay === 0 && state.until <= now()) states.delete(name)
-    }
+    })
   }
 
   /** Until when a write at a field may still be carried out, in Unix time; 0 where none may. */
