@@ -400,7 +400,7 @@ t.test('while the store is away expired locks are released, and no snapshot show
 t.test('a store that goes away is told to the operator once, and found again when it is back', async (t) => {
   const warnings: Error[] = []
   const down = new Failure('STORE_UNAVAILABLE', 'away')
-  let found: LockRecord[] | undefined = []
+  let found: LockRecord[] | undefined = [{ fieldName: 'body', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
   let reads = 0
   const feed = createFeed({ read: async () => { reads++; if (!found) throw down; return found }, pollMs: 10, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
   t.teardown(feed.close)
@@ -421,6 +421,60 @@ t.test('a store that goes away is told to the operator once, and found again whe
   feed.writing(at('1'))(new Map())
   t.strictSame(await take(watcher), { event: 'live' }, 'the watcher has stayed')
   t.match(await take(watcher), { event: 'snapshot', locks: [{ fieldName: 'title' }] })
+})
+
+t.test('while the store is away an instance tells the end of the leases that it has given', async (t) => {
+  let time = 1_700_000_000_000
+  let isAway = false
+  const store = memoryStore()
+  const locks = instance(t, {
+    async send (command) {
+      if (isAway) throw Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' })
+      return store.send(command)
+    }
+  }, {}, { leaseSeconds: 10, now: () => time })
+  await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
+  time += 5000
+  await locks.acquire(at('1'), { fieldName: 'body', userData: ada })
+  const watcher = await locks.feed.watch([at('1')])
+  t.match(await take(watcher), { event: 'snapshot', locks: { length: 2 } })
+  isAway = true
+  time += 5000
+  await t.rejects(locks.acquire(at('1'), { fieldName: 'body', userData: ada }), { code: 'STORE_UNAVAILABLE' })
+  t.strictSame(await take(watcher), { event: 'stale' })
+  t.match(await take(watcher), { event: 'released', lock: { fieldName: 'title' } })
+})
+
+t.test('a read that fails after the last watcher has left tells nothing', async (t) => {
+  const { promise, reject } = Promise.withResolvers<LockRecord[]>()
+  const { wakes, refresh, isStale, close } = createWatched(at('1'), { read: () => promise, intervalMs: () => NEVER, failed () {}, isOver: () => false, now: Date.now })
+  wakes.add(() => t.fail('woken'))
+  const reading = refresh()
+  close()
+  reject(new Error('away'))
+  await t.rejects(reading, { message: 'away' })
+  t.equal(isStale(), false)
+})
+
+t.test('an entity without locks is read less often 30 seconds after its newest watcher, or its last lock', async (t) => {
+  let time = 0
+  t.intercept(performance, 'now', { value: () => time })
+  let records = [] as LockRecord[]
+  const { urgency, freshen, refresh, close } = createWatched(at('1'), { read: async () => records, intervalMs: () => NEVER, failed () {}, isOver: () => false, now: Date.now })
+  t.teardown(close)
+  const after = (ms: number) => {
+    time += ms
+    return urgency()
+  }
+  t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
+  freshen()
+  t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
+  records = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' } as LockRecord]
+  await refresh()
+  t.equal(after(60_000), 'occupied')
+  records = []
+  await refresh()
+  t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
 })
 
 t.test('a read that fails while another one is waited for holds up none that comes after', async (t) => {
