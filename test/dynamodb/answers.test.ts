@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
+import type { FinalizeRequestMiddleware } from '@smithy/types'
 import t, { type Test } from 'tap'
 import { createStore } from '../../lib/dynamodb/client.ts'
 import { fails, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
@@ -81,4 +82,17 @@ t.test('what is no put is sent again as it was', async (t) => {
   await client.send(new GetCommand({ TableName: 'DataState', Key: { env_entityType_entityId: 'test-node-1', fieldName: 'title' } }))
   t.equal(inputs.length, 2)
   t.strictSame(inputs[0], inputs[1])
+})
+
+t.test('nothing is sent again by a process that was halted after an attempt without an answer', async (t) => {
+  let halted = 0
+  const { client, inputs, answered } = await bench(t, { now: () => Date.now() + halted })
+  const halting: FinalizeRequestMiddleware<object, object> = (next) => async (args) => {
+    if (inputs.length > 0) halted = 10_000
+    return next(args)
+  }
+  client.middlewareStack.addRelativeTo(halting as never, { relation: 'before', toMiddleware: 'fenceMiddleware' })
+  answered(hangsUp, done)
+  await t.rejects(client.send(put()), { name: 'TimeoutError', message: 'no answer from the store' })
+  t.equal(inputs.length, 1)
 })

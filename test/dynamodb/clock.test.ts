@@ -94,6 +94,12 @@ t.test('an operator is told once from two seconds on, and when it is over', asyn
   t.strictSame(said.slice(1), [0])
 })
 
+t.test('a clock that tells nobody of its offset corrects it all the same', async (t) => {
+  const clock = createClock({ now: () => START })
+  clock.observe(new Date(START + 60_000).toUTCString(), START, START)
+  t.equal(clock.now(), START + 60_500)
+})
+
 t.test('an answer without a Date, or with a wrong one, tells nothing', async (t) => {
   const { clock } = machine(40_000)
   for (const date of [undefined, '', 'yesterday', '{}']) clock.observe(date, clock.local(), clock.local())
