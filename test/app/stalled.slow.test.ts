@@ -50,4 +50,7 @@ t.test('what waits for slow callers is counted once for all who share it, and ha
   remove(second, c)
   remove(second, c)
   t.equal(bytes(), 1)
+  add(Buffer.alloc(1001), stream('e'))
+  t.strictSame(ended.slice(2), ['d', 'e'], 'a text beyond the bound does not wait')
+  t.equal(bytes(), 0)
 })
