@@ -53,6 +53,55 @@ t.test('a lock that changes each time it is to be marked ends the request', asyn
   t.equal(puts(), 21)
 })
 
+t.test('a lock that is released while it is marked leaves a tombstone, which the late attempt meets', async (t) => {
+  const store = memoryStore()
+  let time = NOW * 1000 - 1
+  const options = { table: 'DataState', environment: 'test', now: () => time, wait: async () => {} }
+  const other = createLocks({ ...options, client: asClient(store) })
+  await other.acquire(at, { fieldName: 'title', userData: bob })
+  time++
+  let puts = 0
+  const client = asClient({
+    async send (command) {
+      if (command.constructor.name === 'PutCommand' && ++puts === 1) return again(store, command)
+      if (puts === 2) await other.release(at, { fieldName: 'title', uid: '8' })
+      return store.send(command)
+    }
+  })
+  t.match(await createLocks({ ...options, client }).acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: bob } })
+  t.match([...store.items.values()], [{ fieldName: 'title', payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
+  t.strictSame((await other.list(at)).Items, [], 'no reader sees it')
+})
+
+t.test('a record of others, which has no version, is not written again to mark it', async (t) => {
+  const store = memoryStore()
+  const foreign = { ...title, timestamp: NOW, userData: bob, payload: 'text' }
+  await store.send({ constructor: { name: 'PutCommand' }, input: { TableName: 'DataState', Item: foreign } } as never)
+  let puts = 0
+  const client = asClient({ send: async (command) => command.constructor.name === 'PutCommand' && ++puts === 1 ? again(store, command) : store.send(command) })
+  const locks = createLocks({ table: 'DataState', environment: 'test', now: () => NOW * 1000, wait: async () => {}, client })
+  t.match(await locks.acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: bob } })
+  t.equal(puts, 1)
+})
+
+t.test('a takeover that is always late, after an attempt without an answer, ends as not known', async (t) => {
+  const store = memoryStore()
+  let time = NOW * 1000
+  const options = { table: 'DataState', environment: 'test', now: () => time++, wait: async () => {} }
+  const other = createLocks({ ...options, client: asClient(store) })
+  await other.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
+  let puts = 0
+  const client = asClient({
+    async send (command) {
+      if (command.constructor.name !== 'PutCommand' || command.input['Item']['fieldName'] !== 'title') return store.send(command)
+      if (++puts > 1) await other.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${puts}` })
+      return puts === 1 ? again(store, command) : store.send(command)
+    }
+  })
+  await t.rejects(createLocks({ ...options, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /not known/ })
+  t.match(store.items.get([...store.items.keys()].find((key) => key.includes('title'))!), { userData: bob })
+})
+
 /** Drafts over a table in memory, and what puts are made of on their way. */
 function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
   const store = memoryStore()
