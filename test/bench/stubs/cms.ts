@@ -5,10 +5,10 @@ import { newspaper } from '../../../dev/content.ts'
 
 // A CMS that answers at once: what it was asked once it answers as the sample CMS did then. What was written to is answered
 // in other bytes the next time, of the same meaning; after PUT /changing everything is, each time, until DELETE /changing.
-// GET /asked tells, and forgets, what was asked of it.
+// What is created has the uuid that it is sent with. GET /asked tells, and forgets, what was asked of it.
 
 export interface Asked { method: string, path: string, headers: Record<string, string>, body: string, status: number }
-interface Answer { status: number, headers: Record<string, string>, bodies: [Buffer, Buffer] }
+interface Answer { status: number, headers: Record<string, string>, bodies: [Buffer, Buffer], created?: string }
 
 // What is written goes to a CMS of its own, so that what is read stays as it was.
 const [read, written] = await Promise.all([newspaper(), newspaper()].map((content) => createCms({ content }).listen()))
@@ -23,8 +23,10 @@ async function first ({ method, url, headers }: IncomingMessage, body: string): 
   const response = await fetch((method === 'GET' ? read : written)! + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
   const { date, connection: _, 'transfer-encoding': __, ...kept } = Object.fromEntries(response.headers)
   const text = await response.text()
-  return { status: response.status, headers: kept, bodies: [Buffer.from(text), Buffer.from(`${text}\n`)] }
+  return { status: response.status, headers: kept, bodies: [Buffer.from(text), Buffer.from(`${text}\n`)], ...(method === 'POST' && { created: uuidIn(body) }) }
 }
+
+const uuidIn = (body: string) => (JSON.parse(body) as { data: { id: string } }).data.id
 
 const server = createServer(async (request, response) => {
   const chunks: Buffer[] = []
@@ -44,9 +46,10 @@ const server = createServer(async (request, response) => {
   const place = `${url.split('?', 1)[0]} ${request.headers['accept-language']}`
   const answer = answers.get(key) ?? first(request, body)
   answers.set(key, answer)
-  const { status, headers, bodies } = await answer
+  const { status, headers, bodies, created } = await answer
   if (changing || method !== 'GET') changes.set(place, (changes.get(place) ?? 0) + 1)
-  const given = bodies[(changes.get(place) ?? 0) % 2 as 0 | 1]
+  const remembered = bodies[(changes.get(place) ?? 0) % 2 as 0 | 1]
+  const given = created === undefined ? remembered : Buffer.from(remembered.toString().replaceAll(created, uuidIn(body)))
   if (asked.length < 100) asked.push({ method, path: url, headers: { accept: request.headers.accept!, ...(body && { 'content-type': request.headers['content-type']! }) }, body, status })
   response.writeHead(status, { ...headers, 'content-length': given.length }).end(given)
 })
