@@ -9,13 +9,13 @@ import { typeOf } from './edition-type.ts'
 import { etagOf, matches } from './etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remark } from './filters.ts'
-import { createKeyedMutex } from './keyed-mutex.ts'
 import { createLabels } from './labels.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { certain, handleOf, isUncertain, unlessConflict } from './outcome.ts'
 import { read, type Entity } from './read.ts'
 import { createReferences } from './references.ts'
 import { createResources, type Loaded, type Resources } from './resources.ts'
+import { createSaveQueue } from './save-queue.ts'
 import { createSearch, type Search } from './search.ts'
 import { completed, shapeOf, type Shape } from './shapes.ts'
 import { createTexts, type Edition } from './texts.ts'
@@ -104,7 +104,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const references = createReferences({ cms, catalog, filters, model })
   const search = createSearch({ cms, catalog, resources, filters, model })
   const labels = createLabels({ cms, catalog, resources: upstream, model })
-  const mutex = createKeyedMutex()
+  const saves = createSaveQueue()
   const changedAttribute = publicName(model, model.keys.changed)
   const { jsonOf, editionOf } = createTexts(model)
 
@@ -227,7 +227,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
     const seen = await resources.load(id, caller, 'bare')
     // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
-    return mutex.run(seen.resource.id, async (hasWaited) => change(hasWaited ? await resources.load(id, caller, 'bare') : seen, entity, caller, options), callOf(caller)?.waiting)
+    return saves.run(seen.resource.id, async (hasWaited) => change(hasWaited ? await resources.load(id, caller, 'bare') : seen, entity, caller, options), callOf(caller)?.waiting)
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {

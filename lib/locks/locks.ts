@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure } from '../errors.ts'
+import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
@@ -9,7 +10,6 @@ import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain, type Stored } from './item.ts'
-import { createKeyedMutex } from './keyed-mutex.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isLater, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
@@ -76,7 +76,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const instance = newInstance()
   const nextVersion = createVersions(now, instance)
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
-  const takeovers = createKeyedMutex(TURN_MS)
+  const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const unsettled = createUnsettled(seconds, FENCE_SECONDS)
   const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Found, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
@@ -188,7 +188,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
           found = await table.get(key)
         }
         throw fencedUntil > 0 ? unknown() : tooFast()
-      }, tooFast)
+      })
     })
   }
 

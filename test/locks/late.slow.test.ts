@@ -1,6 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
-import { createKeyedMutex } from '../../lib/locks/keyed-mutex.ts'
 import { ITEM_LIMIT, itemSize } from '../../lib/locks/item.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { createUnsettled } from '../../lib/locks/unsettled.ts'
@@ -285,21 +284,6 @@ t.test('a takeover of a text that is being typed leaves one draft, of the text t
     store.items.clear()
     await typing.acquire(at, own('text 0'))
   }
-})
-
-t.test('work on one thing takes turns; whoever waits too long gives up, and those after him still take turns', async (t) => {
-  const mutex = createKeyedMutex(20)
-  const first = Promise.withResolvers<string>()
-  const order: string[] = []
-  const late = () => new Error('too late')
-  const one = mutex.run('a', async (waited) => { order.push(`one ${waited}`); return first.promise }, late)
-  await t.rejects(mutex.run('a', async () => { order.push('two') }, late), { message: 'too late' })
-  t.equal(await mutex.run('b', async (waited) => String(waited), late), 'false')
-  const three = mutex.run('a', async (waited) => { order.push(`three ${waited}`) }, late)
-  first.resolve('done')
-  t.equal(await one, 'done')
-  await three
-  t.strictSame(order, ['one false', 'three true'])
 })
 
 t.test('what ended without an answer is remembered for as long as it may come, and no longer', async (t) => {

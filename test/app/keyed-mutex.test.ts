@@ -1,6 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createKeyedMutex, type Later } from '../../lib/editions/keyed-mutex.ts'
+import { createSaveQueue } from '../../lib/editions/save-queue.ts'
+import { createKeyedMutex, type Later } from '../../lib/keyed-mutex.ts'
+
+const refusal = (why: string) => new Error(why)
 
 /** Work that a test ends. */
 function task<T> (result: T) {
@@ -27,7 +30,7 @@ function clock () {
 }
 
 t.test('work on one thing is done by one at a time, in the order of asking, after failures too', async (t) => {
-  const mutex = createKeyedMutex()
+  const mutex = createKeyedMutex({ waitMs: 10_000, refusal })
   const log: string[] = []
   const work = (name: string, fails = false) => async (hasWaited: boolean) => {
     log.push(`${name} begins${hasWaited ? ' after others' : ''}`)
@@ -44,7 +47,7 @@ t.test('work on one thing is done by one at a time, in the order of asking, afte
 })
 
 t.test('work on different things does not wait', async (t) => {
-  const mutex = createKeyedMutex()
+  const mutex = createKeyedMutex({ waitMs: 10_000, refusal })
   const [one, other] = [task('one'), task('other')]
   const first = mutex.run('1', one.work)
   other.end()
@@ -54,9 +57,9 @@ t.test('work on different things does not wait', async (t) => {
   t.equal(await first, 'one')
 })
 
-t.test('at most sixteen wait, ten seconds each; then they are refused, and nothing of theirs is begun', async (t) => {
+t.test('of the saves of one edition at most sixteen wait, ten seconds each; then they are refused, and nothing of theirs is begun', async (t) => {
   const { later, elapse, timers } = clock()
-  const mutex = createKeyedMutex({ later })
+  const mutex = createSaveQueue(later)
   const first = task('first')
   const done = mutex.run('1', first.work)
   const late = task('late')
@@ -79,7 +82,7 @@ t.test('at most sixteen wait, ten seconds each; then they are refused, and nothi
 })
 
 t.test('who hangs up leaves the queue, but not work that has begun', async (t) => {
-  const mutex = createKeyedMutex({ waitersMax: 1 })
+  const mutex = createKeyedMutex({ waitersMax: 1, waitMs: 10_000, refusal })
   const controllers = [new AbortController(), new AbortController(), new AbortController()]
   const tasks = [task('a'), task('b'), task('c')]
   const [a, b] = [0, 1].map((index) => mutex.run('1', tasks[index]!.work, controllers[index]!.signal))

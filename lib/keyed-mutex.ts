@@ -1,11 +1,9 @@
-import { Failure } from '../errors.ts'
-
 /** Has work on one thing done by one at a time, in the order of asking; within this process. */
 export interface KeyedMutex {
   /**
    * @param work told whether others went before it
    * @param signal of one who may stop waiting: work that has begun goes on
-   * @throws {Failure} EDITION_BUSY when too many wait already, or others take too long; the signal's reason
+   * @throws the refusal when too many wait already, or others take too long; the signal's reason
    */
   run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, signal?: AbortSignal): Promise<T>
 }
@@ -14,18 +12,16 @@ export interface KeyedMutex {
 export type Later = (ms: number, run: () => void) => () => void
 
 export interface KeyedMutexOptions {
-  /** How many may wait for one thing. */
+  /** How many may wait for one thing; any number by default. */
   waitersMax?: number
   /** How long one waits at most, in milliseconds. */
-  waitMs?: number
+  waitMs: number
+  /** Makes the error for whoever may not wait, or not any longer. */
+  refusal: (why: 'too many wait' | 'waited too long') => Error
   later?: Later
 }
 
-const WAITERS_MAX = 16
-const WAIT_MS = 10_000
-const RETRY_AFTER_SECONDS = '5'
-
-export function createKeyedMutex ({ waitersMax = WAITERS_MAX, waitMs = WAIT_MS, later = timeout }: KeyedMutexOptions = {}): KeyedMutex {
+export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, later = timeout }: KeyedMutexOptions): KeyedMutex {
   /** Those who wait for each thing that somebody is at work on. */
   const queues = new Map<string, Set<() => void>>()
 
@@ -41,10 +37,10 @@ export function createKeyedMutex ({ waitersMax = WAITERS_MAX, waitMs = WAIT_MS, 
   }
 
   function admission (queue: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
-    if (queue.size >= waitersMax) throw busy(`${waitersMax} saves of this edition wait already`)
+    if (queue.size >= waitersMax) throw refusal('too many wait')
     signal?.throwIfAborted()
     return new Promise((resolve, reject) => {
-      const cancel = later(waitMs, () => leave(busy(`Other saves of this edition have taken more than ${waitMs} ms`)))
+      const cancel = later(waitMs, () => leave(refusal('waited too long')))
       const abort = () => leave(signal!.reason)
       signal?.addEventListener('abort', abort)
       queue.add(enter)
@@ -80,8 +76,4 @@ export function createKeyedMutex ({ waitersMax = WAITERS_MAX, waitMs = WAIT_MS, 
 function timeout (ms: number, run: () => void): () => void {
   const timer = setTimeout(run, ms)
   return () => clearTimeout(timer)
-}
-
-function busy (why: string): Failure {
-  return new Failure('EDITION_BUSY', `${why}. Nothing of yours was sent: try again later.`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
 }
