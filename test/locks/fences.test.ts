@@ -2,7 +2,7 @@ import t from 'tap'
 import { itemsOf } from '../../lib/locks/draft.ts'
 import { createDrafts } from '../../lib/locks/drafts.ts'
 import { ITEM_LIMIT, itemSize, type Stored } from '../../lib/locks/item.ts'
-import { createLocks } from '../../lib/locks/locks.ts'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { createLockTable } from '../../lib/locks/table.ts'
 import { createVersions, newInstance } from '../../lib/locks/version.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
@@ -18,59 +18,54 @@ async function again (store: Send, { constructor, input }: Command): Promise<Ite
     .catch((error) => { throw Object.assign(error, { repeated: true }) })
 }
 
-/** Has Bob's lock refuse Ada, at her second attempt, and change before each of so many attempts of hers at marking it. */
-async function refusal (changes: number) {
+/**
+ * Has Bob's lock refuse Ada, at her second attempt.
+ * @param meanwhile does what Bob does before each attempt of hers at marking it, the first of which is her second put
+ */
+async function refusal (meanwhile: (put: number, bobs: Locks) => Promise<unknown>) {
   const store = memoryStore()
   let time = NOW * 1000 - 1
   const options = { table: 'DataState', environment: 'test', now: () => time, wait: async () => {} }
-  const other = createLocks({ ...options, client: asClient(store) })
-  await other.acquire(at, { fieldName: 'title', userData: bob })
+  const bobs = createLocks({ ...options, client: asClient(store) })
+  await bobs.acquire(at, { fieldName: 'title', userData: bob })
   time++
   let puts = 0
   const client = asClient({
     async send (command) {
       if (command.constructor.name !== 'PutCommand') return store.send(command)
       if (++puts === 1) return again(store, command)
-      if (puts <= changes + 1) await other.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${puts}` })
+      await meanwhile(puts, bobs)
       return store.send(command)
     }
   })
   const refused = createLocks({ ...options, client }).acquire(at, { fieldName: 'title', userData: ada })
-  return { refused, lock: () => [...store.items.values()][0]!, puts: () => puts }
+  return { refused, bobs, items: () => [...store.items.values()], puts: () => puts }
+}
+
+/** Bob types on, so often. */
+const typing = (changes: number) => async (put: number, bobs: Locks) => {
+  if (put <= changes + 1) await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${put}` })
 }
 
 t.test('a lock that changes while it is marked against a late attempt is marked as it is then', async (t) => {
-  const { refused, lock, puts } = await refusal(3)
+  const { refused, items, puts } = await refusal(typing(3))
   t.match(await refused, { outcome: 'held', lock: { userData: bob } })
-  t.match(lock(), { userData: bob, payload: 'text 4', fencedUntil: NOW + 960 })
+  t.match(items()[0], { userData: bob, payload: 'text 4', fencedUntil: NOW + 960 })
   t.equal(puts(), 5)
 })
 
 t.test('a lock that changes each time it is to be marked ends the request', async (t) => {
-  const { refused, lock, puts } = await refusal(Infinity)
+  const { refused, items, puts } = await refusal(typing(Infinity))
   await t.rejects(refused, { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
-  t.match(lock(), { userData: bob, payload: 'text 21', fencedUntil: undefined })
+  t.match(items()[0], { userData: bob, payload: 'text 21', fencedUntil: undefined })
   t.equal(puts(), 21)
 })
 
 t.test('a lock that is released while it is marked leaves a tombstone, which the late attempt meets', async (t) => {
-  const store = memoryStore()
-  let time = NOW * 1000 - 1
-  const options = { table: 'DataState', environment: 'test', now: () => time, wait: async () => {} }
-  const other = createLocks({ ...options, client: asClient(store) })
-  await other.acquire(at, { fieldName: 'title', userData: bob })
-  time++
-  let puts = 0
-  const client = asClient({
-    async send (command) {
-      if (command.constructor.name === 'PutCommand' && ++puts === 1) return again(store, command)
-      if (puts === 2) await other.release(at, { fieldName: 'title', uid: '8' })
-      return store.send(command)
-    }
-  })
-  t.match(await createLocks({ ...options, client }).acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: bob } })
-  t.match([...store.items.values()], [{ fieldName: 'title', payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
-  t.strictSame((await other.list(at)).Items, [], 'no reader sees it')
+  const { refused, bobs, items } = await refusal(async (put, bobs) => { if (put === 2) await bobs.release(at, { fieldName: 'title', uid: '8' }) })
+  t.match(await refused, { outcome: 'held', lock: { userData: bob } })
+  t.match(items(), [{ fieldName: 'title', payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
+  t.strictSame((await bobs.list(at)).Items, [], 'no reader sees it')
 })
 
 t.test('a record of others, which has no version, is not written again to mark it', async (t) => {
