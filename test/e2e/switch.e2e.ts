@@ -1,21 +1,32 @@
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { jwtEnv } from '../auth/fixtures.ts'
 import { button, fieldOf, newsroom, shows, until } from './harness.ts'
 import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf } from './users.ts'
 
+/** A newsroom in which Anna's text is in the lock of a title. */
+async function annaAtWork (t: Test, lease: string) {
+  const { url, browser, stop } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_LEASE_SECONDS: lease })
+  const page = await seated(t, browser)
+  await page.goto(`${url}/desk`)
+  await signIn(page, anna)
+  await shows(page.getByText('You are Anna'))
+  await openSixty(page, url)
+  await fieldOf(page, 'Title').fill('In the lock')
+  await until(async () => (await textsOf(url, anna)).includes('In the lock'))
+
+  /** Anna's token ends, and she types on. */
+  async function end (text: string): Promise<void> {
+    await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
+    await fieldOf(page, 'Title').fill(text)
+    await shows(page.getByText('Your session has ended.'))
+  }
+  return { url, page, stop, end }
+}
+
 for (const lease of ['0', '600']) {
   t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, once Ben is signed in`, async (t) => {
-    const { url, browser } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_LEASE_SECONDS: lease })
-    const page = await seated(t, browser)
-    await page.goto(`${url}/desk`)
-    await signIn(page, anna)
-    await shows(page.getByText('You are Anna'))
-    await openSixty(page, url)
-    await fieldOf(page, 'Title').fill('In the lock')
-    await until(async () => (await textsOf(url, anna)).includes('In the lock'))
-    await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
-    await fieldOf(page, 'Title').fill('In the lock, and last words')
-    await shows(page.getByText('Your session has ended.'))
+    const { url, page, end } = await annaAtWork(t, lease)
+    await end('In the lock, and last words')
 
     await signIn(page, ben)
     await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
@@ -42,21 +53,7 @@ for (const lease of ['0', '600']) {
 
 for (const { when, lease, answer } of OUTAGES) {
   t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, when Ben signs in ${when} an outage`, async (t) => {
-    const { url, browser, stop } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_LEASE_SECONDS: lease })
-    const page = await seated(t, browser)
-    /** Anna's token ends, and she types on. */
-    const end = async (text: string) => {
-      await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
-      await fieldOf(page, 'Title').fill(text)
-      await shows(page.getByText('Your session has ended.'))
-    }
-    await page.goto(`${url}/desk`)
-    await signIn(page, anna)
-    await shows(page.getByText('You are Anna'))
-    await openSixty(page, url)
-    await fieldOf(page, 'Title').fill('In the lock')
-    await until(async () => (await textsOf(url, anna)).includes('In the lock'))
-
+    const { url, page, stop, end } = await annaAtWork(t, lease)
     if (when !== 'after') await end('In the lock, and last words')
     if (when === 'before') {
       await signIn(page, ben)
