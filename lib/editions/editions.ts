@@ -6,7 +6,7 @@ import type { Caller } from '../jsonapi/credentials.ts'
 import type { Resource } from '../jsonapi/document.ts'
 import { createCatalog, type Collection, type Named } from './catalog.ts'
 import { typeOf } from './edition-type.ts'
-import { etagOf, matches } from './etag.ts'
+import { etagOf, isSame, matches } from './etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './failures.ts'
 import { createFilters, remark } from './filters.ts'
 import { createLabels } from './labels.ts'
@@ -231,7 +231,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {
-    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource, model))) throw await moved(current, caller)
+    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await moved(current, caller)
     const changes = write.difference(entity, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
     await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
@@ -258,7 +258,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   async function applied (current: Loaded, changes: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
     const saved = await resources.load(current.resource.id, caller)
     if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return shown(saved)
-    if (matches(etagOf(current.resource, model), etagOf(saved.resource, model))) return undefined
+    if (isSame(current.resource, saved.resource)) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
 

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Resource } from '../jsonapi/document.ts'
+import { identifiers, type Resource } from '../jsonapi/document.ts'
 import { bounded } from './depth.ts'
-import type { ContentModel } from './model.ts'
-import { read, type UrlOf } from './read.ts'
 
 /** How many characters of a digest a tag has: 96 bits. */
 const LENGTH = 16
@@ -11,14 +9,20 @@ const LENGTH = 16
  * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller is shown it, in two parts, `"<fields>.<urls>"`:
  * a digest of the fields, and one of the urls of the references, which change without a save. Neither revision nor
  * `changed` would do: core REST makes no revision, nor does a bundle that is set so, and `changed` counts seconds.
+ * @param urls of its references, in their order
  */
-export function etagOf (resource: Resource, model: ContentModel, urlOf?: UrlOf): string {
-  const urls: Array<string | undefined> = []
-  const fields = read(resource, model, (identifier, entityType) => {
-    urls.push(urlOf?.(identifier, entityType))
-    return undefined
-  })
-  return `"${digest(fields)}.${digest(urls)}"`
+export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {
+  return `"${fieldsOf(resource)}.${digest(urls)}"`
+}
+
+/** Whether two resources show the same fields, of the same edition to the same caller. */
+export function isSame (one: Resource, other: Resource): boolean {
+  return fieldsOf(one) === fieldsOf(other)
+}
+
+/** A digest of what JSON:API shows of an edition's fields: without links, which may name the revision that was asked for. */
+function fieldsOf ({ id, attributes, relationships }: Resource): string {
+  return digest([id, attributes, Object.entries(relationships ?? {}).map(([name, relationship]) => [name, identifiers(relationship)])])
 }
 
 /** A text that is a decimal number with zeros at its end, in JSON. */

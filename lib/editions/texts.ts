@@ -21,6 +21,8 @@ export interface Texts {
 interface Text {
   urlOf: UrlOf
   json: string
+  /** The urls in it, in the order of the references. */
+  urls: Array<string | undefined>
   /** Once it was asked for: rows of a list have none. */
   etag?: string
 }
@@ -32,7 +34,13 @@ export function createTexts (model: ContentModel): Texts {
   function textOf ({ resource, urlOf }: Loaded): Text {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
-    const text = { urlOf, json: bounded(() => JSON.stringify(read(resource, model, urlOf))) }
+    const urls: Text['urls'] = []
+    const telling: UrlOf = (identifier, entityType) => {
+      const url = urlOf(identifier, entityType)
+      urls.push(url)
+      return url
+    }
+    const text = { urlOf, json: bounded(() => JSON.stringify(read(resource, model, telling))), urls }
     texts.set(resource, text)
     return text
   }
@@ -40,9 +48,9 @@ export function createTexts (model: ContentModel): Texts {
   return {
     jsonOf: (loaded) => textOf(loaded).json,
     editionOf (loaded) {
-      const { resource, urlOf } = loaded
+      const { resource } = loaded
       const text = textOf(loaded)
-      text.etag ??= etagOf(resource, model, urlOf)
+      text.etag ??= etagOf(resource, text.urls)
       return { json: text.json, etag: text.etag, id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
     }
   }
