@@ -33,8 +33,8 @@ const MEDIA_TYPES = ['application/json', 'text/plain']
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
  *
- * Failures of 500 and above are logged with their cause, unless one line for all tells of it; the caller never sees what was underneath. The messages of
- * others are for the caller alone: they may repeat what was sent.
+ * Failures of 500 and above are logged with their cause, except those that one line of the log tells of for all requests.
+ * The caller never sees the cause. The messages of other failures are for the caller alone: they may repeat what was sent.
  */
 async function errors (fastify: FastifyInstance) {
   const methodsOf = new Map<string, Set<string>>()
