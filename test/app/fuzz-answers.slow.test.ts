@@ -15,11 +15,10 @@ import errors from '../../plugins/errors.ts'
 import editionRoutes from '../../routes/editions.ts'
 import { openHostile } from '../editions/hostile-cms.ts'
 import { basic, editionsOf } from '../editions/site.ts'
+import { seedOf } from '../fixtures/property.ts'
 import { pick, randomOf, spoiled, type Random } from './fixtures/answers.ts'
 
-/** FUZZ_SEED is a number, to repeat a run or for another one, or `random`. A set seed by default: what CI runs is always the same. */
-const given = process.env['FUZZ_SEED'] ?? '17'
-const SEED = given === 'random' ? Math.floor(Math.random() * 2 ** 31) : Number(given)
+const SEED = seedOf(17)
 
 /** How many spoiled answers are given in this process, and how many of them to the whole application through sockets. */
 const ANSWERS = 20_000

@@ -1,8 +1,8 @@
 import { connect, type AddressInfo } from 'node:net'
-import fc from 'fast-check'
 import t from 'tap'
 import { basic, editionsOf, open } from '../editions/site.ts'
 import { newspaper } from '../../dev/content.ts'
+import fc from '../fixtures/property.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
 const LOCK = '/api/cloud/data-state/node/1'

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { editionAddress, listAddress, placeOf, seatOf } from '../../desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../desk/fields.ts'
@@ -12,6 +11,7 @@ import { entityOf, valueOf, type Edition, type Item, type Model } from '../../de
 import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../desk/words.ts'
 import { QuoinError, type Draft, type LockView } from '../../lib/client/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
+import fc from '../fixtures/property.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model
 

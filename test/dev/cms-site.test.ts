@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { createCms, type CmsOptions } from '../../dev/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
+import fc from '../fixtures/property.ts'
 
 const daily = '/jsonapi/publisher_container/daily'
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import t from 'tap'
 import { createClock } from '../../lib/dynamodb/clock.ts'
+import fc from '../fixtures/property.ts'
 
 const START = Date.UTC(2026, 0, 1)
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import type { JsonapiAnswer, JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { list, type ListOptions, type Source } from '../../lib/editions/listing.ts'
 import { createSight } from '../../lib/editions/sight.ts'
+import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, open } from './site.ts'
 

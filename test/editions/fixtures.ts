@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { contentModel } from '../../lib/editions/model.ts'
 import type { Entity, Item } from '../../lib/editions/read.ts'
 import { createShapes, type Shape } from '../../lib/editions/shapes.ts'
 import type { Resolve } from '../../lib/editions/write.ts'
 import type { Resource, ResourceIdentifier } from '../../lib/jsonapi/document.ts'
+import fc from '../fixtures/property.ts'
 import { recordings, type Recording } from '../fixtures/recordings.ts'
 
 /** The content model of the recorded site, which is the default one. */

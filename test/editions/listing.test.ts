@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { list, type ListOptions, type Source } from '../../lib/editions/listing.ts'
+import fc from '../fixtures/property.ts'
 
 const PAGE_MAX = 50
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { createCms } from '../../dev/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
 import { createHttp, createJsonapi } from '../../lib/jsonapi/client.ts'
+import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { basic } from './site.ts'
 

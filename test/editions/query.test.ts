@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { filterQuery, idQuery, pageQuery } from '../../lib/editions/query.ts'
+import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 
 /** Reads a query string as PHP does: brackets make nested arrays. */

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { splitType } from '../../lib/editions/model.ts'
 import { read, type Entity, type Item } from '../../lib/editions/read.ts'
@@ -7,6 +6,7 @@ import { createShapes } from '../../lib/editions/shapes.ts'
 import { targetOf } from '../../lib/editions/targets.ts'
 import { urlsOf } from '../../lib/editions/urls.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
+import fc from '../fixtures/property.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
 import { anyEdition, model, recordedEditions, recordedResources, withoutUrls } from './fixtures.ts'
 

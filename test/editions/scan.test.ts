@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { findById, isFound, selects } from '../../lib/editions/scan.ts'
+import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 
 t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async () => {

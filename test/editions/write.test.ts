@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import t from 'tap'
 import { instant, sameItems } from '../../lib/editions/canonical.ts'
 import { read, type Entity } from '../../lib/editions/read.ts'
 import { shapeOf, type Shape } from '../../lib/editions/shapes.ts'
 import * as write from '../../lib/editions/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
+import fc from '../fixtures/property.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
 import { anyEdition, editions, model, recordedShape, resolve, withoutUrls } from './fixtures.ts'
 

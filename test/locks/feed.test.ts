@@ -1,5 +1,4 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
-import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { Failure } from '../../lib/errors.ts'
 import type { FeedEvent } from '../../lib/locks/feed-events.ts'
@@ -7,6 +6,7 @@ import { createFeed, type FeedOptions, type Watcher } from '../../lib/locks/feed
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
 import { createWatched } from '../../lib/locks/watched.ts'
+import fc from '../fixtures/property.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
 

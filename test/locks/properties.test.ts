@@ -1,11 +1,11 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import fc from 'fast-check'
 import t from 'tap'
 import { Failure } from '../../lib/errors.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored } from '../../lib/locks/item.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { recordKey, recordOf } from '../../lib/locks/record.ts'
 import type { LockRequest } from '../../lib/locks/schemas.ts'
+import fc from '../fixtures/property.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
 
