@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Signal } from './abortable.ts'
 
 /** An HTTP answer, whole. */
 export interface Answer {
@@ -12,7 +13,7 @@ export interface Limits {
   /** Milliseconds until the answer must be there. */
   ms: number
   /** Of somebody who may stop waiting. */
-  signal?: AbortSignal | undefined
+  signal?: Signal | undefined
 }
 
 /**
@@ -25,7 +26,7 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   if (signal?.aborted) return Promise.reject(signal.reason)
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
-  const aborted = () => stop(signal!.reason)
+  const aborted = () => stop(signal!.reason as Error)
   signal?.addEventListener('abort', aborted)
   let controller: Dispatcher.DispatchController | undefined
   let stopped: Error | undefined

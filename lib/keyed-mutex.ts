@@ -1,3 +1,5 @@
+import type { Signal } from './abortable.ts'
+
 /** Has work on one thing done by one at a time, in the order of asking; within this process. */
 export interface KeyedMutex {
   /**
@@ -5,7 +7,7 @@ export interface KeyedMutex {
    * @param signal of one who may stop waiting: work that has begun goes on
    * @throws the refusal when too many wait already, or others take too long; the signal's reason
    */
-  run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, signal?: AbortSignal): Promise<T>
+  run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, signal?: Signal): Promise<T>
 }
 
 /** Runs something after so many milliseconds, unless what it returns is called before. */
@@ -25,7 +27,7 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
   /** Those who wait for each thing that somebody is at work on. */
   const queues = new Map<string, Set<() => void>>()
 
-  async function run<T> (key: string, work: (hasWaited: boolean) => Promise<T>, signal?: AbortSignal): Promise<T> {
+  async function run<T> (key: string, work: (hasWaited: boolean) => Promise<T>, signal?: Signal): Promise<T> {
     const queue = queues.get(key)
     if (queue) await admission(queue, signal)
     else queues.set(key, new Set())
@@ -36,9 +38,9 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
     }
   }
 
-  function admission (queue: Set<() => void>, signal: AbortSignal | undefined): Promise<void> {
+  function admission (queue: Set<() => void>, signal: Signal | undefined): Promise<void> {
     if (queue.size >= waitersMax) throw refusal('too many wait')
-    signal?.throwIfAborted()
+    if (signal?.aborted) throw signal.reason
     return new Promise((resolve, reject) => {
       const cancel = later(waitMs, () => leave(refusal('waited too long')))
       const abort = () => leave(signal!.reason)

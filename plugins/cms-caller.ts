@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
-import { hangUps } from '../lib/jsonapi/calls.ts'
+import { endWith } from '../lib/jsonapi/calls.ts'
 import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
@@ -21,7 +21,7 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
   fastify.decorateRequest('caller')
   fastify.addHook('onRequest', (request, { raw }, done) => {
     request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
-    hangUps.set(request.caller, (listener) => {
+    endWith(request.caller, (listener) => {
       if (raw.destroyed) listener()
       raw.once('close', listener)
       return () => raw.off('close', listener)

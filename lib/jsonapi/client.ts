@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { abortable } from '../abortable.ts'
+import { abortable, type Signal } from '../abortable.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import { exchange } from '../exchange.ts'
 import type { Observe } from '../observe.ts'
@@ -63,7 +63,7 @@ export interface HttpRequest {
   /** Called when it is sent a second time. */
   repeated?: (() => void) | undefined
   /** Ends it when nobody waits for it any more. */
-  signal?: AbortSignal | undefined
+  signal?: Signal | undefined
 }
 
 export interface HttpAnswer {
@@ -157,8 +157,8 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     return answer
 
     /** @param signal of who waits; once a write is sent it is not heeded any more */
-    async function ask (signal: AbortSignal | undefined): Promise<JsonapiAnswer> {
-      signal?.throwIfAborted()
+    async function ask (signal: Signal | undefined): Promise<JsonapiAnswer> {
+      if (signal?.aborted) throw signal.reason
       if (!account) return answerOf(await send({}, signal), documentOf)
       const credentials = await abortable(account.credentials(), signal)
       const answer = await send(credentials, signal)
@@ -179,7 +179,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       return key === undefined ? documentIn(body) : documents.read(key, body)
     }
 
-    function send (credentials: Record<string, string>, signal: AbortSignal | undefined): Promise<HttpAnswer> {
+    function send (credentials: Record<string, string>, signal: Signal | undefined): Promise<HttpAnswer> {
       return http.send({
         method,
         path: target,

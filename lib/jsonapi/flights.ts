@@ -1,4 +1,4 @@
-import { abortable } from '../abortable.ts'
+import { abortable, Aborter, type Signal } from '../abortable.ts'
 import { GONE } from './calls.ts'
 
 /** Work that is under way, shared by those who ask for the same meanwhile. */
@@ -8,7 +8,7 @@ export interface Flights<T> {
    * @param signal of one who may stop waiting
    * @throws the signal's reason
    */
-  share (key: string, work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T>
+  share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
   /** From now on everybody asks anew; who has asked before still gets what is under way. */
   part (): void
 }
@@ -17,14 +17,14 @@ interface Flight<T> {
   landing: Promise<T>
   waiting: number
   isOver: boolean
-  controller: AbortController
+  aborter: Aborter
 }
 
 export function createFlights<T> (): Flights<T> {
   const flights = new Map<string, Flight<T>>()
 
-  async function share (key: string, work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
-    signal?.throwIfAborted()
+  async function share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
+    if (signal?.aborted) throw signal.reason
     const flight = flights.get(key) ?? start(key, work)
     flight.waiting++
     try {
@@ -32,14 +32,14 @@ export function createFlights<T> (): Flights<T> {
     } finally {
       if (--flight.waiting === 0 && !flight.isOver) {
         end(key, flight)
-        flight.controller.abort(GONE)
+        flight.aborter.abort(GONE)
       }
     }
   }
 
-  function start (key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> {
-    const controller = new AbortController()
-    const flight: Flight<T> = { landing: work(controller.signal).finally(() => end(key, flight)), waiting: 0, isOver: false, controller }
+  function start (key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
+    const aborter = new Aborter()
+    const flight: Flight<T> = { landing: work(aborter).finally(() => end(key, flight)), waiting: 0, isOver: false, aborter }
     flights.set(key, flight)
     return flight
   }

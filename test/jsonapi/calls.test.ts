@@ -1,6 +1,6 @@
 import t from 'tap'
-import { abortable } from '../../lib/abortable.ts'
-import { callOf, hangUps, inCall } from '../../lib/jsonapi/calls.ts'
+import { abortable, type Signal } from '../../lib/abortable.ts'
+import { callOf, endWith, inCall } from '../../lib/jsonapi/calls.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
 import { createFlights } from '../../lib/jsonapi/flights.ts'
 
@@ -16,7 +16,7 @@ t.test('a call ends when its time is over, and when its caller hangs up', async 
   const impatient = {}
   let isSubscribed = false
   let leave = () => {}
-  hangUps.set(impatient, (listener) => {
+  endWith(impatient, (listener) => {
     leave = listener
     isSubscribed = true
     return () => { isSubscribed = false }
@@ -77,7 +77,7 @@ t.test('what fails leaves nothing behind', async (t) => {
 t.test('after a write reads have a time of their own, caller or not', async (t) => {
   const caller = {}
   let leave = () => {}
-  hangUps.set(caller, (listener) => { leave = listener; return () => {} })
+  endWith(caller, (listener) => { leave = listener; return () => {} })
   await inCall(caller, { ...LIMITS, lookUpMs: 20 }, async () => {
     const call = callOf(caller)!
     t.equal(call.signal, call.waiting)
@@ -95,9 +95,9 @@ t.test('after a write reads have a time of their own, caller or not', async (t) 
 
 t.test('shared work goes on while one waits for it, and is aborted when nobody does', async (t) => {
   const { share, part } = createFlights<string>()
-  const signals: AbortSignal[] = []
+  const signals: Signal[] = []
   const { promise, resolve } = Promise.withResolvers<string>()
-  const work = (signal: AbortSignal) => {
+  const work = (signal: Signal) => {
     signals.push(signal)
     return abortable(promise, signal)
   }
