@@ -7,29 +7,29 @@ export interface Signal {
   removeEventListener (type: 'abort', listener: () => void): void
 }
 
-/**
- * A signal, and what aborts it. Instead of AbortController, of which a read would make two, at 3 us of CPU each (of 170).
- */
-export class Aborter implements Signal {
-  aborted = false
-  reason: unknown
-  readonly #listeners = new Set<() => void>()
+/** A signal, and what aborts it. */
+export interface Aborter extends Signal {
+  /** Tells the listeners, once. */
+  abort (reason: Error): void
+}
 
-  addEventListener (_type: 'abort', listener: () => void): void {
-    this.#listeners.add(listener)
+/** Instead of AbortController, of which a read would make two, at 3 us of CPU each (of 170). */
+export function createAborter (): Aborter {
+  const listeners = new Set<() => void>()
+  const aborter = {
+    aborted: false,
+    reason: undefined as unknown,
+    addEventListener (_type: 'abort', listener: () => void) { listeners.add(listener) },
+    removeEventListener (_type: 'abort', listener: () => void) { listeners.delete(listener) },
+    abort (reason: Error) {
+      if (aborter.aborted) return
+      aborter.aborted = true
+      aborter.reason = reason
+      for (const listener of listeners) listener()
+      listeners.clear()
+    }
   }
-
-  removeEventListener (_type: 'abort', listener: () => void): void {
-    this.#listeners.delete(listener)
-  }
-
-  abort (reason: Error): void {
-    if (this.aborted) return
-    this.aborted = true
-    this.reason = reason
-    for (const listener of this.#listeners) listener()
-    this.#listeners.clear()
-  }
+  return aborter
 }
 
 /** What a promise gives; or, where a signal is aborted before, its reason. What the promise stands for goes on. */

@@ -1,4 +1,4 @@
-import { Aborter, type Signal } from '../abortable.ts'
+import { createAborter, type Signal } from '../abortable.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from './credentials.ts'
 
@@ -66,7 +66,7 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   if (shared && shared.running > 0) return counted(shared, work)
 
   const { ms } = limits
-  const waiting = new Aborter()
+  const waiting = createAborter()
   const stop = (reason: Failure) => waiting.abort(reason)
   const timer = setTimeout(() => stop(tooSlow(ms)), ms)
   const unsubscribe = carried[HANG_UPS]?.(() => stop(GONE))
@@ -119,7 +119,7 @@ function createCall (waiting: Signal, { requests, lookUpMs }: CallLimits): Call 
 }
 
 function expiring (ms: number): Signal {
-  const aborter = new Aborter()
+  const aborter = createAborter()
   setTimeout(() => aborter.abort(tooSlow(ms)), ms).unref()
   return aborter
 }

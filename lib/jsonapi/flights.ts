@@ -1,4 +1,4 @@
-import { abortable, Aborter, type Signal } from '../abortable.ts'
+import { abortable, createAborter, type Aborter, type Signal } from '../abortable.ts'
 import { GONE } from './calls.ts'
 
 /** Work that is under way, shared by those who ask for the same meanwhile. */
@@ -38,7 +38,7 @@ export function createFlights<T> (): Flights<T> {
   }
 
   function start (key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
-    const aborter = new Aborter()
+    const aborter = createAborter()
     const flight: Flight<T> = { landing: work(aborter).finally(() => end(key, flight)), waiting: 0, isOver: false, aborter }
     flights.set(key, flight)
     return flight
