@@ -2,7 +2,7 @@
 export interface Settings {
   /** How callers are known. */
   auth: 'none' | 'jwt' | 'drupal'
-  /** The site's names: see the content model in the README. */
+  /** The site's names: see docs/content-model.md. */
   model: Model
 }
 

@@ -146,9 +146,9 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   await fastify.close()
   await t.rejects(fetch(url), 'the port is closed, an open connection or not')
 
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
+  const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
   const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(?:process|nodejs)_|^quoin_test_/.test(name))
-  t.strictSame([...new Set([...readme.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(), names.sort(), 'the README has every metric and no other')
+  t.strictSame([...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(), names.sort(), 'docs/operations.md has every metric and no other')
 })
 
 t.test('a metrics port that is in use is said in one line', async (t) => {

@@ -250,7 +250,7 @@ t.test('a content model that cannot be used is a wrong setting', async (t) => {
   t.match(problemsOf({ ...enough, CONTENT_MODEL: directory }), [/CONTENT_MODEL is .* but EISDIR/])
 })
 
-t.test('.env.example and the README have every setting', async (t) => {
+t.test('.env.example and docs/settings.md have every setting', async (t) => {
   const names = [...Object.keys(Environment.properties), 'DATA_DIR']
   const example = readFileSync(join(ROOT, '.env.example'), 'utf8')
   const lines = new Map([...example.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
@@ -262,8 +262,8 @@ t.test('.env.example and the README have every setting', async (t) => {
   }
   t.strictSame(problemsOf({ ...Object.fromEntries(lines), CONTENT_MODEL: '' }), [], 'with every line taken in it is right')
 
-  const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
-  for (const name of names) t.match(readme, new RegExp(`\\b${name}\\b`), `the README has ${name}`)
+  const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
+  for (const name of names) t.match(page, new RegExp(`\\b${name}\\b`), `docs/settings.md has ${name}`)
 })
 
 t.test('npm start reports all that is missing and exits with 1 before it listens', async (t) => {

@@ -1,4 +1,4 @@
-import { inReadme } from './markdown.ts'
+import { isShown } from './markdown.ts'
 import { baselinesIn, type Results } from './results.ts'
 
 const WIDTH = 860
@@ -18,7 +18,7 @@ export function chartOf (results: Results): string {
   let y = 24
   const text = (x: number, words: string, kind = '') => parts.push(`<text x="${Number(x.toFixed(1))}" y="${y}"${kind && ` class="${kind}"`}>${escaped(words)}</text>`)
   for (const { title, date, comparisons } of Object.values(results)) {
-    const works = comparisons.filter(({ work, ratios }) => inReadme(work) && Object.values(ratios).some(({ requestsPerSecond }) => requestsPerSecond))
+    const works = comparisons.filter(({ work, ratios }) => isShown(work) && Object.values(ratios).some(({ requestsPerSecond }) => requestsPerSecond))
     if (works.length === 0) continue
     text(0, `${title}: requests a second, as a multiple (${date})`, 'title')
     y += ROW

@@ -9,8 +9,8 @@ export function tableOf (results: Results, shown: (work: string) => boolean = ()
   return Object.values(results).map((result) => suiteTable(result, result.comparisons.filter(({ work }) => shown(work)))).join('\n')
 }
 
-/** What README shows: one concurrency of each work. */
-export function inReadme (work: string): boolean {
+/** What docs/benchmarks.md shows: one concurrency of each work. */
+export function isShown (work: string): boolean {
   return !/, (?:1|128) at once/.test(work)
 }
 

@@ -5,7 +5,7 @@ import { ROOT } from '../app/fixtures/processes.ts'
 import { chartOf } from './chart.ts'
 import { compare, comparisonOf, median } from './compare.ts'
 import { drive } from './drive.ts'
-import { inReadme, tableOf } from './markdown.ts'
+import { isShown, tableOf } from './markdown.ts'
 import { circumstances, losses, lower, TOLERANCE, type Results } from './results.ts'
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
@@ -69,8 +69,8 @@ t.test('the committed results are of every suite, in enough rounds, and name no 
   t.notMatch(JSON.stringify(newest), /\/(?:home|tmp|root|Users)\//)
 })
 
-t.test("README's tables and the chart are those of the committed results", async (t) => {
-  t.ok(read('README.md').includes(tableOf(newest, inReadme)), 'npm run bench -- --table')
+t.test('the tables of docs/benchmarks.md and the chart are those of the committed results', async (t) => {
+  t.ok(read('docs/benchmarks.md').includes(tableOf(newest, isShown)), 'npm run bench -- --table')
   t.equal(read('test/bench/results.svg'), chartOf(newest))
   t.match(chartOf(newest), /^<svg [^>]*>.*prefers-color-scheme:dark/)
   t.match(chartOf(newest), '>of one that includes what the urls are made of<', 'the legend has what one work alone is compared with, too')

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chartOf } from './chart.ts'
-import { inReadme, tableOf } from './markdown.ts'
+import { isShown, tableOf } from './markdown.ts'
 import { circumstances, losses, lower, type Results } from './results.ts'
 import { coreRest, drupal } from './suites/drupal.ts'
 import { editions } from './suites/editions.ts'
@@ -19,7 +19,7 @@ const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--
   --short      only what CI compares, in two minutes
   --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json, when measured twice
   --json FILE  where the results go, and a chart beside them (test/bench/results.json; with --short or --check nowhere)
-npm run bench -- --table   measures nothing: README's table, of test/bench/results.json`
+npm run bench -- --table   measures nothing: the tables of docs/benchmarks.md, of test/bench/results.json`
 
 const RESULTS = join(import.meta.dirname, 'results.json')
 
@@ -40,7 +40,7 @@ if (!Number.isInteger(rounds) || rounds < 1 || positionals.some((name) => !suite
 }
 
 const committed: Results = existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, 'utf8')) : {}
-if (values.table) console.log(tableOf(committed, inReadme))
+if (values.table) console.log(tableOf(committed, isShown))
 else await measure()
 
 async function measure (): Promise<void> {

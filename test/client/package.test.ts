@@ -48,7 +48,7 @@ declare const list: HTMLElement
 declare function store (text: string): Promise<void>
 `
 
-t.test('the recipes in the README fit the client', async (t) => {
+t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
   t.equal(blocks.length, 5)
   const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)

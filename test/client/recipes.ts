@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { transform } from 'esbuild'
 import { ROOT } from '../app/fixtures/processes.ts'
 
-/** The blocks of code in the section of the README on the client. */
+/** The blocks of code on the page about the client. */
 export function recipes (): string[] {
-  const section = /^## Put it into your own UI\n(.*?)^## /ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))![1]!
-  return [...section.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code!)
+  const page = readFileSync(join(ROOT, 'docs/client.md'), 'utf8')
+  return [...page.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code]) => code!)
 }
 
 /** Runs the block that has these words, with what it takes as given. */

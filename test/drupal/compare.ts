@@ -24,7 +24,7 @@ export interface Tally {
 /** Whether JSON:API tells a caller the path alias of an entity. */
 export type TellsAlias = (entityType: string, uuid: string) => Promise<boolean>
 
-/** The known differences of reading; README has them. */
+/** The known differences of reading; docs/core-rest.md has them. */
 export const known = {
   dangling: 'integer id of a reference to an entity that is gone',
   hiddenAlias: 'alias of a target that the caller may not see',

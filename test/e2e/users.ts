@@ -65,7 +65,7 @@ export async function tellOfLogin (page: Page): Promise<void> {
   await Promise.race([told.click(), hides(told)])
 }
 
-/** The address at which Drupal and Quoin are on one host, as the README has it; closed when the test ends. */
+/** The address at which Drupal and Quoin are on one host, as docs/desk.md has it; closed when the test ends. */
 export async function sharedHost (t: Test, { url, cmsUrl }: Pick<Newsroom, 'url' | 'cmsUrl'>): Promise<string> {
   const front = createServer((given, answer) => {
     const onward = request((/^\/(session|user)\//.test(given.url!) ? cmsUrl : url) + given.url, { method: given.method, headers: given.headers }, (from) => {

@@ -40,7 +40,7 @@ const TIMEOUT_MS = 500
 /** The sample site has two collections of editions. */
 const COLLECTIONS = 2
 
-/** Rows of the README's table: how many requests each may take. Nobody may wait ten times as long as is said there. */
+/** Rows of the table in docs/limits.md: how many requests each may take. Nobody may wait ten times as long as is said there. */
 const rows: Array<[what: string, method: 'GET' | 'POST', path: string, body: object | undefined, requests: number, deadlines: number]> = [
   ['a read by id', 'GET', '/api/collection/5', undefined, REQUESTS, DEADLINES],
   ['a read by uuid', 'GET', '/api/collection/00000000-0000-4000-8000-000000000005', undefined, REQUESTS, DEADLINES],

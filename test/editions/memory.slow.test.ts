@@ -38,7 +38,7 @@ t.test('whatever was asked and changed before, an answer is that of a service th
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
   t.teardown(async () => { await http.close(); await cms.close() })
   const start = () => createEditions({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl, warn () {} })
-  // Whoever may not see an edition is told 404 until the service has met it, then 403 or 401 (README).
+  // Whoever may not see an edition is told 404 until the service has met it, then 403 or 401 (docs/core-rest.md).
   const outcome = (answer: Promise<unknown>) => answer.catch(({ code }) => /^CMS_(?:FORBIDDEN|UNAUTHORIZED)$/.test(code) ? 'NOT_FOUND' : code as string)
   let compared = 0
 

@@ -179,7 +179,7 @@ async function faulty (seed: number, rest: Partial<Faults> = {}, change?: Option
 const SHARES = { late: 0.1, lost: 0.1, dropped: 0.03, repeated: 0.05 }
 /**
  * How many histories with these faults are tried: none unless HISTORIES says so, since 3 of the first 200 do not fit one
- * holder and the cause is not known yet (README, "Table"). FAULTS, as JSON, replaces members of Faults.
+ * holder and the cause is not known yet (docs/drupal.md, "Table"). FAULTS, as JSON, replaces members of Faults.
  */
 const HISTORIES = Number(process.env['HISTORIES'] ?? 0)
 const byHand = { skip: HISTORIES === 0 && 'by hand: HISTORIES=2000' }
