@@ -25,9 +25,9 @@ function platformEventSource (): EventStreamClass | undefined {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { Board, EditionBody, Named, Page, ReadEdition, Search } from './editions.ts'
+export type { Board, Page, ReadEdition, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'
-export type { Entity as Edition, Item } from '../editions/read.ts'
-export type { Draft, Holder, LockRecord, LockView } from '../locks/schemas.ts'
+export type { Abortable } from './http.ts'
+export type { Draft, Edition, EditionBody, FailureCode, Holder, Item, LockedEntity, LockRecord, LockView, Named } from './wire.ts'

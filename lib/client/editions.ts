@@ -1,17 +1,8 @@
-import type { Static } from '@sinclair/typebox'
-import type { Entity as Edition } from '../editions/read.ts'
-import type { EditionBody as EditionBodySchema, EditionList, NamedList } from '../editions/schemas.ts'
-import type { LockView } from '../locks/schemas.ts'
 import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
-import type { Answer, Http } from './http.ts'
+import type { Abortable, Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-
-/** One page as the service answers it. */
-type Listed = Omit<Static<typeof EditionList>, 'data'> & { data: Edition[] }
-/** As many fields as are meant, in the same JSON. */
-export type EditionBody = Static<typeof EditionBodySchema>
-export type Named = Static<typeof NamedList>['data'][number]
+import type { Edition, EditionBody, EditionPage, LockView, Named } from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -21,7 +12,7 @@ export interface ReadEdition {
   age?: number
 }
 
-export interface Search {
+export interface Search extends Abortable {
   /** A bundle, an edition type or, by default, all. */
   bundle?: string
   /** Part of the title, or the exact key. */
@@ -35,7 +26,6 @@ export interface Search {
   offset?: number
   /** Have the total found, whatever it takes. */
   total?: boolean
-  signal?: AbortSignal
 }
 
 export interface Page {
@@ -77,17 +67,17 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
    * sent again, three times in all and with pauses, and makes no second edition.
    * @throws {QuoinError} with `uuid` where the outcome is still not known
    */
-  async function create (bundle: string, body: EditionBody): Promise<ReadEdition> {
+  async function create (bundle: string, body: EditionBody, { signal }: Abortable = {}): Promise<ReadEdition> {
     const sent = { type: [{ target_id: bundle }], uuid: [{ value: randomUuid() }], ...body }
     for (let tries = 1; ; tries++) {
       try {
-        return readIn(await http.send('POST', '/api/collection', { body: sent }))
+        return readIn(await http.send('POST', '/api/collection', { body: sent, signal }))
       } catch (error) {
-        const failure = error as QuoinError
-        if (!isUncertain(failure)) throw failure
-        const { status, code, message, cause, body, retryAfter } = failure
+        if (!(error instanceof QuoinError && isUncertain(error))) throw error
+        const { status, code, message, cause, body, retryAfter } = error
         if (tries === TRIES) throw new QuoinError(status, code, message, { cause, body, retryAfter, uuid: uuidIn(sent.uuid) })
         await new Promise<void>((resolve) => { later(Math.max(backoff(tries), (retryAfter ?? 0) * 1000), resolve) })
+        signal?.throwIfAborted()
       }
     }
   }
@@ -96,13 +86,13 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
    * Changes the fields that are sent; gives the whole edition.
    * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
    */
-  async function update (id: string | number, body: EditionBody, { ifMatch }: { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
+  async function update (id: string | number, body: EditionBody, { ifMatch, signal }: Abortable & { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
     const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }) }
-    return readIn(await http.send('POST', pathOf(id), { body, headers }))
+    return readIn(await http.send('POST', pathOf(id), { body, headers, signal }))
   }
 
   /** Reads an edition by its integer id or its uuid. */
-  async function read (id: string | number, { signal }: { signal?: AbortSignal } = {}): Promise<ReadEdition> {
+  async function read (id: string | number, { signal }: Abortable = {}): Promise<ReadEdition> {
     return readIn(await http.send('GET', pathOf(id), { signal }))
   }
 
@@ -112,7 +102,7 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
     let next: string | undefined
     do {
       const query = { ...filters, limit, offset, ...(total && { total: 1 }) }
-      const answer = await http.send<Listed>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
+      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       next = links.next
@@ -120,17 +110,17 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
     } while (next !== undefined)
   }
 
-  async function bundles (): Promise<Named[]> {
-    return (await http.send<Static<typeof NamedList>>('GET', '/api/collection/bundles')).body.data
+  async function bundles ({ signal }: Abortable = {}): Promise<Named[]> {
+    return (await http.send<{ data: Named[] }>('GET', '/api/collection/bundles', { signal })).body.data
   }
 
-  async function types (): Promise<Named[]> {
-    return (await http.send<Static<typeof NamedList>>('GET', '/api/publisher-edition/bundles')).body.data
+  async function types ({ signal }: Abortable = {}): Promise<Named[]> {
+    return (await http.send<{ data: Named[] }>('GET', '/api/publisher-edition/bundles', { signal })).body.data
   }
 
   /** The lock board of an edition: who is at work in it and in its articles. */
-  async function locks (id: string | number): Promise<Board> {
-    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`)
+  async function locks (id: string | number, { signal }: Abortable = {}): Promise<Board> {
+    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`, { signal })
     return { locks: data, entities: meta.entities }
   }
 

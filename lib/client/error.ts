@@ -1,5 +1,4 @@
-import type { FailureCode } from '../errors.ts'
-import type { Holder, LockView } from '../locks/schemas.ts'
+import type { FailureCode, Holder, LockView } from './wire.ts'
 
 /** The service's codes, and two of the client's own: without any answer, and with one that is not Quoin's. */
 export type ErrorCode = FailureCode | 'UNREACHABLE' | 'INVALID_RESPONSE'

@@ -1,6 +1,6 @@
-import type { LockView } from '../locks/schemas.ts'
 import type { Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
+import type { LockView } from './wire.ts'
 
 /** What is used of an EventSource (WHATWG HTML, section 9.2), be it the platform's or a library's. */
 export interface EventStream {

@@ -15,12 +15,14 @@ export interface HttpDeps extends HttpOptions { uid?: string | undefined }
 
 type Values = Record<string, string | number | undefined>
 
-export interface Request {
+/** A call that can be aborted. What was sent by then may have been carried out. */
+export interface Abortable { signal?: AbortSignal | undefined }
+
+export interface Request extends Abortable {
   query?: Values
   /** To be sent as JSON. */
   body?: unknown
   headers?: Record<string, string>
-  signal?: AbortSignal | undefined
 }
 
 export interface Answer<Body> { body: Body, headers: Headers }

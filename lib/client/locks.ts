@@ -1,14 +1,14 @@
-import type { Draft, DraftList, Entity, LockList, LockRecord } from '../locks/schemas.ts'
 import { QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
 import { hold, type Field, type Granted, type Held } from './held.ts'
-import type { Answer, Http } from './http.ts'
+import type { Abortable, Answer, Http } from './http.ts'
 import type { Later } from './later.ts'
+import type { Draft, LockedEntity, LockRecord } from './wire.ts'
 
 /** Who locks. `uid` and `name` are shown to the others; more members are kept. */
 export interface User { uid: string | number, name?: string, [more: string]: unknown }
 
-export interface AcquireOptions {
+export interface AcquireOptions extends Abortable {
   /** The field's text, to be kept in the lock. */
   payload?: string
   /** Hears, once, that the lock is not this one any more, unless this page took it anew: `error.lock` says whose it is, if anybody's. */
@@ -36,8 +36,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const kept = new Set<ReturnType<typeof hold>>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, text: Text, headers: Record<string, string>): Promise<Granted> {
-    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, text), headers }))
+  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, text: Text, headers: Record<string, string>, signal?: AbortSignal): Promise<Granted> {
+    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, text), headers, signal }))
   }
 
   function bodyOf (fieldName: string, { payload, since }: Text): object {
@@ -74,11 +74,11 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * over with its text, and this page's own with what it could not send yet: see `found`.
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
-  async function acquire (field: Field, { payload, onLost }: AcquireOptions = {}): Promise<Held> {
+  async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
     let own: LockRecord | undefined
     async function take (): Promise<Held> {
       const text = newerHere(field, own) ?? own?.payload ?? payload
-      const granted = await write('POST', field, { payload: text, since: sinceOf(own) }, own ? stillAs(own) : { 'if-none-match': '*' })
+      const granted = await write('POST', field, { payload: text, since: sinceOf(own) }, own ? stillAs(own) : { 'if-none-match': '*' }, signal)
       return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }
     for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
@@ -88,7 +88,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
         if (!isChanged(error)) throw error
         // By the time of the answer it may be another's.
         const mine = uid ?? (error as QuoinError).lock?.userData.uid
-        own = (await list(field)).find(({ userData }) => userData.uid === mine)
+        own = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
       }
     }
     return take()
@@ -99,44 +99,44 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @param options.version only if the lock is still the one that was seen
    * @throws {QuoinError} LOCK_CHANGED when it is not
    */
-  async function overwrite (field: Field, { payload, onLost, version }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
-    return keep(field, await write('PUT', field, { payload }, version === undefined ? {} : ifMatch(version)), payload, { onLost })
+  async function overwrite (field: Field, { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
+    return keep(field, await write('PUT', field, { payload }, version === undefined ? {} : ifMatch(version), signal), payload, { onLost })
   }
 
-  async function remove ({ type, id, fieldName }: Entity & { fieldName?: string }, version?: string): Promise<void> {
-    await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, ...(version !== undefined && { headers: ifMatch(version) }) })
+  async function remove ({ type, id, fieldName }: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
+    await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, signal, ...(version !== undefined && { headers: ifMatch(version) }) })
   }
 
   /**
    * Releases the user's own lock of a field or, without `fieldName`, all of the entity, this page's or not.
    * @param options.version of a field: only if the lock is still the one that was seen, which may have expired
    */
-  async function release (what: Entity & { fieldName?: string }, { version }: { version?: string | undefined } = {}): Promise<void> {
-    await remove(what, version).catch((error) => { if (!isChanged(error)) throw error })
+  async function release (what: LockedEntity & { fieldName?: string }, { version, signal }: Abortable & { version?: string | undefined } = {}): Promise<void> {
+    await remove(what, version, signal).catch((error) => { if (!isChanged(error)) throw error })
   }
 
   /**
    * The locks of an entity, or that of one field, by field.
    * @param options.payload false leaves the texts out
    */
-  async function list ({ type, id, fieldName }: Entity & { fieldName?: string }, { payload = true }: { payload?: boolean } = {}): Promise<LockRecord[]> {
-    const { body } = await http.send<{ data: LockList }>('GET', pathOf({ type, id }), { query: { fieldName, payload: payload ? undefined : 0 } })
+  async function list ({ type, id, fieldName }: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean } = {}): Promise<LockRecord[]> {
+    const { body } = await http.send<{ data: { Items: LockRecord[] } }>('GET', pathOf({ type, id }), { query: { fieldName, payload: payload ? undefined : 0 }, signal })
     return body.data.Items
   }
 
   /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
-  async function drafts ({ type, id }: Entity, { fieldName }: { fieldName?: string } = {}): Promise<Draft[]> {
-    const { body } = await http.send<{ data: DraftList }>('GET', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid } })
+  async function drafts ({ type, id }: LockedEntity, { fieldName, signal }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
+    const { body } = await http.send<{ data: { Items: Draft[] } }>('GET', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid }, signal })
     return body.data.Items
   }
 
   /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
-  async function discard ({ type, id, fieldName, draft }: Entity & { fieldName?: string, draft?: string }): Promise<void> {
-    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid, draft } })
+  async function discard ({ type, id, fieldName, draft }: LockedEntity & { fieldName?: string, draft?: string }, { signal }: Abortable = {}): Promise<void> {
+    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid, draft }, signal })
   }
 
   /** Follows the locks of an entity until what it returns is called. */
-  function subscribe ({ type, id }: Entity, listener: Listener): () => void {
+  function subscribe ({ type, id }: LockedEntity, listener: Listener): () => void {
     return feed(`${pathOf({ type, id })}/events`, listener)
   }
 
@@ -173,7 +173,7 @@ function isSame (one: Field, other: Field): boolean {
   return one.type === other.type && one.id === other.id && one.fieldName === other.fieldName
 }
 
-function pathOf ({ type, id }: Entity): string {
+function pathOf ({ type, id }: LockedEntity): string {
   return `/api/cloud/data-state/${encodeURIComponent(type)}/${encodeURIComponent(id)}`
 }
 

@@ -72,12 +72,16 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   const unsubscribe = carried[HANG_UPS]?.(() => stop(GONE))
   const own = { call: createCall(waiting, limits), running: 0 }
   carried[CALL] = own
-  try {
-    return await counted(own, work)
-  } catch (error) {
+  return counted(own, work).then((value) => {
+    end()
+    return value
+  }, (error) => {
+    end()
     stop(GONE)
     throw error
-  } finally {
+  })
+
+  function end (): void {
     clearTimeout(timer)
     unsubscribe?.()
   }

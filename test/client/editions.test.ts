@@ -191,6 +191,36 @@ t.test('a create is given up after three tries, with its uuid, and after one whe
   }
 })
 
+t.test('a create that is aborted is not sent again', async (t) => {
+  const { url } = await newsroom(t)
+  const reason = new Error('not wanted any more')
+  const { time, wire, editions } = retrying(url)
+  const page = new AbortController()
+  wire.fates.push('down')
+  const made = failureOf(editions.create('daily', monday('aborted'), { signal: page.signal }))
+  await until(() => time.waits().length)
+  page.abort(reason)
+  time.pass(2000)
+  t.equal(await made, reason)
+  t.equal(await failureOf(editions.create('daily', monday('aborted'), { signal: page.signal })), reason)
+  t.equal((await editions.search({ key: 'aborted' }).next()).value!.editions.length, 0)
+})
+
+t.test('every call that is aborted ends with the reason', async (t) => {
+  const { seat } = await newsroom(t)
+  const { editions, locks } = seat(anna)
+  const reason = new Error('not wanted any more')
+  const options = { signal: AbortSignal.abort(reason) }
+  const entity = { type: 'node', id: '42' }
+  const field = { ...entity, fieldName: 'title' }
+  const calls = [
+    locks.acquire(field, options), locks.overwrite(field, options), locks.release(field, options), locks.list(entity, options), locks.drafts(entity, options), locks.discard(entity, options),
+    editions.update(60, { title: [{ value: 'x' }] }, options), editions.read(60, options), editions.bundles(options), editions.types(options), editions.locks(60, options)
+  ]
+  for (const failure of await Promise.all(calls.map((call) => failureOf(call)))) t.equal(failure, reason)
+  t.strictSame(await locks.list(entity), [])
+})
+
 /** Editions of a client whose requests may get lost, and whose time is the test's. */
 function retrying (url: string) {
   const time = createTime()

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
 import { changeLine, createBreaker, type BreakerOptions, type Stopped } from '../../lib/jsonapi/breaker.ts'
+import { endWith, inCall } from '../../lib/jsonapi/calls.ts'
 import { createHttp, createJsonapi, isDown, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Caller } from '../../lib/jsonapi/credentials.ts'
 import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
@@ -67,6 +68,18 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
   await sleep(20)
   await cms.up()
   t.equal(await read, '200', 'a CMS that is just being restarted is not missed')
+})
+
+t.test('a write of a caller who has hung up is not sent', async (t) => {
+  const { cms, outcome } = await clientFor(t)
+  const caller = {}
+  endWith(caller, (listener) => {
+    listener()
+    return () => {}
+  })
+  const limits = { requests: 1, ms: 60_000, lookUpMs: 60_000 }
+  t.equal(await inCall(caller, limits, () => outcome({ ...POST, caller })), 'CALLER_GONE')
+  t.strictSame(cms.lines, [])
 })
 
 t.test('what tries out a password is sent once', async (t) => {

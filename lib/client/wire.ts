@@ -1,0 +1,107 @@
+/**
+ * What the service takes and answers, as the client's users see it: plain types, so that the client needs no package for
+ * them. A test holds them to the schemas of the service.
+ */
+
+/** One value of a field, in core REST's JSON. */
+export type Item = Record<string, unknown>
+
+/** An edition in core REST's JSON: every field a list of items. */
+export type Edition = Record<string, Item[]>
+
+/** As many fields of an edition as are meant, in the same JSON. */
+export type EditionBody = Record<string, unknown>
+
+/** One page of a list of editions. */
+export interface EditionPage {
+  data: Edition[]
+  meta: { limit: number, offset: number, hasMore: boolean, total: number | null }
+  /** Paths of this page and of those beside it. */
+  links: { self: string, next?: string, prev?: string }
+}
+
+/** A bundle or an edition type. */
+export interface Named { id: string, label: string }
+
+/** What is locked: an entity, such as `{ type: 'node', id: '42' }`. */
+export interface LockedEntity { type: string, id: string }
+
+/** Who holds a field and since when; never the text. */
+export interface Holder {
+  fieldName: string
+  /** Unix time in seconds. */
+  timestamp: number
+  userData: { uid: string, name?: string, [more: string]: unknown }
+  /** Unix time in seconds when the lock ends unless it is renewed. */
+  expiresAt?: number
+}
+
+/** A lock as feeds and boards show it. */
+export interface LockView extends Holder {
+  entityType: string
+  entityId: string
+  /** Another one after every write. */
+  version?: string
+}
+
+/** A lock as the table keeps it. */
+export interface LockRecord extends Holder {
+  env_entityType_entityId: string
+  payload?: string
+  version?: string
+  /** Unix time in seconds for the table's time to live. */
+  removeAt?: number
+}
+
+/** The text of a lock that somebody else took over or released, or that has expired. */
+export interface Draft extends Holder {
+  /** Tells it from the other drafts of the field. */
+  id: string
+  payload: string
+  /** Of the lock that held it. */
+  version?: string
+  /** Unix time in seconds. */
+  displacedAt: number
+  displacedBy?: { uid: string, name?: string }
+}
+
+/** Why the service refused or failed. */
+export type FailureCode =
+  | 'BAD_REQUEST'
+  | 'UNAUTHENTICATED'
+  | 'CMS_UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'USER_CHANGED'
+  | 'CMS_FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'METHOD_NOT_ALLOWED'
+  | 'REQUEST_TIMEOUT'
+  | 'CALLER_GONE'
+  | 'CONFLICT'
+  | 'STALE_EDIT'
+  | 'LOCK_CHANGED'
+  | 'PRECONDITION_FAILED'
+  | 'TOO_LARGE'
+  | 'URI_TOO_LONG'
+  | 'UNSUPPORTED_MEDIA_TYPE'
+  | 'MISDIRECTED'
+  | 'UNPROCESSABLE'
+  | 'FIELD_LOCKED'
+  | 'TOO_MANY_REQUESTS'
+  | 'HEADERS_TOO_LARGE'
+  | 'INTERNAL'
+  | 'OVERLOADED'
+  | 'STORE_FAILED'
+  | 'STORE_UNAVAILABLE'
+  | 'TOO_MANY_WATCHERS'
+  | 'AUTH_UNAVAILABLE'
+  | 'CMS_UNREACHABLE'
+  | 'CMS_INVALID_RESPONSE'
+  | 'CMS_FAILED'
+  | 'CMS_LOGIN_REFUSED'
+  | 'CMS_READ_ONLY'
+  | 'CMS_REFUSED'
+  | 'LIST_TOO_DEEP'
+  | 'EDITION_BUSY'
+  | 'CMS_UNAVAILABLE'
+  | 'CMS_TIMEOUT'

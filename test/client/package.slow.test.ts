@@ -1,0 +1,172 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import t, { type Test } from 'tap'
+import ts from 'typescript'
+import manifest from '../../package.json' with { type: 'json' }
+import { imageFiles } from '../app/fixtures/image.ts'
+import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
+import { recipes } from './recipes.ts'
+
+/** The most that the client may have as one ES module, gzipped, and its package unpacked, in bytes. */
+const MOST = 5000
+const MOST_UNPACKED = 200_000
+
+/** Where the client stands once it is built and packed, and an empty project has it installed. */
+let project: string
+
+t.before(() => {
+  project = projectWith(t)
+})
+
+/** An empty project into which the client is installed as `npm install` of the packed file does. */
+function projectWith (t: Test): string {
+  const copy = emptyDirectory(t)
+  for (const path of ['package.json', 'tsconfig.json', 'lib/client', ...['package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  execFileSync('npm', ['run', 'build:client'], { cwd: copy, stdio: 'pipe' })
+  const directory = emptyDirectory(t)
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: join(copy, 'packages/client'), encoding: 'utf8', stdio: 'pipe' }).trim()
+  const target = join(directory, 'node_modules/@quoin/client')
+  mkdirSync(target, { recursive: true })
+  execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])
+  rmSync(join(directory, packed))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
+  return directory
+}
+
+t.test('the client is one small ES module that exports what is documented', async (t) => {
+  const directory = join(project, 'node_modules/@quoin/client')
+  const file = join(directory, 'dist/client.js')
+  const { metafile } = await build({ entryPoints: [file], bundle: true, write: false, format: 'esm', metafile: true })
+  const { imports, exports } = Object.values(metafile.outputs)[0]!
+  t.strictSame(imports, [], 'it needs nothing else')
+  t.strictSame(exports.sort(), ['QuoinError', 'createClient'])
+  const { length } = gzipSync(readFileSync(file))
+  t.comment(`${length} bytes gzipped`)
+  t.ok(length < MOST, `${length} bytes`)
+  const { createClient } = await import(file)
+  t.match(createClient(), { locks: { acquire: Function }, editions: { search: Function } })
+})
+
+t.test('its package has that module, its types and nothing else', async (t) => {
+  const directory = join(project, 'node_modules/@quoin/client')
+  const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
+  t.strictSame(files.filter((path) => !path.endsWith('.d.ts')).sort(), ['README.md', 'dist/client.js', 'package.json'])
+  t.notMatch(files.map((path) => readFileSync(join(directory, path), 'utf8')).join('\n'), /from ['"](?!\.\/|@quoin\/client)/, 'it imports nothing')
+  const size = files.reduce((sum, path) => sum + statSync(join(directory, path)).size, 0)
+  t.comment(`${size} bytes installed`)
+  t.ok(size < MOST_UNPACKED, `${size} bytes`)
+  const { dependencies, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { dependencies?: object, version: string }
+  t.equal(dependencies, undefined)
+  t.equal(version, manifest.version, 'its version is that of the service')
+})
+
+t.test('npm pack of the service takes its sources, and no tests', async (t) => {
+  const directory = emptyDirectory(t)
+  for (const path of [...imageFiles(), '.gitignore', 'test/client/package.slow.test.ts']) cpSync(join(ROOT, path), join(directory, path))
+  const [{ files }] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: directory, encoding: 'utf8', stdio: 'pipe' }))
+  const packed = files.map(({ path }: { path: string }) => path)
+  t.strictSame(packed.sort(), imageFiles().filter((path) => path !== 'package-lock.json').sort())
+})
+
+/** A use of every verb, as a page of an application has it. */
+const EVERY_VERB = `import {
+  createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type ReadEdition
+} from '@quoin/client'
+
+const client: Client = createClient({ url: 'https://quoin.example.org', headers: () => ({ authorization: 'Bearer x' }), user: { uid: 7, name: 'Anna' }, timeoutMs: 1000 })
+const { locks, editions } = client
+const { signal } = new AbortController()
+const entity = { type: 'node', id: '42' }
+const field = { ...entity, fieldName: 'title' }
+
+export async function everyVerb (): Promise<void> {
+  const held: Held = await locks.acquire(field, { payload: 'Harbour', onLost: (error) => { console.log(error.lock?.userData.name) }, signal })
+  const taken: Held = await locks.overwrite(field, { payload: 'Harbour', version: held.version, signal })
+  await taken.release()
+  await locks.release(field, { version: held.version, signal })
+  await locks.release(entity)
+  const records: LockRecord[] = await locks.list(entity, { payload: false, signal })
+  const texts: Draft[] = await locks.drafts(entity, { fieldName: 'title', signal })
+  for (const { id } of texts) await locks.discard({ ...field, draft: id }, { signal })
+  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {} })
+  unsubscribe()
+  locks.releaseOnPageHide()()
+
+  const { edition, etag, age }: ReadEdition = await editions.create('daily', { title: [{ value: 'Monday' }] }, { signal })
+  const title: unknown = edition['title']?.[0]?.['value']
+  await editions.update(60, { title: [{ value: title }] }, { ifMatch: etag, signal })
+  const read: Edition = (await editions.read('60', { signal })).edition
+  const pages: Page[] = []
+  for await (const page of editions.search({ bundle: 'daily', q: 'november', status: 1, limit: 5, total: true, signal })) pages.push(page)
+  for await (const page of editions.search()) pages.push(page)
+  const labels: string[] = [...await editions.bundles({ signal }), ...await editions.types({ signal })].map(({ label }) => label)
+  const board: Board = await editions.locks(60, { signal })
+  editions.subscribe(60, { locks () {} })()
+  console.log(records, read, age, labels, board.entities)
+}
+
+export function codeOf (error: unknown): ErrorCode | undefined {
+  return error instanceof QuoinError ? error.code : undefined
+}
+`
+
+/** Two versions of the compiler, as outside projects have them. */
+const compilers = { [`TypeScript ${ts.version}`]: ts, 'TypeScript 5.9': (await import('typescript-5')).default as unknown as typeof ts }
+
+/** How outside projects have modules found. */
+const RESOLUTIONS = { bundler: { module: 'esnext', moduleResolution: 'bundler' }, nodenext: { module: 'nodenext', moduleResolution: 'nodenext' } }
+
+for (const [name, compiler] of Object.entries(compilers)) {
+  for (const [resolution, modules] of Object.entries(RESOLUTIONS)) {
+    t.test(`a use of every verb compiles with ${name}, ${resolution} and every strict flag`, async (t) => {
+      t.strictSame(problemsOf(compiler, modules, [EVERY_VERB]), [])
+    })
+  }
+}
+
+/** What the recipes take as given. */
+const GIVEN = `import { locks, editions } from './module-0.ts'
+import { QuoinError, type Held } from '@quoin/client'
+declare const list: HTMLElement
+declare function store (text: string): Promise<void>
+`
+
+t.test('the recipes in docs/client.md fit the client', async (t) => {
+  const blocks = recipes()
+  t.equal(blocks.length, 5)
+  const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
+  const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
+  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-5.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
+})
+
+/** Every flag that makes the compiler stricter; with none of the package's own types left out. */
+const STRICT = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noImplicitOverride: true,
+  noImplicitReturns: true,
+  noFallthroughCasesInSwitch: true,
+  noPropertyAccessFromIndexSignature: true,
+  noUnusedLocals: true,
+  noUnusedParameters: true,
+  verbatimModuleSyntax: true,
+  isolatedModules: true,
+  skipLibCheck: false
+}
+
+/** What a compiler says of these modules in the project. */
+function problemsOf (compiler: typeof ts, modules: object, sources: string[], more: object = {}): string[] {
+  const names = sources.map((code, index) => {
+    const name = join(project, `module-${index}.ts`)
+    writeFileSync(name, code)
+    return name
+  })
+  const { options, errors } = compiler.convertCompilerOptionsFromJson({ target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], types: [], noEmit: true, allowImportingTsExtensions: true, ...modules, ...STRICT, ...more }, project)
+  const problems = [...errors, ...compiler.getPreEmitDiagnostics(compiler.createProgram(names, options))]
+  return problems.map(({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`)
+}
