@@ -1,7 +1,7 @@
 import neostandard from 'neostandard'
 
 export default [
-  ...neostandard({ ts: true, ignores: ['.tap/**', '.data/**', 'dist/**', 'test/drupal/site/**'] }),
+  ...neostandard({ ts: true, ignores: ['.tap/**', '.data/**', '**/dist/**', 'test/drupal/site/**'] }),
   // A schema and its type share one name.
   { files: ['**/*.ts'], rules: { '@typescript-eslint/no-redeclare': 'off' } },
   // A run of the tests is the same every time: their fast-check has a seed.
