@@ -105,6 +105,8 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   const search = createSearch({ cms, catalog, resources, filters, model })
   const labels = createLabels({ cms, catalog, resources: upstream, model })
   const saves = createSaveQueue()
+  /** For each update that looks at its edition: which editions were saved meanwhile, so that it may have seen them as they were. */
+  const looks = new Set<Set<string>>()
   const changedAttribute = publicName(model, model.keys.changed)
   const { jsonOf, editionOf } = createTexts(model)
 
@@ -225,9 +227,18 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     const entity = write.normalize(body, model)
     const bundle = write.bundleOf(entity, model)
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
-    const seen = await resources.load(id, caller, 'bare')
+    const savedMeanwhile = new Set<string>()
+    looks.add(savedMeanwhile)
+    const seen = await resources.load(id, caller, 'bare').finally(() => looks.delete(savedMeanwhile))
+    const { id: uuid } = seen.resource
     // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
-    return saves.run(seen.resource.id, async (hasWaited) => change(hasWaited ? await resources.load(id, caller, 'bare') : seen, entity, caller, options), callOf(caller)?.waiting)
+    return saves.run(uuid, async (hasWaited) => {
+      try {
+        return await change(hasWaited || savedMeanwhile.has(uuid) ? await resources.load(id, caller, 'bare') : seen, entity, caller, options)
+      } finally {
+        for (const look of looks) look.add(uuid)
+      }
+    }, callOf(caller)?.waiting)
   }
 
   async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {

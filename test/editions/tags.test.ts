@@ -57,6 +57,29 @@ for (const [what, save] of saves) {
   })
 }
 
+t.test('an edition that was read before another save ended is not taken for the present one', async (t) => {
+  const now = Date.UTC(2026, 10, 20, 12)
+  const { cms, call } = await openHostile(t, { content: withoutRevisions(), now: () => now })
+  t.equal((await call('POST', path, { body: title('First'), as: 'editor' })).status, 200)
+  const { etag } = (await call('GET', path, { as: 'editor2' })).headers
+  const options = (text: string, as: string) => ({ body: title(text), as, headers: { 'if-match': String(etag) } })
+  const [isRead, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  cms.behave = async ({ method }, honest) => {
+    if (method !== 'GET') return undefined
+    cms.behave = () => undefined
+    const answer = await honest()
+    isRead.resolve()
+    await mayGoOn.promise
+    return answer
+  }
+  const late = call('POST', path, options('Late', 'editor2'))
+  await isRead.promise
+  t.equal((await call('POST', path, options('In time', 'editor'))).status, 200)
+  mayGoOn.resolve()
+  t.equal((await late).status, 412)
+  t.equal(value((await call('GET', path, { as: 'editor' })).body.title), 'In time')
+})
+
 t.test('an entity type with neither revision nor changed', async (t) => {
   const { call, cms } = await openHostile(t)
   cms.behave = stripped
