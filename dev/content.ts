@@ -1,4 +1,4 @@
-import type { CmsContent, Seed } from './cms.ts'
+import type { CmsContent, Seed } from '../packages/drupal-stand-in/cms.ts'
 import { bundleSeeds, editionTypeSeeds, namedUuid, roles, type Bundle } from './content/configuration.ts'
 import { coverFile } from './content/covers.ts'
 import { headlines, specials } from './content/headlines.ts'

@@ -2,7 +2,7 @@ import { readConfig, SettingsError } from '../config/env.ts'
 import { createStore } from '../lib/dynamodb/client.ts'
 import { createTable } from '../lib/dynamodb/table.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
-import { createCms } from './cms.ts'
+import { createCms } from '../packages/drupal-stand-in/cms.ts'
 import { newspaper } from './content.ts'
 import { startDynamodb } from './dynamodb.ts'
 

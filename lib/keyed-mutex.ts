@@ -1,4 +1,4 @@
-import type { Signal } from './abortable.ts'
+import type { Signal } from './http/aborter.ts'
 
 /** Has work on one thing done by one at a time, in the order of asking; within this process. */
 export interface KeyedMutex {

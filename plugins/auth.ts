@@ -9,7 +9,7 @@ import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
-import { changeLine, createBreaker } from '../lib/jsonapi/breaker.ts'
+import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/jsonapi/client.ts'
 
 /** What is protected: the patterns of routes, which stand for every spelling of their paths. */

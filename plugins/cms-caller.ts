@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
-import { endWith } from '../lib/jsonapi/calls.ts'
+import { endWith } from '../lib/http/calls.ts'
 import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {

@@ -4,7 +4,7 @@ import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, Fast
 import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
-import { STATUS_CODES } from '../lib/status-codes.ts'
+import { STATUS_CODES } from '../lib/http/status-codes.ts'
 import { newest } from './observers.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 

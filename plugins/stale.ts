@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { matches } from '../lib/editions/etag.ts'
+import { matches } from '../lib/editions/translate/etag.ts'
 import type { Failure } from '../lib/errors.ts'
 import { isDown } from '../lib/jsonapi/client.ts'
 import { readKey } from '../lib/jsonapi/credentials.ts'

@@ -3,7 +3,7 @@ import { answers, orCopy } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { isKnown } from '../lib/entity-tag.ts'
+import { isKnown } from '../lib/http/entity-tag.ts'
 
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504]

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
-import { isKnown } from '../lib/entity-tag.ts'
+import { isKnown } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Seed } from '../cms/store.ts'
+import type { Seed } from '../../packages/drupal-stand-in/store.ts'
 
 /** A UUID derived from a name: the same in every run, in the form of version 5. */
 export function namedUuid (name: string): string {

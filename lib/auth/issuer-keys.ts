@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import { createFlights } from '../jsonapi/flights.ts'
+import { createFlights } from '../http/single-flight.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */
 export interface KeysClock {

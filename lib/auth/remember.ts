@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createFlights } from '../jsonapi/flights.ts'
+import { createFlights } from '../http/single-flight.ts'
 
 export interface RememberOptions<Question, Answer> {
   /** The answer; undefined is a refusal. Throws where it cannot be found out. */

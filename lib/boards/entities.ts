@@ -1,5 +1,5 @@
-import type { ContentModel } from '../editions/model.ts'
-import type { Entity as Edition, Item } from '../editions/read.ts'
+import type { ContentModel } from '../editions/site/model.ts'
+import type { Entity as Edition, Item } from '../editions/translate/read.ts'
 import { scalarText } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 

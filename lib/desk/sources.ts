@@ -12,11 +12,12 @@ export interface Source {
 
 const ROOT = resolve(import.meta.dirname, '../..')
 
-/** What the page consists of, by path from the root: its own files, the client, and the modules of lit-html that it imports. */
-const OWN = ['desk/*.{ts,css,svg}', 'lib/client/*.ts']
+/** What the page consists of, by path from packages/: its own files, the client, and the modules of lit-html that it imports. */
+const PACKAGES = join(ROOT, 'packages')
+const OWN = ['desk/*.{ts,css,svg}', 'client/src/*.ts']
 const LIT = ['lit-html.js', 'directive.js', 'directive-helpers.js', 'directives/live.js', 'directives/repeat.js']
 
-/** Where all of it is served: the paths below are those from the root, so that relative imports hold. */
+/** Where all of it is served: the paths below are those from packages/, so that relative imports hold. */
 const FILES = '/desk/files/'
 
 const types: Record<string, string> = {
@@ -27,10 +28,10 @@ const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8'
 }
 
-/** The files of the page by URL path: where they are from the root. */
+/** The files of the page by URL path: where they are. */
 function findFiles (): Array<[url: string, path: string]> {
-  const own = globSync(OWN, { cwd: ROOT }).sort()
-  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, `node_modules/lit-html/${path}`]), ...own.map((path): [string, string] => [FILES + path, path])]
+  const own = globSync(OWN, { cwd: PACKAGES }).sort()
+  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, join(ROOT, 'node_modules/lit-html', path)]), ...own.map((path): [string, string] => [FILES + path, join(PACKAGES, path)])]
 }
 
 /** The URL paths of the page and its files. */
@@ -46,11 +47,11 @@ export async function readSources (): Promise<Map<string, Source>> {
   // What Node itself strips types with; it is large, and nothing else needs it.
   const { transformSync } = await import('amaro')
   const files = findFiles().map(([url, path]): [string, string] => {
-    const text = readFileSync(join(ROOT, path), 'utf8')
+    const text = readFileSync(path, 'utf8')
     return [url, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code) : withoutMap(text)]
   })
   const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path}">`)
-  const page = readFileSync(join(ROOT, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
+  const page = readFileSync(join(PACKAGES, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
   return new Map([['/desk', source('.html', page)], ...files.map(([path, text]): [string, Source] => [path, source(extname(path), text)])])
 }
 

@@ -1,6 +1,6 @@
 import type { Failure } from '../errors.ts'
 import { wrong, type Finding } from '../findings.ts'
-import { transportReason } from '../transport-reason.ts'
+import { transportReason } from '../http/transport-reason.ts'
 
 /** What nginx and Apache say on a port for HTTPS to a request without TLS. */
 const PLAIN_HTTP = /plain HTTP request was sent to HTTPS port|speaking plain HTTP to an SSL-enabled/i

@@ -1,6 +1,6 @@
 import { createRemoteJWKSet, errors } from 'jose'
 import { ok, wrong, type Finding } from '../findings.ts'
-import { transportReason } from '../transport-reason.ts'
+import { transportReason } from '../http/transport-reason.ts'
 
 /** Checks that the keys of the issuer can be fetched, as they are when the first token comes. */
 export async function checkIssuer (jwksUrl: string): Promise<Finding> {

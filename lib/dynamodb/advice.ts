@@ -1,5 +1,5 @@
 import { wrong, type Finding } from '../findings.ts'
-import { transportReason } from '../transport-reason.ts'
+import { transportReason } from '../http/transport-reason.ts'
 
 const POLICY = 'give it the policies of config/aws/quoin.yaml'
 

@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 import type { RequestSigner } from '@smithy/types'
-import type { Answer } from '../exchange.ts'
+import type { Answer } from '../http/exchange.ts'
 import type { Transport } from './client.ts'
 
 /** A command of the document client. */

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { failures, type FailureCode } from '../errors.ts'
-import { STATUS_CODES } from '../status-codes.ts'
+import { STATUS_CODES } from '../http/status-codes.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is wrong; nothing was done',

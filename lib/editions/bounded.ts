@@ -1,4 +1,4 @@
-import { inCall, type CallLimits } from '../jsonapi/calls.ts'
+import { inCall, type CallLimits } from '../http/calls.ts'
 import type { Caller } from '../jsonapi/credentials.ts'
 import type { Editions } from './editions.ts'
 

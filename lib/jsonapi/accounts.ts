@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Http, HttpAnswer } from './client.ts'
 import { documentIn, objectIn, userIn } from './document.ts'
-import { isJson } from './media-type.ts'
+import { isJson } from '../http/media-type.ts'
 
 type Headers = Record<string, string>
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { createCms, type Cms } from '../../dev/cms.ts'
+import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { openEvents } from '../fixtures/event-source.ts'

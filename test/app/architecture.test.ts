@@ -7,13 +7,13 @@ import { ROOT } from './fixtures/processes.ts'
 type Sources = Map<string, string>
 
 const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\\b`)
-const UNDICI = ['lib/exchange.ts', 'lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
+const UNDICI = ['lib/http/exchange.ts', 'lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
-const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|dev|test)\/|lib\/auth\/drupal\.ts$|lib\/client\/editions\.ts$)/
+const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
-const FLOORS = [/^(?:desk\/|dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^lib\//]
+const FLOORS = [/^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^(?:lib|packages\/client)\//]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
 /** Edges that must not be: where from, where to, and why. */
@@ -28,9 +28,9 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
   [/^routes\//, /^plugins\//, 'routes see decorators only'],
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
-  [/^desk\//, /^(?!desk\/|lib\/client\/|lit-html(?:\/|$))/, 'the desk is a client like any other'],
-  [/^(?!desk\/|test\/)/, /^desk\//, 'the service serves the desk and knows nothing of it'],
-  [/^(?!dev\/|test\/)/, /^dev\//, 'the stand-ins are no part of the service'],
+  [/^packages\/desk\//, /^(?!packages\/(?:desk|client\/src)\/|lit-html(?:\/|$))/, 'the desk is a client like any other'],
+  [/^(?!packages\/desk\/|test\/)/, /^packages\/desk\//, 'the service serves the desk and knows nothing of it'],
+  [/^(?!packages\/drupal-stand-in\/|dev\/|test\/)/, /^(?:packages\/drupal-stand-in|dev)\//, 'the stand-ins are no part of the service'],
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 
@@ -51,12 +51,12 @@ function violations (sources: Sources): string[] {
       for (const [from, to, why] of FORBIDDEN) if (from.test(path) && to.test(target)) found.push(`${path} imports ${target}: ${why}`)
       if (sources.has(target) && floor(path) > floor(target) && floor(target) >= 0) found.push(`${path} imports ${target}: imports point down`)
     }
-    if (path.startsWith('lib/client/')) {
-      for (const target of importsOf(path, valuesIn(text))) if (!target.startsWith('lib/client/')) found.push(`${path} imports ${target}: a browser loads it, so of others it takes types alone`)
+    if (path.startsWith('packages/client/src/')) {
+      for (const target of importsOf(path, valuesIn(text))) if (!target.startsWith('packages/client/src/')) found.push(`${path} imports ${target}: a browser loads it, so of others it takes types alone`)
     }
     if (UNFINISHED.test(text)) found.push(`${path} is not finished`)
     if (path.startsWith('test/')) continue
-    if (/['"]undici(?:\/[^'"]*)?['"]|\bundici\./.test(text) && ![...UNDICI, 'lib/undici.d.ts'].includes(path)) found.push(`${path} names undici`)
+    if (/['"]undici(?:\/[^'"]*)?['"]|\bundici\./.test(text) && ![...UNDICI, 'lib/http/undici.d.ts'].includes(path)) found.push(`${path} names undici`)
     if (DRUPALS_NAMES.test(text) && !MAY_NAME_DRUPALS.test(path)) found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
   }
   return [...found, ...cycles(sources)]
@@ -82,7 +82,7 @@ function cycles (sources: Sources): string[] {
 }
 
 const house: Sources = new Map(
-  globSync(['*.ts', '{config,lib,plugins,routes,desk,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
+  globSync(['*.ts', '{config,lib,packages/*,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
     .map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
 )
 
@@ -105,13 +105,13 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/x.ts', "import { answer } from '../plugins/errors.ts'", 'lib/x.ts imports plugins/errors.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import routes from '../../routes/locks.ts'", 'lib/locks/x.ts imports routes/locks.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import type { Config } from '../../config/env.ts'", 'lib/locks/x.ts imports config/env.ts: lib knows nothing'],
-    ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
+    ['lib/locks/x.ts', "export * from '../editions/site/model.ts'", 'lib/locks/x.ts imports lib/editions/site/model.ts: locks know no CMS'],
     ['lib/locks/x.ts', "const { request } = await import('../jsonapi/client.ts')", 'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'],
     ['lib/editions/x.ts', "import { createLocks } from '../locks/locks.ts'", 'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'],
     ['lib/editions/x.ts', "import '../dynamodb/client.ts'", 'lib/editions/x.ts imports lib/dynamodb/client.ts: editions know no DynamoDB'],
     ['lib/locks/x.ts', "import { createGuard } from '../boards/guard.ts'", 'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'],
     ['lib/editions/x.ts', "import type { Boards } from '../boards/boards.ts'", 'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'],
-    ['lib/jsonapi/x.ts', "import { read } from '../editions/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/read.ts: a client knows nothing'],
+    ['lib/jsonapi/x.ts', "import { read } from '../editions/translate/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/translate/read.ts: a client knows nothing'],
     ['lib/auth/x.ts', "import { holderOf } from '../locks/record.ts'", 'lib/auth/x.ts imports lib/locks/record.ts: who calls does not depend on what for'],
     ['lib/auth/x.ts', "import { createEditions } from '../editions/editions.ts'", 'lib/auth/x.ts imports lib/editions/editions.ts: who calls does not depend on what for'],
     ['lib/auth/x.ts', "import { createStore } from '../dynamodb/client.ts'", 'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'],
@@ -121,17 +121,17 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/auth/x.ts', "const uid = 'drupal_internal__uid'", "lib/auth/x.ts has Drupal's own name drupal_internal__"],
     ['routes/x.ts', "import { answer } from '../plugins/errors.ts'", 'routes/x.ts imports plugins/errors.ts: routes see decorators only'],
     ['plugins/x.ts', "import locks from '../routes/locks.ts'", 'plugins/x.ts imports routes/locks.ts: plugins serve routes'],
-    ['server.ts', "import { createCms } from './dev/cms.ts'", 'server.ts imports dev/cms.ts: the stand-ins are no part'],
-    ['lib/x.ts', "import { createCms } from '../dev/cms.ts'", 'lib/x.ts imports dev/cms.ts: the stand-ins are no part'],
+    ['server.ts', "import { createCms } from './packages/drupal-stand-in/cms.ts'", 'server.ts imports packages/drupal-stand-in/cms.ts: the stand-ins are no part'],
+    ['lib/x.ts', "import { createCms } from '../dev/content.ts'", 'lib/x.ts imports dev/content.ts: the stand-ins are no part'],
     ['dev/x.ts', "import { build } from '../test/helper.ts'", 'dev/x.ts imports test/helper.ts: tests are no part'],
     ['plugins/x.ts', "import { checkStore } from '../lib/doctor/store.ts'", 'plugins/x.ts imports lib/doctor/store.ts: the doctor is no part'],
-    ['desk/x.ts', "import { etagOf } from '../lib/locks/etag.ts'", 'desk/x.ts imports lib/locks/etag.ts: the desk is a client'],
-    ['desk/x.ts', "import { randomUUID } from 'node:crypto'", 'desk/x.ts imports node:crypto: the desk is a client'],
-    ['routes/x.ts', "import { listAddress } from '../desk/address.ts'", 'routes/x.ts imports desk/address.ts: the service serves the desk'],
-    ['desk/x.ts', "const field = 'field_publisher_x'", "desk/x.ts has Drupal's own name field_publisher"],
-    ['lib/client/x.ts', "import { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
-    ['lib/client/x.ts', "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'", 'lib/client/x.ts imports @sinclair/typebox: a browser loads it'],
-    ['lib/client/x.ts', "export { failures } from '../errors.ts'", 'lib/client/x.ts imports lib/errors.ts: a browser loads it'],
+    ['packages/desk/x.ts', "import { etagOf } from '../../lib/locks/etag.ts'", 'packages/desk/x.ts imports lib/locks/etag.ts: the desk is a client'],
+    ['packages/desk/x.ts', "import { randomUUID } from 'node:crypto'", 'packages/desk/x.ts imports node:crypto: the desk is a client'],
+    ['routes/x.ts', "import { listAddress } from '../packages/desk/address.ts'", 'routes/x.ts imports packages/desk/address.ts: the service serves the desk'],
+    ['packages/desk/x.ts', "const field = 'field_publisher_x'", "packages/desk/x.ts has Drupal's own name field_publisher"],
+    ['packages/client/src/x.ts', "import { failures } from '../../../lib/errors.ts'", 'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'],
+    ['packages/client/src/x.ts', "import type { A } from './a.ts'\nimport { Type } from '@sinclair/typebox'", 'packages/client/src/x.ts imports @sinclair/typebox: a browser loads it'],
+    ['packages/client/src/x.ts', "export { failures } from '../../../lib/errors.ts'", 'packages/client/src/x.ts imports lib/errors.ts: a browser loads it'],
     ['server.ts', "import './doctor.ts'", 'server.ts imports doctor.ts: imports point down'],
     ['config/x.ts', "import { app } from '../app.ts'", 'config/x.ts imports app.ts: imports point down'],
     ['plugins/x.ts', "import { serve } from '../server.ts'", 'plugins/x.ts imports server.ts: imports point down'],
@@ -158,11 +158,11 @@ t.test('what the rules allow passes', async (t) => {
     ['doctor.ts', "import { giveUp } from './server.ts'\nimport { checkStore } from './lib/doctor/store.ts'"],
     ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
-    ['lib/client/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../locks/schemas.ts'\nexport type { Holder } from '../locks/schemas.ts'"],
+    ['packages/client/src/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
-    ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
+    ['config/x.ts', "import { contentModel } from '../lib/editions/site/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
-    ['desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { createClient } from '../lib/client/client.ts'"]
+    ['packages/desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { createClient } from '../client/src/client.ts'"]
   ]
   for (const [path, text] of fine) t.strictSame(violations(new Map([...house, [path, text]])), [], path)
 })

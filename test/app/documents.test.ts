@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t from 'tap'
-import { contentModel, ContentModel } from '../../lib/editions/model.ts'
+import { contentModel, ContentModel } from '../../lib/editions/site/model.ts'
 import { ROOT } from './fixtures/processes.ts'
 
 const documents = globSync(['*.md', 'docs/**/*.md', 'test/**/README.md'], { cwd: ROOT, exclude: (name) => name === 'node_modules' || name === 'site' })

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createSaveQueue } from '../../lib/editions/save-queue.ts'
+import { createSaveQueue } from '../../lib/editions/save/save-queue.ts'
 import { createKeyedMutex, type Later } from '../../lib/keyed-mutex.ts'
 
 const refusal = (why: string) => new Error(why)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { basic, editionsOf } from '../editions/site.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import type { Draft } from '../../lib/locks/schemas.ts'
 import { build } from '../helper.ts'

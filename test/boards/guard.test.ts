@@ -1,7 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { build } from '../helper.ts'

@@ -1,13 +1,13 @@
 import { EventSource } from 'eventsource'
 import t, { type Test } from 'tap'
-import { createCms, type Cms } from '../../dev/cms.ts'
+import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { createClient, type Client, type LockView } from '../../lib/client/client.ts'
+import { createClient, type Client, type LockView } from '../../packages/client/src/client.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
-import { createEditions } from '../../lib/client/editions.ts'
-import { createFeed } from '../../lib/client/feed.ts'
-import { createHttp } from '../../lib/client/http.ts'
+import { createEditions } from '../../packages/client/src/editions.ts'
+import { createFeed } from '../../packages/client/src/feed.ts'
+import { createHttp } from '../../packages/client/src/http.ts'
 import { anna, ben, createTime, createWire, failureOf, until, type Fate } from './fixtures.ts'
 
 /** The application in front of a sample CMS, and its clients. */

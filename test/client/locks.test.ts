@@ -1,7 +1,7 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
-import type { QuoinError } from '../../lib/client/client.ts'
-import { later } from '../../lib/client/later.ts'
+import type { QuoinError } from '../../packages/client/src/client.ts'
+import { later } from '../../packages/client/src/later.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { anna, ben, failureOf, open, title, until } from './fixtures.ts'
 

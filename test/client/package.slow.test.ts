@@ -24,7 +24,7 @@ t.before(() => {
 /** An empty project into which the client is installed as `npm install` of the packed file does. */
 function projectWith (t: Test): string {
   const copy = emptyDirectory(t)
-  for (const path of ['package.json', 'tsconfig.json', 'lib/client', ...['package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  for (const path of ['package.json', 'tsconfig.json', 'packages/client/src', ...['package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
   execFileSync('npm', ['run', 'build:client'], { cwd: copy, stdio: 'pipe' })
   const directory = emptyDirectory(t)

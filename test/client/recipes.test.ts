@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Locks } from '../../lib/client/locks.ts'
+import type { Locks } from '../../packages/client/src/locks.ts'
 import { anna, ben, open, title } from './fixtures.ts'
 import { run } from './recipes.ts'
 

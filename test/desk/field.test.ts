@@ -1,10 +1,10 @@
 import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createField } from '../../desk/field.ts'
-import type { Kind } from '../../desk/fields.ts'
-import type { Lost } from '../../desk/kept.ts'
-import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../lib/client/client.ts'
+import { createField } from '../../packages/desk/field.ts'
+import type { Kind } from '../../packages/desk/fields.ts'
+import type { Lost } from '../../packages/desk/kept.ts'
+import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../packages/client/src/client.ts'
 
 const BEN: Holder = { fieldName: 'title', timestamp: 5, userData: { uid: 'ben', name: 'Ben' } }
 const ANNA: Holder = { ...BEN, userData: { uid: 'anna', name: 'Anna' } }

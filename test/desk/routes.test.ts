@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { transformSync } from 'amaro'
 import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import type { Catalog } from '../../lib/editions/catalog.ts'
-import { createLabels } from '../../lib/editions/labels.ts'
-import { contentModel } from '../../lib/editions/model.ts'
-import type { Resources } from '../../lib/editions/resources.ts'
+import type { Catalog } from '../../lib/editions/site/catalog.ts'
+import { createLabels } from '../../lib/editions/lookup/labels.ts'
+import { contentModel } from '../../lib/editions/site/model.ts'
+import type { Resources } from '../../lib/editions/lookup/resources.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
@@ -49,8 +49,8 @@ t.test('everything that the page and its modules ask for is there, in its media 
     t.equal(statusCode, 200, path)
     t.equal(headers['content-type'], types[path.split('.').at(-1)!], path)
   }
-  for (const needed of ['desk/main.ts', 'desk/desk.css', 'lib/client/client.ts', 'lit-html/lit-html.js', 'lit-html/directives/live.js']) t.ok(asked.has(`/desk/files/${needed}`), needed)
-  const symbols = new Set([...readFileSync(join(ROOT, 'desk/icons.svg'), 'utf8').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id))
+  for (const needed of ['desk/main.ts', 'desk/desk.css', 'client/src/client.ts', 'lit-html/lit-html.js', 'lit-html/directives/live.js']) t.ok(asked.has(`/desk/files/${needed}`), needed)
+  const symbols = new Set([...readFileSync(join(ROOT, 'packages/desk/icons.svg'), 'utf8').matchAll(/<symbol id="([^"]+)"/g)].map(([, id]) => id))
   const used = [...asked].flatMap(([path, text]) => path.endsWith('.ts') ? [...text.matchAll(/\bicon\('([^']+)'\)/g)].map(([, name]) => name) : [])
   t.ok(used.length > 10)
   for (const name of used) t.ok(symbols.has(name), `the icon ${name} is there`)
@@ -61,7 +61,7 @@ t.test('its TypeScript is served without its types, each line where it was', asy
   t.ok(modules.length > 20)
   for (const [path, text] of modules) {
     t.equal(transformSync(text, { mode: 'strip-only' }).code, text, `${path} is JavaScript`)
-    t.equal(text.split('\n').length, readFileSync(join(ROOT, path.replace('/desk/files/', '')), 'utf8').split('\n').length, path)
+    t.equal(text.split('\n').length, readFileSync(join(ROOT, path.replace('/desk/files/', 'packages/')), 'utf8').split('\n').length, path)
     t.notMatch(text, / from 'lit-html/, `${path} names addresses only`)
   }
   t.throws(() => transformSync('let x: = 5', { mode: 'strip-only' }), 'and what is neither is noticed')

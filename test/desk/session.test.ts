@@ -1,14 +1,14 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createSession } from '../../desk/edition.ts'
-import { MOVED, UNDECIDED, UNFINISHED } from '../../desk/refusal.ts'
-import { createShelf } from '../../desk/shelf.ts'
-import { createParked } from '../../desk/parked.ts'
-import { isAtRisk } from '../../desk/risk.ts'
-import { settingsOf, type Edition, type Item, type Model } from '../../desk/settings.ts'
-import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../lib/client/client.ts'
-import { contentModel } from '../../lib/editions/model.ts'
+import { createSession } from '../../packages/desk/edition.ts'
+import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
+import { createShelf } from '../../packages/desk/shelf.ts'
+import { createParked } from '../../packages/desk/parked.ts'
+import { isAtRisk } from '../../packages/desk/risk.ts'
+import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
+import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../packages/client/src/client.ts'
+import { contentModel } from '../../lib/editions/site/model.ts'
 
 const model = contentModel({}) as Model
 

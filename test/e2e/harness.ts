@@ -2,9 +2,9 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium, type Browser, type BrowserContextOptions, type Locator, type Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { createCms, type Cms } from '../../dev/cms.ts'
+import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { createClient, type Client } from '../../lib/client/client.ts'
+import { createClient, type Client } from '../../packages/client/src/client.ts'
 import { DEV, emptyDirectory, ROOT, runNode } from '../app/fixtures/processes.ts'
 
 /** How long a page may take to show what it should, in milliseconds; CI machines are slow. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
-import { createClient } from '../../lib/client/client.ts'
+import { createClient } from '../../packages/client/src/client.ts'
 import { button, fieldOf, hides, newsroom, shows, until } from './harness.ts'
 import { openSixty, sharedHost, tellOfLogin, title } from './users.ts'
 

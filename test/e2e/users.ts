@@ -2,7 +2,7 @@ import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { createClient } from '../../lib/client/client.ts'
+import { createClient } from '../../packages/client/src/client.ts'
 import { bearer } from '../auth/fixtures.ts'
 import { button, hides, shows, type Newsroom } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { CmsContent } from '../../dev/cms.ts'
+import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { openHostile, JSONAPI } from './hostile-cms.ts'
 import { failed, open, writes } from './site.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import t, { type Test } from 'tap'
-import type { CmsContent } from '../../dev/cms.ts'
+import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { build } from '../helper.ts'
 import { basic, editionsOf, failed, open, serve, writes } from './site.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Collection } from '../../lib/editions/catalog.ts'
-import { createFilters, remark, type Verdict } from '../../lib/editions/filters.ts'
+import type { Collection } from '../../lib/editions/site/catalog.ts'
+import { createFilters, remark, type Verdict } from '../../lib/editions/site/filters.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 
 type Rows = string[]

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createCms, type Cms, type CmsOptions } from '../../dev/cms.ts'
+import { createCms, type Cms, type CmsOptions } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { build } from '../helper.ts'
 import { basic, serve, type Call, type Reply } from './site.ts'

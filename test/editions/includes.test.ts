@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
 import { createHttp, createJsonapi, type Jsonapi, type JsonapiAnswer } from '../../lib/jsonapi/client.ts'

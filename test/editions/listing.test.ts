@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { list, type ListOptions, type Source } from '../../lib/editions/listing.ts'
+import { list, type ListOptions, type Source } from '../../lib/editions/list/listing.ts'
 import fc from '../fixtures/property.ts'
 
 const PAGE_MAX = 50

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { CmsContent } from '../../dev/cms.ts'
+import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import { createCountCheck } from '../../lib/editions/sight.ts'
+import { createCountCheck } from '../../lib/editions/list/visibility.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 

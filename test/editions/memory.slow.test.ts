@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
 import { createHttp, createJsonapi } from '../../lib/jsonapi/client.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { findById, isFound, selects } from '../../lib/editions/scan.ts'
+import { findById, isFound, selects } from '../../lib/editions/list/scan.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 

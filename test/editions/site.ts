@@ -3,7 +3,7 @@ import { createServer, STATUS_CODES, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createCms, type Cms, type CmsContent, type CmsOptions, type Seed } from '../../dev/cms.ts'
+import { createCms, type Cms, type CmsContent, type CmsOptions, type Seed } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { build } from '../helper.ts'
 

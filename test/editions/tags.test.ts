@@ -1,6 +1,6 @@
 import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import { etagOf } from '../../lib/editions/etag.ts'
+import { etagOf } from '../../lib/editions/translate/etag.ts'
 import { openHostile, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, failed, open, writes } from './site.ts'
 

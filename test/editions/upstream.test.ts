@@ -1,6 +1,6 @@
 import nock from 'nock'
 import t, { type Test } from 'tap'
-import { invalid, isStale, lostReference, notIncludable, refusal, unknownProperties } from '../../lib/editions/failures.ts'
+import { invalid, isStale, lostReference, notIncludable, refusal, unknownProperties } from '../../lib/editions/translate/failures.ts'
 import { failures } from '../../lib/errors.ts'
 import type { JsonapiAnswer } from '../../lib/jsonapi/client.ts'
 import { callerOf } from '../../lib/jsonapi/credentials.ts'

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { instant, sameItems } from '../../lib/editions/canonical.ts'
-import { read, type Entity } from '../../lib/editions/read.ts'
-import { shapeOf, type Shape } from '../../lib/editions/shapes.ts'
-import * as write from '../../lib/editions/write.ts'
+import { instant, sameItems } from '../../lib/editions/translate/canonical.ts'
+import { read, type Entity } from '../../lib/editions/translate/read.ts'
+import { shapeOf, type Shape } from '../../lib/editions/site/shapes.ts'
+import * as write from '../../lib/editions/translate/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
 import { recording, recordings } from '../fixtures/recordings.ts'
@@ -44,7 +44,7 @@ t.test('bodies that core REST accepted become documents of the forms that JSON:A
     .flatMap(({ request }) => forms((request.body as { data: Resource }).data)))
   const bodies = recordings(({ name, request, response }) => /^rest-(?:post|patch)/.test(name) && response.status < 300 && (request.body as any)?.type !== undefined)
   t.ok(bodies.length >= 30, `${bodies.length} bodies`)
-  // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/resources.ts).
+  // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/lookup/resources.ts).
   const droppedLater = ['rest-post-date-with-format-key', 'rest-post-unknown-property']
   const notYetSeen = new Set<string>()
   for (const { name, request, response } of bodies) {

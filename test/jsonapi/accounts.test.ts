@@ -1,7 +1,7 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createCms } from '../../dev/cms.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
 import { createHttp, createJsonapi, type Http } from '../../lib/jsonapi/client.ts'

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { abortable, type Signal } from '../../lib/abortable.ts'
-import { callOf, endWith, inCall } from '../../lib/jsonapi/calls.ts'
+import { abortable, type Signal } from '../../lib/http/aborter.ts'
+import { callOf, endWith, inCall } from '../../lib/http/calls.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
-import { createFlights } from '../../lib/jsonapi/flights.ts'
+import { createFlights } from '../../lib/http/single-flight.ts'
 
 const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000 }
 const never = new Promise<never>(() => {})

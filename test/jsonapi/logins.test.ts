@@ -4,7 +4,7 @@ import t from 'tap'
 import { Failure } from '../../lib/errors.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
 import type { Http, HttpAnswer } from '../../lib/jsonapi/client.ts'
-import { isUncertain } from '../../lib/editions/outcome.ts'
+import { isUncertain } from '../../lib/editions/save/outcome.ts'
 import { recording } from '../fixtures/recordings.ts'
 
 const CALLERS = 50

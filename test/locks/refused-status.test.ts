@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createClient } from '../../lib/client/client.ts'
+import { createClient } from '../../packages/client/src/client.ts'
 import { failureOf } from '../client/fixtures.ts'
 import { build } from '../helper.ts'
 import { startEngine } from './fixtures/engines.ts'

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createCms } from '../../../dev/cms.ts'
+import { createCms } from '../../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
 
 // A CMS that answers at once: what it was asked once it answers as the sample CMS did then. What was written to is answered

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createCms } from '../../../dev/cms.ts'
+import { createCms } from '../../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
 import { createStore } from '../../../lib/dynamodb/client.ts'
 import { createTable } from '../../../lib/dynamodb/table.ts'

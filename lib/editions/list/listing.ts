@@ -1,0 +1,205 @@
+import { disorder } from '../lookup/asked.ts'
+import { findStarts, type Start } from './deep.ts'
+
+/** One page of a collection as it came. */
+export interface Page<Row> {
+  /** The rows that the caller may see. */
+  rows: Row[]
+  /** Whether a further row exists behind this page, be it visible or not. */
+  more: boolean
+  /** How many rows the collection has, where the CMS counts. */
+  count?: number
+}
+
+/** A collection whose rows come by descending id, in pages cut before access is checked. */
+export type Source<Row> = (offset: number, limit: number, purpose: 'rows' | 'count') => Promise<Page<Row>>
+
+export interface ListOptions<Row> {
+  sources: Array<Source<Row>>
+  offset: number
+  limit: number
+  /** Whether the total is to be found even if that takes reading on to the end. */
+  total: boolean
+  /** Unique over all sources; NaN where a row has none, since the caller may not see it: then it is left out. */
+  idOf: (row: Row) => number
+  /** Rows per request. */
+  pageMax: number
+  /** Whether a row is wanted; default all. */
+  isWanted?: (row: Row) => boolean
+  /** Whether no row of a source is hidden up to the one with this id, at this position; undefined where that is never known. */
+  nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
+  /** Whether this count of a source, as the CMS gives it, counts nothing that is hidden; without it no count is believed. */
+  isOwnCount?: ((source: number, count: number) => Promise<boolean>) | undefined
+}
+
+export interface Listing<Row> {
+  rows: Row[]
+  hasMore: boolean
+  total: number | null
+}
+
+/** Thrown inside `list` when rows have moved between two pages, so that one may have been skipped, or a page has no row that is new. */
+class Moved extends Error {}
+
+const RESTARTS = 2
+
+/** From which offset on, for each source, rows are skipped rather than read. */
+const DEEP = 250
+
+/** How many hidden rows a page may have for its last visible row to be asked for again. */
+const HIDDEN_MAX = 24
+
+/**
+ * The rows at `offset` to `offset + limit` of all sources taken as one list by descending id: a lazy k-way merge.
+ *
+ * A page is fetched only when its source has nothing left to compare, so at most
+ * ceil((offset + limit) / pageMax) + k requests are made for k sources (hidden rows counted in). Exact whatever rows are
+ * hidden. Where rows come and go meanwhile, nothing comes twice; a skip inside the window is detected, by asking for the last
+ * row seen once more, and the list is started again, twice at most.
+ *
+ * Rows before a deep offset are skipped where it is certain that none of them is hidden. Which rows those are is certain
+ * too: in each source the list goes on from a row that is seen where it was expected, so as many as that come before it,
+ * and the oldest of these is newer than what follows in any source.
+ * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of order, or again and again
+ *   none that is new; what a source throws
+ */
+export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
+  return restarted({ ...options, sources: options.sources.map((source) => ordered(source, options.idOf)) }, 0)
+}
+
+/** A source whose every page has at most as many rows as asked for, by descending id; rows without one are hidden. */
+function ordered<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
+  return async (offset, limit, purpose) => {
+    const page = await source(offset, limit, purpose)
+    if (page.rows.length > limit) throw disorder(`${page.rows.length} editions where at most ${limit} were asked for`)
+    const rows = page.rows.filter((row) => !Number.isNaN(idOf(row)))
+    if (!rows.every((row, index) => index === 0 || idOf(row) < idOf(rows[index - 1]!))) throw disorder('editions that are not in the order asked for')
+    return { ...page, rows }
+  }
+}
+
+async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
+  const guarded = times < RESTARTS
+  try {
+    return await attempt(options, guarded, guarded ? await certainStarts(options) : undefined)
+  } catch (error) {
+    if (!(error instanceof Moved)) throw error
+    if (!guarded) throw disorder('the same editions again and again')
+    return restarted(options, times + 1)
+  }
+}
+
+async function certainStarts<Row> (options: ListOptions<Row>): Promise<Start[] | undefined> {
+  const { nothingHidden, sources, offset } = options
+  const starts = nothingHidden && offset > DEEP * sources.length ? await findStarts(options) : undefined
+  const certain = await Promise.all(starts?.map(({ position, last }, index) => position === 0 || nothingHidden!(index, position - 1, last)) ?? [])
+  return certain.every(Boolean) ? starts : undefined
+}
+
+interface Stream<Row> {
+  source: Source<Row>
+  rows: Row[]
+  /** Index of the next row to take. */
+  head: number
+  /** Where the next page starts in the collection. */
+  position: number
+  more: boolean
+  /** Id of the last row seen. */
+  last: number
+  /** Rows of the last page that were not visible. */
+  hidden: number
+  /** Whether a page had rows that were not visible, or not wanted: then the CMS's count is not the caller's. */
+  hides: boolean
+  count: number | undefined
+}
+
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true, isOwnCount }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+  const firstSize = Math.min(pageMax, offset + limit + 1)
+  const streams = sources.map((source, index): Stream<Row> =>
+    ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
+  const oldest = Math.min(...streams.map(({ last }) => last))
+  await Promise.all(streams.map((stream) => fill(stream, starts && 'first')))
+  if (streams.some((stream) => buffered(stream) && idOf(stream.rows[0]!) > oldest)) throw new Moved()
+
+  const rows: Row[] = []
+  let taken = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
+  for (; taken < offset + limit; taken++) {
+    if (!streams.every(isReady)) await refill('rows', taken > offset)
+    const next = newest()
+    if (!next) break
+    if (taken >= offset) rows.push(next.rows[next.head]!)
+    next.head++
+  }
+  if (!streams.some(buffered)) await refill('count')
+  return { rows, hasMore: streams.some(buffered), total: await count() }
+
+  /** Sees that each stream has a row to show or is at its end. */
+  async function refill (purpose: 'rows' | 'count', inWindow = false): Promise<void> {
+    for (const stream of streams) if (!isReady(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
+  }
+
+  /** The stream with the newest row. */
+  function newest (): Stream<Row> | undefined {
+    let best: Stream<Row> | undefined
+    for (const stream of streams) if (buffered(stream) && !(best && idOf(best.rows[best.head]!) > idOf(stream.rows[stream.head]!))) best = stream
+    return best
+  }
+
+  /** @param sought where in the next page the last row seen has to be, if anywhere */
+  async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
+    while (stream.more && !buffered(stream)) {
+      const again = sought && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
+      const size = stream.position === 0 ? firstSize : pageMax
+      const page = await stream.source(stream.position - again, size, purpose)
+      const found = page.rows.findIndex((row) => idOf(row) === stream.last)
+      if (again > 0 && (found === -1 || (sought === 'first' && found > 0))) throw new Moved()
+      sought &&= 'somewhere'
+      stream.position += size - again
+      stream.hidden = size - page.rows.length
+      stream.hides ||= page.more && stream.hidden > 0
+      advance(stream, page, again)
+    }
+  }
+
+  /** @param again how many rows of the page were asked for once more */
+  function advance (stream: Stream<Row>, page: Page<Row>, again = 0): void {
+    const news = page.rows.filter((row) => idOf(row) < stream.last)
+    if (page.more && news.length === 0 && page.rows.length > again) throw new Moved()
+    stream.rows = news.filter(isWanted)
+    stream.hides ||= page.more && stream.rows.length < news.length
+    stream.head = 0
+    stream.more = page.more
+    stream.count ??= page.count
+    stream.last = news.length > 0 ? idOf(news.at(-1)!) : stream.last
+  }
+
+  async function count (): Promise<number | null> {
+    if (streams.every(({ more }) => !more)) return taken + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
+    if (await areOwnCounts()) return streams.reduce((sum, { count }) => sum + count!, 0)
+    return total ? taken + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0) : null
+  }
+
+  async function areOwnCounts (): Promise<boolean> {
+    if (!isOwnCount || !streams.every(({ count, hides }) => count !== undefined && !hides)) return false
+    return (await Promise.all(streams.map(({ count }, index) => isOwnCount(index, count!)))).every(Boolean)
+  }
+
+  async function countRest (stream: Stream<Row>): Promise<number> {
+    let rest = stream.rows.length - stream.head
+    while (stream.more) {
+      const page = await stream.source(stream.position, pageMax, 'count')
+      stream.position += pageMax
+      advance(stream, page)
+      rest += stream.rows.length
+    }
+    return rest
+  }
+}
+
+function isReady<Row> (stream: Stream<Row>): boolean {
+  return buffered(stream) || !stream.more
+}
+
+function buffered<Row> ({ rows, head }: Stream<Row>): boolean {
+  return head < rows.length
+}

@@ -1,0 +1,88 @@
+import { publicName, type ContentModel } from '../site/model.ts'
+
+/** What a list of editions is narrowed by. */
+export interface Selection {
+  /** Substring of the title, or the exact key. */
+  q?: string
+  /** 1 published, 0 not. */
+  status?: 0 | 1
+  /** Edition types, all of which an edition must have (two different ones: none has). */
+  types?: string[]
+  /** Exact key. */
+  key?: string
+}
+
+type Parameters = Array<[string, string]>
+
+/** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
+export const PAGE_MAX = 50
+
+/** The group of conditions of which one has to hold. Drupal does not find a group whose name is not that of its members' `memberOf`. */
+const EITHER = 'either'
+
+/**
+ * The filter of a collection request. Every condition is written out in full, so that no value can be taken for anything
+ * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
+ * @param byKey whether `q` is looked for among the keys too: not where there is no such field, or the caller may not see it
+ */
+export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
+  const conditions: Array<[path: string, operator: string, value: string, group?: string]> = []
+  if (q) conditions.push([model.keys.label, 'CONTAINS', q, EITHER])
+  if (q && byKey) conditions.push([model.fields.key, '=', q, EITHER])
+  if (status !== undefined) conditions.push([model.keys.published, '=', String(status)])
+  if (model.fields.editionType !== null) for (const type of types) conditions.push([model.fields.editionType, '=', type])
+  if (key !== undefined) conditions.push([model.fields.key, '=', key])
+  return [
+    ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
+    ...conditions.flatMap(([path, operator, value, group], index) => condition(`c${index}`, publicName(model, path), operator, [value], group))
+  ]
+}
+
+/** A filter for entities by their integer ids. */
+export function idQuery (idAttribute: string, ids: string[]): Parameters {
+  return condition('ids', idAttribute, 'IN', ids)
+}
+
+/** A filter for entities of any type by their uuids. */
+export function uuidQuery (uuids: string[]): Parameters {
+  return condition('uuids', 'id', 'IN', uuids)
+}
+
+/** A filter that entities of any type pass, as `everyQuery` that editions pass. */
+export function anyQuery (): Parameters {
+  return condition('any', 'id', '<>', ['0'])
+}
+
+/** A filter for editions that refer to something in a relationship. */
+export function referringQuery (relationship: string): Parameters {
+  return condition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
+}
+
+/** A filter that every edition passes: Drupal leaves out of what is filtered all that the caller might not be let see. */
+export function everyQuery (model: ContentModel): Parameters {
+  return condition('all', publicName(model, model.keys.id), '>', ['0'])
+}
+
+/** A filter for editions that have translations. */
+export function translatedQuery (): Parameters {
+  return condition('translated', 'default_langcode', '=', ['0'])
+}
+
+/** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
+export function pageQuery (offset: number, limit: number, model: ContentModel): Parameters {
+  return [
+    ['sort', `-${publicName(model, model.keys.id)}`],
+    ['page[offset]', String(offset)],
+    ['page[limit]', String(limit)]
+  ]
+}
+
+function condition (name: string, path: string, operator: string, values: string[], group?: string): Parameters {
+  const base = `filter[${name}][condition]`
+  return [
+    [`${base}[path]`, path],
+    [`${base}[operator]`, operator],
+    ...values.map((value, index): [string, string] => [operator === 'IN' ? `${base}[value][${index}]` : `${base}[value]`, value]),
+    ...(group === undefined ? [] : [[`${base}[memberOf]`, group] as [string, string]])
+  ]
+}

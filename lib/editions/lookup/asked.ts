@@ -1,0 +1,55 @@
+import { Failure } from '../../errors.ts'
+import type { Resource } from '../../jsonapi/document.ts'
+import type { Collection } from '../site/catalog.ts'
+
+/** What of a name may be repeated to a caller: resource types, uuids and integer ids are no other letters. */
+const NAME = /^[\w.:-]{1,128}$/
+
+/**
+ * An answer to another question than the one asked. A cache gives such answers when it ignores the query of a URL or mixes
+ * up its entries.
+ * @param wanted what the CMS was asked for
+ */
+export function mismatch (wanted: string, { type, id }: Pick<Resource, 'type' | 'id'>): Failure {
+  const name = NAME.test(type) && NAME.test(id) ? `${type} ${id}` : 'something else'
+  return new Failure('CMS_INVALID_RESPONSE', `The CMS was asked for ${wanted} and answered with ${name}: a cache before it may ignore the query, or mix up its entries`)
+}
+
+/**
+ * A page that cannot be, or that does not get on from the one before.
+ * @param what the CMS answered with
+ */
+export function disorder (what: string): Failure {
+  return new Failure('CMS_INVALID_RESPONSE', `The CMS answered with ${what}: a cache before it may ignore the query`)
+}
+
+/**
+ * The rows of a page, all of which are of the collection that was asked for.
+ * @throws {Failure} CMS_INVALID_RESPONSE for a row of another resource type
+ */
+export function rowsOf (rows: Resource[], { resourceType }: Pick<Collection, 'resourceType'>): Resource[] {
+  for (const row of rows) if (row.type !== resourceType) throw mismatch(`rows of ${resourceType}`, row)
+  return rows
+}
+
+/** The integer id in an attribute, as a number or as digits; NaN where there is none. */
+export function integerId ({ attributes }: Resource, attribute: string): number {
+  const value = attributes?.[attribute]
+  const id = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  return Number.isSafeInteger(id) ? id as number : NaN
+}
+
+/**
+ * The integer id of a row of a list; NaN where it has none, since the caller may see its label at most.
+ * @throws {Failure} CMS_INVALID_RESPONSE where it is no integer
+ */
+export function rowId (row: Resource, attribute: string): number {
+  const id = integerId(row, attribute)
+  if (Number.isNaN(id) && row.attributes?.[attribute] !== undefined) throw disorder('an id that is no integer')
+  return id
+}
+
+/** The path of one entity of a collection. */
+export function individualPath ({ path }: Pick<Collection, 'path'>, uuid: string): string {
+  return `${path}/${encodeURIComponent(uuid.toWellFormed())}`
+}

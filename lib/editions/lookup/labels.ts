@@ -1,0 +1,57 @@
+import type { Jsonapi } from '../../jsonapi/client.ts'
+import type { Caller } from '../../jsonapi/credentials.ts'
+import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
+import { individualPath, mismatch } from './asked.ts'
+import type { Catalog } from '../site/catalog.ts'
+import { notIncludable, refusal } from '../translate/failures.ts'
+import { publicName, type ContentModel } from '../site/model.ts'
+import type { Resources } from './resources.ts'
+
+/** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms, of users. */
+const LABELS = ['title', 'name', 'display_name']
+
+export interface LabelsOptions {
+  cms: Jsonapi
+  catalog: Catalog
+  resources: Resources
+  model: ContentModel
+}
+
+/** What an edition's articles, and the other things that it refers to, are called; its own JSON does not say. */
+export function createLabels ({ cms, catalog, resources, model }: LabelsOptions) {
+  /**
+   * Labels by uuid; those that the caller may not see are not among them.
+   * @param id integer id or uuid of the edition
+   * @throws {Failure} as `resources.load`
+   */
+  return async function labels (id: string, caller: Caller): Promise<Record<string, string>> {
+    const { resource } = await resources.load(id, caller, 'bare')
+    const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
+    const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
+    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
+    return including(names)
+
+    async function including (names: string[]): Promise<Record<string, string>> {
+      const types = new Set(names.flatMap((name) => identifiers(resource.relationships![name])).map(({ type }) => type))
+      if (types.size === 0) return {}
+      const fields = new Map([...types].map((type) => [type, LABELS]))
+      // An edition may refer to its like.
+      fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
+      const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
+      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', names.join(',')], ...sparse], caller })
+      const excluded = notIncludable(answer)
+      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
+      if (answer.status >= 400) throw refusal(answer)
+      const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
+      if (other) throw mismatch(`edition ${resource.id}`, other)
+      return labelsIn(answer.document)
+    }
+  }
+}
+
+function labelsIn ({ included = [] }: Document): Record<string, string> {
+  return Object.fromEntries(included.flatMap(({ id, attributes = {} }) => {
+    const label = LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
+    return label === undefined ? [] : [[id, label]]
+  }))
+}

@@ -1,0 +1,179 @@
+import { LRUCache } from 'lru-cache'
+import { Failure } from '../../errors.ts'
+import type { Jsonapi } from '../../jsonapi/client.ts'
+import { callOf } from '../../http/calls.ts'
+import type { Caller } from '../../jsonapi/credentials.ts'
+import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { mismatch, rowId, rowsOf } from './asked.ts'
+import type { Catalog, Collection } from '../site/catalog.ts'
+import { invalid, refusal, type Violation } from '../translate/failures.ts'
+import type { Filters } from '../site/filters.ts'
+import type { Page } from '../list/listing.ts'
+import { publicName, splitType, type ContentModel } from '../site/model.ts'
+import { idQuery, PAGE_MAX } from '../list/query.ts'
+import { findById } from '../list/scan.ts'
+import type { Resolve, Unresolved } from '../translate/write.ts'
+
+export interface References {
+  /**
+   * Looks up all references of a body that only an integer id names, in batches, and gives what `write` needs to name them.
+   * @param current the edition as it is, when it is updated: its own references are taken from it
+   * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint);
+   *   BAD_REQUEST where too many would have to be looked up.
+   */
+  resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
+  /** For an entity that the CMS does not find any more: whether anything was remembered of it. */
+  forget (uuid: string): boolean
+}
+
+export interface ReferencesOptions {
+  cms: Jsonapi
+  catalog: Catalog
+  filters: Filters
+  model: ContentModel
+}
+
+const INTEGER = /^-?\d+$/
+
+/** How many looked-up references are remembered; they change only with their entity, when it is deleted or the site set back. */
+const REMEMBERED = 50_000
+
+/** No id, nor name of a config entity, is longer (Drupal\Core\Config\Entity\ConfigEntityStorage): what is longer goes into no URL. */
+const ID_MAX = 166
+
+/** How many references of one body are looked up: more would hold up the requests of all others. */
+const LOOKED_UP_MAX = 1000
+
+/** How many pages it takes at most to find one by its id in an ordered collection of some ten thousand (scan.ts). */
+const LOOKS = 16
+
+/** Translates integer ids to uuids, which is what JSON:API calls an entity. */
+export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
+  // As a size, since with `max` the room for all of them would be set aside at once.
+  const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
+  const idAttributes = new Map<string, string>()
+
+  async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
+    const collections = await catalog.all(caller)
+    const known = new Map<string, ResourceIdentifier>()
+    const byUuid = new Map<string, ResourceIdentifier>()
+    for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
+      const id = scalarText(identifier.meta?.drupal_internal__target_id)
+      const { entityType } = splitType(model, identifier.type)
+      if (id !== '') known.set(keyOf(entityType, id), identifier)
+      byUuid.set(keyOf(entityType, identifier.id), identifier)
+    }
+    const possible = wanted.filter(({ id }) => id.length <= ID_MAX)
+    const missing = possible.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
+    if (missing.length > LOOKED_UP_MAX) {
+      throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
+    }
+    const byType = Map.groupBy(missing, ({ entityType }) => entityType)
+    await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
+
+    const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
+    const lost = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
+    await Promise.all([...Map.groupBy(lost, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
+    const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
+    if (violations.length > 0) throw invalid(violations)
+    return ({ entityType, uuid, id }) => {
+      if (uuid === undefined) return identify(entityType, id!)!
+      // Drupal wants some resource type of the right entity type; it does not compare the bundle.
+      const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
+      return byUuid.get(keyOf(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
+    }
+  }
+
+  async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
+    const idAttribute = await idAttributeOf(entityType, collections, caller)
+    await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
+    const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.get(keyOf(entityType, id)))
+    if (missing.length === 0 || await filters.usable(collections, caller)) return
+    callOf(caller)?.allow(missing.length * collections.length * LOOKS)
+    await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
+  }
+
+  /**
+   * What the caller may not see can be referenced by other editions, whose identifiers tell its uuid: then Drupal is the
+   * one to say whether this caller may refer to it.
+   */
+  async function lookUpInEditions (field: string, ids: string[], caller: Caller): Promise<void> {
+    const name = publicName(model, field)
+    await Promise.all((await catalog.editions(caller)).map(async (collection) => {
+      const { path, resourceType } = collection
+      const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
+      const { document } = await cms.request({ path, query: [...query, [`fields[${resourceType}]`, name]], caller })
+      for (const identifier of rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))) {
+        const id = scalarText(identifier.meta?.drupal_internal__target_id)
+        if (ids.includes(id)) remembered.set(keyOf(splitType(model, identifier.type).entityType, id), { type: identifier.type, id: identifier.id })
+      }
+    }))
+  }
+
+  async function lookUpByScan (collection: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
+    const { path, resourceType } = collection
+    const page = async (offset: number): Promise<Page<Resource>> => {
+      const query: Array<[string, string]> = [['sort', `-${idAttribute}`], ['page[offset]', String(offset)], ['page[limit]', String(PAGE_MAX)], [`fields[${resourceType}]`, idAttribute]]
+      const answer = await cms.request({ path, query, caller })
+      if (answer.status >= 400) throw refusal(answer)
+      return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
+    }
+    const found = await findById(Number(id), page, (row) => rowId(row, idAttribute))
+    if (found) remembered.set(keyOf(entityType, id), { type: found.type, id: found.id })
+  }
+
+  /** The attribute that holds the integer id: named by the content model, or else the first internal one of any document. */
+  async function idAttributeOf (entityType: string, [collection]: Collection[], caller: Caller): Promise<string> {
+    const key = model.idKeys[entityType]
+    if (key !== undefined) return `drupal_internal__${key}`
+    const known = idAttributes.get(entityType)
+    if (known !== undefined || !collection) return known ?? 'drupal_internal__id'
+    const { document } = await cms.request({ path: collection.path, query: [['page[limit]', '1']], caller })
+    const seen = Object.keys(rowsOf(resources(document), collection)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
+    if (seen !== undefined) idAttributes.set(entityType, seen)
+    return seen ?? 'drupal_internal__id'
+  }
+
+  async function lookUpByFilter (collections: Collection[], entityType: string, idAttribute: string, ids: string[], caller: Caller): Promise<void> {
+    const batches = Array.from({ length: Math.ceil(ids.length / PAGE_MAX) }, (_, index) => ids.slice(index * PAGE_MAX, (index + 1) * PAGE_MAX))
+    await Promise.all(collections.flatMap((collection) => batches.map(async (batch) => {
+      const { path, resourceType } = collection
+      const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
+      const answer = await cms.request({ path, query, caller })
+      // The attribute may have another name where none was seen.
+      if (answer.status === 400 && !(entityType in model.idKeys) && !idAttributes.has(entityType)) return
+      if (answer.status >= 400) throw refusal(answer)
+      for (const row of rowsOf(resources(answer.document), collection)) {
+        const id = scalarText(row.attributes?.[idAttribute])
+        // Of other texts a database may find what it takes them for.
+        if (INTEGER.test(id) && batch.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))) throw mismatch(`${entityType} ${batch.join(', ')}`, row)
+        remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
+      }
+    })))
+  }
+
+  function forget (uuid: string): boolean {
+    const keys = [...remembered.entries()].filter(([, { id }]) => id === uuid).map(([key]) => key)
+    for (const key of keys) remembered.delete(key)
+    return keys.length > 0
+  }
+
+  return { resolver, forget }
+}
+
+function keyOf (entityType: string, id: string): string {
+  return `${entityType}:${id}`
+}
+
+/**
+ * Config entities few may see, and many refer to: whether there is such a one Drupal says only to a uuid.
+ * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint.
+ */
+function violationsOf ({ field, delta, entityType, id, isNamed }: Unresolved): Violation[] {
+  const path = `${field}.${delta}.target_id`
+  if (isNamed) return [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist, or is not shown to you: then name it by target_uuid.` }]
+  return [
+    ...(id !== '' ? [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist.` }] : []),
+    ...(!INTEGER.test(id) ? [{ path, message: 'This value should be of the correct primitive type.' }] : [])
+  ]
+}

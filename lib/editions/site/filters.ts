@@ -1,0 +1,121 @@
+import { LRUCache } from 'lru-cache'
+import type { Jsonapi } from '../../jsonapi/client.ts'
+import { fingerprint, type Caller } from '../../jsonapi/credentials.ts'
+import { resources, type Resource } from '../../jsonapi/document.ts'
+import type { Collection } from './catalog.ts'
+import { refusal } from '../translate/failures.ts'
+import { anyQuery, PAGE_MAX, uuidQuery } from '../list/query.ts'
+
+/**
+ * What was seen of filters: `work`: one found rows that are there; `trap`: one did not find rows that the caller is shown;
+ * `unknown`: the caller was shown no row, though there are more; `empty`: there is no row to be shown.
+ */
+export type Verdict = 'work' | 'trap' | 'unknown' | 'empty'
+
+/**
+ * Whether filters work. Drupal answers every filtered request for an entity type with an empty list, and 200, to everyone
+ * without the type's administration permission, unless a module grants filter access.
+ * Source: Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
+ */
+export interface Filters {
+  /** Whether they work, as far as it was found out before: undefined when it was not. */
+  known (collections: Collection[], caller: Caller): boolean | undefined
+  /**
+   * Whether they certainly work; to be asked when an empty answer raises the question. Finds it out with at most two
+   * requests per collection.
+   */
+  usable (collections: Collection[], caller: Caller): Promise<boolean>
+  /** The same, and why. */
+  verdict (collections: Collection[], caller: Caller): Promise<Verdict>
+}
+
+export interface FiltersOptions {
+  cms: Jsonapi
+  /** Told once per entity type that callers exist whose filters find nothing, or may; the message says what to do. */
+  warn: (message: string) => void
+  /** Clock, in milliseconds. */
+  now?: () => number
+}
+
+/** How long a verdict is believed, in milliseconds: permissions change, and where no row was shown one may be soon. */
+const REMEMBERED_MS: Record<Verdict, number> = { work: 10 * 60_000, trap: 10 * 60_000, unknown: 60_000, empty: 60_000 }
+
+/** How many verdicts are remembered, one for each caller and collection. */
+const REMEMBERED = 5000
+
+/** How many of the rows that a caller is shown a filter has to find. */
+const SAMPLE = 10
+
+export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
+  const remembered = new LRUCache<string, { at: number, verdict: Verdict }>({ max: REMEMBERED })
+  const warned = new Set<string>()
+
+  function known (collections: Collection[], caller: Caller): boolean | undefined {
+    const verdict = together(collections.map((collection) => recalled(collection, caller)))
+    return verdict === 'empty' ? undefined : verdict === 'work'
+  }
+
+  function recalled (collection: Collection, caller: Caller): Verdict | undefined {
+    const last = remembered.get(keyOf(collection, caller))
+    return last && now() - last.at < REMEMBERED_MS[last.verdict] ? last.verdict : undefined
+  }
+
+  async function verdict (collections: Collection[], caller: Caller): Promise<Verdict> {
+    const verdict = together(await Promise.all(collections.map(async (collection) => recalled(collection, caller) ?? probe(collection, caller))))
+    const message = collections[0] && remark(verdict, collections[0].entityType)
+    if (message !== undefined && !warned.has(message)) {
+      warned.add(message)
+      warn(message)
+    }
+    return verdict
+  }
+
+  async function probe (collection: Collection, caller: Caller): Promise<Verdict> {
+    const at = now()
+    const verdict = await compared(collection, caller)
+    remembered.set(keyOf(collection, caller), { at, verdict })
+    return verdict
+  }
+
+  /** Whether a filter that only some rows pass finds these, of those that the caller is shown; where none is shown, whether any filter finds any. */
+  async function compared ({ path }: Collection, caller: Caller): Promise<Verdict> {
+    const shown = await page([])
+    const sample = shown.rows.slice(0, SAMPLE).map(({ id }) => id)
+    if (sample.length > 0) {
+      const { rows } = await page(uuidQuery(sample))
+      return rows.length === sample.length && rows.every(({ id }) => sample.includes(id)) ? 'work' : 'trap'
+    }
+    if (!shown.more) return 'empty'
+    return (await page(anyQuery())).rows.length > 0 ? 'work' : 'unknown'
+
+    async function page (query: Array<[string, string]>): Promise<{ rows: Resource[], more: boolean }> {
+      const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['sort', 'id']], caller })
+      if (answer.status >= 400) throw refusal(answer)
+      return { rows: resources(answer.document), more: answer.document.links?.next !== undefined }
+    }
+  }
+
+  return { known, verdict, usable: async (collections, caller) => await verdict(collections, caller) === 'work' }
+}
+
+/** The verdict on an entity type, whose filter access is one for all bundles, by what was seen of some. */
+function together (verdicts: Array<Verdict | undefined>): Verdict {
+  return (['trap', 'work', 'unknown'] as const).find((verdict) => verdicts.includes(verdict)) ?? 'empty'
+}
+
+/** What an operator should know of a verdict, and can do. */
+export function remark (verdict: Verdict, entityType: string): string | undefined {
+  switch (verdict) {
+    case 'trap': return `Drupal lets some users see ${entityType} entities but not filter them, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`
+    case 'unknown': return `Whether Drupal lets some users filter ${entityType} entities is not known, since they were shown none of the first ${PAGE_MAX}, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`
+    default: return undefined
+  }
+}
+
+function remedy (entityType: string): string {
+  return `let a module implement hook_jsonapi_${entityType}_filter_access(), or give the users the entity type's administration permission`
+}
+
+function keyOf ({ path }: Collection, caller: Caller): string {
+  return `${path}:${fingerprint(caller)}`
+}

@@ -1,0 +1,139 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { isObject } from '../../jsonapi/document.ts'
+
+/** The list field of the module `publisher` that tells the edition type. */
+export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
+
+const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
+
+/**
+ * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
+ * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
+ */
+export const ContentModel = Type.Object({
+  /** The content entity type of editions. */
+  entityType: Type.String({ default: 'publisher_container' }),
+  /** The config entity type of its bundles. */
+  bundleEntityType: Type.String({ default: 'publisher_container_type' }),
+  /** Drupal's `entity_keys` of the entity type. */
+  keys: Type.Object({
+    id: Type.String({ default: 'id' }),
+    uuid: Type.String({ default: 'uuid' }),
+    revision: Type.String({ default: 'revision_id' }),
+    bundle: Type.String({ default: 'type' }),
+    label: Type.String({ default: 'title' }),
+    published: Type.String({ default: 'status' }),
+    changed: Type.String({ default: 'changed' })
+  }, { default: {}, additionalProperties: false }),
+  fields: Type.Object({
+    /** Identifies an edition in the external publishing system. */
+    key: Type.String({ default: 'field_key' }),
+    /** The list field that tells the edition type; null where the bundle alone tells it. */
+    editionType: Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE }),
+    /** The reference fields with the edition's articles, in the order in which its lock board shows them. */
+    articles: Type.Array(Type.String(), { default: ['field_articles'] })
+  }, { default: {}, additionalProperties: false }),
+  /** Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS. */
+  bundles: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /** Edition types (value to label). When given they are the only ones; else the CMS is asked. */
+  editionTypes: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /** Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items. */
+  timestampFields: Type.Array(Type.String(), {
+    default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
+  }),
+  /** Main property of fields where it is not `value`. */
+  mainProperty: Names({}),
+  /** Fields whose items are arbitrary maps, one or many: kept as they are. */
+  rawFields: Type.Array(Type.String(), { default: [] }),
+  /** Reference fields (internal name) to the entity type they hold, where no document shows it. */
+  references: Names({}),
+  /** JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows). */
+  resourceTypes: Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} }),
+  /** Integer id keys of referenced entity types. */
+  idKeys: Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' }),
+  /**
+   * Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media
+   * on pages of their own (media.settings, standalone_url) has `/media/{id}`.
+   */
+  canonicalPaths: Names({
+    node: '/node/{id}',
+    taxonomy_term: '/taxonomy/term/{id}',
+    user: '/user/{id}',
+    media: '/media/{id}/edit',
+    comment: '/comment/{id}',
+    block_content: '/admin/content/block/{id}',
+    menu_link_content: '/admin/structure/menu/item/{id}/edit',
+    shortcut: '/admin/config/user-interface/shortcut/link/{id}',
+    workspace: '/admin/config/workflow/workspaces/manage/{id}',
+    contact_form: '/contact/{id}',
+    publisher_container: '/publisher_container/{id}'
+  }),
+  /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
+  lockTypes: Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), { default: {} }),
+  /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */
+  lockIds: Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })
+}, { additionalProperties: false })
+export type ContentModel = Static<typeof ContentModel>
+
+/**
+ * A content model from parsed JSON, defaults filled in.
+ * @throws {Error} naming the first member that is unknown or of the wrong type.
+ */
+export function contentModel (json: unknown): ContentModel {
+  const model = Value.Default(ContentModel, Value.Clone(json))
+  const problem = Value.Errors(ContentModel, model).First()
+  if (problem) throw new Error(`its member ${problem.path || '/'} is not right: ${problem.message}`)
+  // Names come from callers' bodies: "constructor" must find nothing.
+  for (const names of Object.values(model as ContentModel)) if (isObject(names)) Object.setPrototypeOf(names, null)
+  return model as ContentModel
+}
+
+/** What JSON:API puts before the names of the keys. */
+const INTERNAL = 'drupal_internal__'
+
+interface Split {
+  entityType: string
+  bundle: string
+}
+
+/** How many names are kept in parts: of each reference in each edition it is asked. */
+const SPLITS = 1000
+
+const splits = new WeakMap<ContentModel, Map<string, Split>>()
+
+/** Splits a JSON:API resource type name into entity type and bundle. */
+export function splitType (model: ContentModel, resourceType: string): Readonly<Split> {
+  const kept = splits.get(model) ?? splits.set(model, new Map()).get(model)!
+  const known = kept.get(resourceType)
+  if (known) return known
+  const parts = split(model, resourceType)
+  if (kept.size < SPLITS) kept.set(resourceType, parts)
+  return parts
+}
+
+function split (model: ContentModel, resourceType: string): Split {
+  const renamed = model.resourceTypes[resourceType]
+  if (renamed) return renamed
+  const end = resourceType.indexOf('--')
+  return end === -1 ? { entityType: resourceType, bundle: '' } : { entityType: resourceType.slice(0, end), bundle: resourceType.slice(end + 2) }
+}
+
+/**
+ * The public (JSON:API) name of an edition's field.
+ * Source: Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
+ */
+export function publicName (model: ContentModel, field: string): string {
+  if (field === model.keys.id || field === model.keys.revision) return INTERNAL + field
+  return field === 'id' || field === 'type' ? `${model.entityType}_${field}` : field
+}
+
+/** The internal (Drupal, core REST) name of an edition's JSON:API field: the inverse of `publicName`. */
+export function internalName (model: ContentModel, name: string): string {
+  const { id, revision, bundle } = model.keys
+  if (name.startsWith(INTERNAL)) {
+    const key = name.slice(INTERNAL.length)
+    return key === id || key === revision ? key : name
+  }
+  return bundle === 'type' && name.endsWith('_type') && name === `${model.entityType}_type` ? 'type' : name
+}

@@ -1,0 +1,159 @@
+import { Failure } from '../../errors.ts'
+import type { JsonapiAnswer } from '../../jsonapi/client.ts'
+import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
+import type { Entity, Item } from './read.ts'
+
+/** One violation of a constraint: the property path as core REST gives it, and its text. */
+export interface Violation {
+  path: string
+  message: string
+}
+
+/** So many characters of an error of the CMS are read, and no more repeated; Drupal's longest are some hundreds. */
+const DETAIL_MAX = 10_000
+
+const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
+const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selected resource\.\s+(?=\S)/
+const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
+const READ_ONLY = /only read operations/
+const WORKING_COPY = /working copy/
+const MODIFIED = /The content has either been modified by another user/
+const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
+
+/**
+ * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
+ * Sources: Drupal\jsonapi\Controller\EntityResource (texts), Drupal\rest\Plugin\rest\resource\EntityResource and
+ * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
+ * @param sent the fields of a write, to say where an item of theirs stands
+ */
+export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: Entity = {}): Failure {
+  const { errors = [] } = document
+  const details = errors.map(detailOf).filter(Boolean)
+  const detail = details.join('\n')
+  // The log has it; a detail may repeat what was sent.
+  const cause = new Error(`the CMS answered ${status}: ${errors.map(({ title }) => scalarText(title)).join(', ').slice(0, DETAIL_MAX)}`)
+  switch (status) {
+    case 401:
+      return new Failure('CMS_UNAUTHORIZED', detail || 'The CMS wants to know who is asking', { cause, headers: { 'www-authenticate': challenge ?? 'Basic' } })
+    case 403:
+      return new Failure('CMS_FORBIDDEN', forbidden(detail), { cause })
+    case 404:
+      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, sent, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
+    case 409:
+      return new Failure('CONFLICT', detail || 'The CMS sees a conflict', { cause })
+    case 422:
+      return unprocessable(errors, detail, cause)
+    case 405:
+      if (READ_ONLY.test(detail)) {
+        return new Failure('CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)", { cause })
+      }
+      if (OTHER_LANGUAGE.test(detail)) {
+        const [, languages] = OTHER_LANGUAGE.exec(detail)!
+        return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): CMS_JSONAPI_PATH has to have that language's prefix`, { cause })
+      }
+      break
+    case 400:
+      if (WORKING_COPY.test(detail)) {
+        return new Failure('CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded', { cause })
+      }
+  }
+  return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
+}
+
+/**
+ * Whether a refused update was refused because `changed` was not the present one, or was no more when Drupal validated
+ * what another process had saved meanwhile. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
+ */
+export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
+  return (document.errors ?? []).some((error) =>
+    (status === 403 && error.source?.pointer === `/data/attributes/${changedField}`) || (status === 422 && MODIFIED.test(detailOf(error))))
+}
+
+/**
+ * The field and its properties that a refused write had and Drupal does not know; core REST ignores such properties.
+ * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
+ */
+export function unknownProperties ({ status, document }: JsonapiAnswer): { field: string, properties: string[] } | undefined {
+  if (status !== 422) return undefined
+  const [, properties, field] = /^The propert(?:y|ies) '(.+?)' do(?:es)? not exist on the '(.+?)' field/s.exec(firstDetail(document)) ?? []
+  return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
+}
+
+/** Whether a write was refused for an attribute: there is none such, the caller may not set it, or not to this value. */
+export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
+  return errors.some((error) => scalarText(error.source?.pointer).split('/')[3] === name || detailOf(error).startsWith(`The attribute ${name} does not exist `))
+}
+
+/**
+ * The relationship that Drupal was to include and does not: its field is gone, or there is no bundle that it may refer to.
+ * Drupal looks at `include` when it puts the answer together: what it was to save is saved by then.
+ * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
+ */
+export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
+  return status === 400 ? /^`([^`]+)` is not a valid relationship field name/.exec(firstDetail(document))?.[1] : undefined
+}
+
+function detailOf ({ detail }: ErrorObject): string {
+  return scalarText(detail).slice(0, DETAIL_MAX)
+}
+
+function firstDetail ({ errors: [first = {}] = [] }: Document): string {
+  return detailOf(first)
+}
+
+function forbidden (detail: string): string {
+  const [, method, field, reason] = ACCESS.exec(detail) ?? []
+  if (method === 'POST') return `Access denied on creating field '${field}'.`
+  if (method === 'PATCH') return `Access denied on updating field '${field}'.${reason ? ` ${reason}` : ''}`
+  return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
+}
+
+/** The uuid of a reference that a refused write had and Drupal does not find. */
+export function lostReference ({ status, document }: JsonapiAnswer): string | undefined {
+  return status === 404 ? UNKNOWN_REFERENCE.exec(firstDetail(document))?.[1] : undefined
+}
+
+function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
+  const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
+  const items = Object.values(sent).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
+  const delta = Math.max(0, items.findIndex((item) => item.target_uuid === uuid))
+  return unknownUuid({ ...items[delta], target_uuid: uuid }, delta, cause)
+}
+
+/**
+ * In core's words, which name the entity type only where the item does, and the item's position for its field.
+ * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
+ */
+export function unknownUuid ({ target_type: type, target_uuid: uuid }: Item, delta: number, cause?: Error): Failure {
+  const [entityType, given] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
+  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${given}" for field "${delta}".`, { cause })
+}
+
+function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {
+  const violations = errors.filter(({ source }) => source?.pointer !== undefined).map(violation)
+  if (violations.length === 0) return new Failure('UNPROCESSABLE', detail || 'The CMS could not process the edition', { cause })
+  return invalid(violations, cause)
+}
+
+/** A failed validation in core's words. Source: Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait. */
+export function invalid (violations: Violation[], cause?: Error): Failure {
+  const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
+  return new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { cause, details: { violations } })
+}
+
+/** What is wrong with a whole edition is told in HTML, unlike in core REST. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
+function violation (error: ErrorObject): Violation {
+  const detail = detailOf(error)
+  const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(detail) ?? []
+  if (ofEntity !== undefined) return { path: '', message: plainText(ofEntity) }
+  const [, path = '', message = detail] = /^([\w.]*): (.*)$/s.exec(detail) ?? []
+  return { path, message }
+}
+
+const ENTITIES: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', nbsp: '\u00A0' }
+
+/** The text of HTML as Drupal translates messages to. Source: Drupal\Component\Render\PlainTextOutput (tags first, then entities). */
+function plainText (html: string): string {
+  return html.replace(/<(?!\s)[^<>]*>/g, '').replace(/&(?:#[xX]([\da-fA-F]{1,5})|#(\d{1,6})|(amp|lt|gt|quot|nbsp));/g, (_, hex?: string, decimal?: string, name = '') =>
+    hex ? String.fromCodePoint(Number.parseInt(hex, 16)) : decimal ? String.fromCodePoint(Number(decimal)) : ENTITIES[name]!)
+}

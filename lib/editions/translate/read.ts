@@ -1,0 +1,80 @@
+import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { splitType, type ContentModel } from '../site/model.ts'
+import { planFor, type AttributePlan } from './plans.ts'
+
+/** One item of a field, in core REST's JSON: its properties by name. */
+export type Item = Record<string, unknown>
+
+/** An entity in core REST's JSON (`?_format=json`): every field a list of items. */
+export type Entity = Record<string, Item[]>
+
+/** Gives the `url` of a reference, or undefined where none is known. */
+export type UrlOf = (identifier: ResourceIdentifier, entityType: string) => string | undefined
+
+/** What core REST puts beside every time stamp. Source: Drupal\serialization\Normalizer\TimestampItemNormalizer. */
+const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
+
+/**
+ * Whether a member of a resource identifier's `meta` is a property of the field item.
+ * Source: Drupal\jsonapi\JsonApiResource\ResourceIdentifier (arity), EntityReferenceFieldNormalizer (links).
+ */
+export function isProperty (name: string): boolean {
+  return name !== 'arity' && name !== 'links' && !name.startsWith('drupal_internal__')
+}
+
+/**
+ * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws, whatever the values are;
+ * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
+ */
+export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): Entity {
+  const plan = planFor(resource, model)
+  const attributes = Object.values(resource.attributes ?? {})
+  const relationships = Object.values(resource.relationships ?? {})
+  const entity: Entity = { ...plan.blank }
+  entity[model.keys.uuid] = [{ value: resource.id }]
+  for (let index = 0; index < attributes.length; index++) {
+    const how = plan.attributes[index]!
+    entity[how.field] = attributeItems(attributes[index], how)
+  }
+  for (let index = 0; index < relationships.length; index++) {
+    entity[plan.relationships[index]!] = identifiers(relationships[index]).map((identifier) => referenceItem(identifier, model, urlOf))
+  }
+  if (plan.bundle) entity[model.keys.bundle] = [{ ...plan.bundle }]
+  return entity
+}
+
+function attributeItems (value: unknown, how: AttributePlan): Item[] {
+  if (value === null || value === undefined) return []
+  // Of many maps JSON:API makes a list; it does not tell them from one map that holds a list of objects.
+  if (how.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
+  return Array.isArray(value) ? value.map((item) => attributeItem(item, how)) : [attributeItem(value, how)]
+}
+
+function attributeItem (value: unknown, { main, timestamp }: AttributePlan): Item {
+  const item: Item = isObject(value) ? value : main === 'value' ? { value } : { [main]: value }
+  return timestamp && typeof item.value === 'string' ? { ...item, format: TIMESTAMP_FORMAT } : item
+}
+
+function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): Item {
+  if (!isObject(identifier) || isLost(identifier)) return { target_id: null }
+  const { type, id, meta } = identifier
+  const { entityType } = splitType(model, scalarText(type))
+  const url = urlOf(identifier, entityType)
+  const item: Item = { target_id: meta?.drupal_internal__target_id ?? null }
+  for (const name in meta) if (isProperty(name)) put(item, name, meta[name])
+  item.target_type = meta?.target_type ?? entityType
+  item.target_uuid = id
+  if (url !== undefined) item.url = url
+  return item
+}
+
+/** Sets a member, be its name what it may: JSON has `__proto__` too. */
+function put (item: Item, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true })
+  else item[name] = value
+}
+
+/** Whether an identifier stands for an entity that is gone (`missing`) or never was (`virtual`: the root of a vocabulary). */
+export function isLost (identifier: ResourceIdentifier): boolean {
+  return identifier.id === 'missing' || identifier.id === 'virtual'
+}

@@ -1,0 +1,57 @@
+import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { bounded } from './depth.ts'
+import { etagOf } from './etag.ts'
+import { publicName, type ContentModel } from '../site/model.ts'
+import { read, type UrlOf } from './read.ts'
+import type { Loaded } from '../lookup/resources.ts'
+
+/** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
+export interface Edition {
+  json: string
+  etag: string
+  id: string
+}
+
+/** What editions are answered with: made once for a resource, for as long as it comes again as it was. */
+export interface Texts {
+  jsonOf (loaded: Loaded): string
+  editionOf (loaded: Loaded): Edition
+}
+
+interface Text {
+  urlOf: UrlOf
+  json: string
+  /** The urls in it, in the order of the references. */
+  urls: Array<string | undefined>
+  /** Once it was asked for: rows of a list have none. */
+  etag?: string
+}
+
+export function createTexts (model: ContentModel): Texts {
+  const texts = new WeakMap<Resource, Text>()
+  const idAttribute = publicName(model, model.keys.id)
+
+  function textOf ({ resource, urlOf }: Loaded): Text {
+    const last = texts.get(resource)
+    if (last?.urlOf === urlOf) return last
+    const urls: Text['urls'] = []
+    const telling: UrlOf = (identifier, entityType) => {
+      const url = urlOf(identifier, entityType)
+      urls.push(url)
+      return url
+    }
+    const text = { urlOf, json: bounded(() => JSON.stringify(read(resource, model, telling))), urls }
+    texts.set(resource, text)
+    return text
+  }
+
+  return {
+    jsonOf: (loaded) => textOf(loaded).json,
+    editionOf (loaded) {
+      const { resource } = loaded
+      const text = textOf(loaded)
+      text.etag ??= etagOf(resource, text.urls)
+      return { json: text.json, etag: text.etag, id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
+    }
+  }
+}

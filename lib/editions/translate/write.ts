@@ -1,0 +1,260 @@
+import { Failure } from '../../errors.ts'
+import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
+import { bounded } from './depth.ts'
+import { invalid, unknownUuid } from './failures.ts'
+import { internalName, publicName, type ContentModel } from '../site/model.ts'
+import { isProperty, read, type Entity, type Item } from './read.ts'
+import { isContentEntity, targetEntityType, type FieldShape, type Shape } from '../site/shapes.ts'
+
+/** A reference given by its integer id alone: JSON:API wants its uuid. */
+export interface Unresolved {
+  field: string
+  /** Position in the field. */
+  delta: number
+  entityType: string
+  id: string
+  /** Whether its like have names for ids, as config entities have, as far as is known. */
+  isNamed: boolean
+}
+
+/** Finds the identifier of a reference that is named by entity type and, where there is one, uuid, else integer id. */
+export type Resolve = (reference: { entityType: string, uuid?: string, id?: string, field: string, delta: number }) => ResourceIdentifier
+
+const DEPTH_MAX = 500
+
+/**
+ * Reads a body in core REST's JSON: a field's value is a list of items, or an object, or null for none; an item is an object
+ * or the bare value of its main property. Empty items are left out, as Drupal leaves them out.
+ * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
+ *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep.
+ */
+export function normalize (body: Record<string, unknown>, model: ContentModel): Entity {
+  refuseDepth(body)
+  return Object.fromEntries(Object.entries(body).map(([field, value]) => {
+    if (value === null) return [field, []]
+    if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
+    if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
+    const items = (isNumbered(value) ? Object.values(value) : [value].flat()).filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
+    return [field, items.map((item) => isObject(item) || model.rawFields.includes(field) ? item : { [model.mainProperty[field] ?? 'value']: item })]
+  }))
+}
+
+/** PHP has one kind of array: an object with the keys 0, 1, ... is a list to Drupal. */
+function isNumbered (value: object): boolean {
+  const keys = Object.keys(value)
+  return !Array.isArray(value) && keys.length > 0 && keys.every((key, index) => key === String(index))
+}
+
+/** PHP reads JSON of 512 levels, some of which the document around a body takes; a stack here would end later. */
+function refuseDepth (body: object): void {
+  let level: object[] = [body]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth === DEPTH_MAX) throw new Failure('BAD_REQUEST', `body is nested more than ${DEPTH_MAX} levels deep`)
+    level = level.flatMap((value) => Object.values(value)).filter((value) => typeof value === 'object' && value !== null)
+  }
+}
+
+/** The bundle that a body names, in any of the forms that core takes, or undefined. */
+export function bundleOf (entity: Entity, model: ContentModel): string | undefined {
+  const [item] = entity[model.keys.bundle] ?? []
+  const bundle = item?.target_id ?? item?.value
+  return typeof bundle === 'string' ? bundle : undefined
+}
+
+/**
+ * The references of some fields that only an integer id names, for `Resolve` to have looked them up; in the order of the
+ * fields, which is the one in which Drupal names their violations.
+ */
+export function unresolved (entity: Entity, shape: Shape | undefined, model: ContentModel): Unresolved[] {
+  const order = [...shape?.keys() ?? []]
+  const fields = Object.entries(entity).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b))
+  return fields.flatMap(([field, items]) => {
+    if (field === model.keys.bundle || !isReference(field, items, shape?.get(field), model)) return []
+    return items.flatMap((item, delta) => {
+      const id = targetId(field, delta, item)
+      const entityType = entityTypeOf(field, item, shape?.get(field), model)
+      if (id === undefined || targetUuid(delta, item) !== undefined || !entityType) return []
+      const sample = shape?.get(field)?.sample
+      return [{ field, delta, entityType, id, isNamed: sample ? !isContentEntity(sample) : model.idKeys[entityType] === undefined && /\D/.test(id) }]
+    })
+  })
+}
+
+/** The relationships of a body of which neither its items nor the model nor any document tell what they refer to. */
+export function untold (entity: Entity, shape: Shape, model: ContentModel): string[] {
+  const fields = Object.entries(entity).filter(([field, items]) => shape.get(field)?.kind === 'relationship' && field !== model.keys.bundle &&
+    items.some((item) => !entityTypeOf(field, item, shape.get(field), model)))
+  return fields.map(([field]) => publicName(model, field))
+}
+
+/**
+ * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
+ * client-generated id; revision ids are Drupal's to give.
+ * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
+ */
+export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
+  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
+  const id = uuidOf(entity, model)
+  return { type: resourceType, ...(id !== undefined && { id }), ...members(fields, shape, model, resolve) }
+}
+
+/** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE for what is no text. */
+export function uuidOf (entity: Entity, model: ContentModel): string | undefined {
+  const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
+  if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: 'This value should be of the correct primitive type.' }])
+  return uuid === undefined ? undefined : String(uuid)
+}
+
+/** The fields in which an edition does not show what was sent to create it; what was not sent is Drupal's to fill in. */
+export function unlike (entity: Entity, resource: Resource, model: ContentModel): string[] {
+  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
+  const shown: Entity = Object.assign(Object.create(null), read(resource, model))
+  return Object.entries(fields).filter(([field, items]) => !bounded(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
+}
+
+/**
+ * The fields of a body that differ from the edition as it is, its bundle and revision id aside, which no save can choose.
+ * @throws {Failure} CMS_FORBIDDEN for another id or uuid, in core's words
+ *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
+ *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
+ */
+export function difference (entity: Entity, current: Resource, model: ContentModel): Entity {
+  const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
+  const was: Entity = Object.assign(Object.create(null), read(current, model))
+  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !bounded(() => sameItems(field, was[field]!, items, model)))
+  for (const [field, items] of differing) {
+    if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
+    if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
+    if (field === model.keys.changed && items.length === 0) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'.`)
+    if (field === model.keys.changed && was[field]) throw stale(was[field][0]?.value)
+  }
+  return Object.fromEntries(differing)
+}
+
+/** What a caller is told whose copy of an edition is older than the edition. */
+export function stale (changed: unknown): Failure {
+  const when = typeof changed === 'string' ? ` at ${changed}` : ''
+  return new Failure('STALE_EDIT', `Somebody else has saved this edition${when}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`)
+}
+
+/** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
+export function update (changes: Entity, current: Resource, shape: Shape, model: ContentModel, resolve: Resolve): NewResource {
+  return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
+}
+
+/** Takes properties that Drupal does not know out of a field, as core REST does by itself; whether any was there. */
+export function dropProperties ({ attributes = {}, relationships = {} }: NewResource, { field, properties }: { field: string, properties: string[] }, model: ContentModel): boolean {
+  const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
+  if (name === undefined) return false
+  const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
+  const found = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
+  for (const { item, property } of found) delete item[property]
+  return found.length > 0
+}
+
+function members (fields: Entity, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
+  const attributes: Array<[string, unknown]> = []
+  const relationships: Array<[string, Relationship]> = []
+  for (const [field, items] of Object.entries(fields)) {
+    refuseRounded(items, `body/${field}`)
+    const known = shape?.get(field)
+    const name = publicName(model, field)
+    if (isReference(field, items, known, model)) relationships.push([name, { data: linkage(field, items, known, model, resolve) }])
+    else attributes.push([name, attribute(field, items, known, model)])
+  }
+  return {
+    ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }),
+    ...(relationships.length > 0 && { relationships: Object.fromEntries(relationships) })
+  }
+}
+
+/** JSON.parse rounds integers beyond ±(2^53-1), PHP those beyond 2^63 alike; and JSON has nothing for what is infinite. */
+function refuseRounded (value: unknown, where: string): void {
+  const size = typeof value === 'number' ? Math.abs(value) : 0
+  if (size === Infinity || (size > Number.MAX_SAFE_INTEGER && size < 2 ** 63)) {
+    throw new Failure('BAD_REQUEST', `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`)
+  }
+  if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) refuseRounded(member, `${where}/${name}`)
+}
+
+function isReference (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): boolean {
+  if (known) return known.kind === 'relationship'
+  return model.references[field] !== undefined || items.some((item) => 'target_id' in item || 'target_uuid' in item)
+}
+
+function attribute (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): unknown {
+  if (model.rawFields.includes(field)) return items
+  const values = items.map((item) => flat(clean(field, item, model), model.mainProperty[field] ?? 'value'))
+  if (!known || known.many || values.length > 1) return values
+  return values[0] ?? null
+}
+
+function clean (field: string, item: Item, model: ContentModel): Item {
+  const dropped = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
+  const kept = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
+  return model.timestampFields.includes(field) ? { ...kept, value: withoutMilliseconds(kept.value) } : kept
+}
+
+/** Drupal refuses fractions of a second, which JavaScript's `toISOString()` always has. */
+function withoutMilliseconds (value: unknown): unknown {
+  return typeof value === 'string' && !Number.isNaN(instant(value)) ? value.replace(/(T\d\d:\d\d:\d\d)\.\d+/, '$1') : value
+}
+
+function flat (item: Item, mainProperty: string): unknown {
+  return mainProperty in item && Object.keys(item).length === 1 ? item[mainProperty] : item
+}
+
+function linkage (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
+  const data = items.flatMap((item, delta) => {
+    const id = targetId(field, delta, item)
+    const uuid = targetUuid(delta, item)
+    if (id === undefined && uuid === undefined) return []
+    const entityType = entityTypeOf(field, item, known, model)
+    if (!entityType) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_type": no edition seen so far tells what it refers to`)
+    if (uuid && item.target_type !== undefined && item.target_type !== entityType) {
+      throw new Failure('UNPROCESSABLE', `The field "${field}" property "target_type" must be set to "${entityType}" or omitted.`)
+    }
+    const target = resolve({ entityType, field, delta, ...(uuid !== undefined && { uuid }), ...(id !== undefined && { id }) })
+    const meta = { ...revision(field, item, target, known), ...ownProperties(item) }
+    return [{ type: target.type, id: target.id, ...(Object.keys(meta).length > 0 && { meta }) }]
+  })
+  return known && !known.many && data.length < 2 ? data[0] ?? null : data
+}
+
+/**
+ * The revision of a reference to one (paragraphs): an item without it counts as empty and Drupal drops it in silence, so
+ * it is taken from the edition as it is, and missed aloud. Source: EntityReferenceRevisionsItem::isEmpty().
+ */
+function revision (field: string, item: Item, target: ResourceIdentifier, known: FieldShape | undefined): Item {
+  if (known?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
+  const { target_revision_id: current } = target.meta ?? {}
+  if (scalarText(current) === '') throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
+  return { target_revision_id: current }
+}
+
+function ownProperties (item: Item): Item {
+  const dropped = new Set([...COMPUTED.reference, 'target_id', 'target_uuid', 'target_type', 'value'])
+  return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
+}
+
+/** The target's integer id (or config id) as text: from `target_id`, or a bare value, as core takes both. */
+function targetId (field: string, delta: number, item: Item): string | undefined {
+  const id = item.target_id ?? item.value ?? undefined
+  if (typeof id === 'number' || typeof id === 'string') return String(id)
+  if (id !== undefined) throw invalid([{ path: `${field}.${delta}.target_id`, message: 'This value should be of the correct primitive type.' }])
+  return id
+}
+
+/** Core names the item's position for its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
+function targetUuid (delta: number, item: Item): string | undefined {
+  const { target_uuid: uuid } = item
+  if (uuid === undefined || uuid === null) return undefined
+  if (typeof uuid !== 'string') throw unknownUuid(item, delta)
+  if (uuid === '') throw new Failure('UNPROCESSABLE', `If provided "target_uuid" cannot be empty for field "${delta}".`)
+  return uuid
+}
+
+function entityTypeOf (field: string, item: Item, known: FieldShape | undefined, model: ContentModel): string | undefined {
+  return targetEntityType(field, known, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
+}

@@ -1,0 +1,66 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Signal } from './aborter.ts'
+
+/** An HTTP answer, whole. */
+export interface Answer {
+  statusCode: number
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+export interface Limits {
+  /** Milliseconds until the answer must be there. */
+  ms: number
+  /** Of somebody who may stop waiting. */
+  signal?: Signal | undefined
+}
+
+/**
+ * Sends one request and gathers its answer; what nobody waits for any more is not sent, or its connection ended. By
+ * dispatch(), which hands an answer over as it comes: undici's request() makes a stream of each.
+ * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
+ *   where no connection was free until then, one with the code NOT_SENT and that as its cause
+ */
+export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal }: Limits): Promise<Answer> {
+  if (signal?.aborted) return Promise.reject(signal.reason)
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
+  const aborted = () => stop(signal!.reason as Error)
+  signal?.addEventListener('abort', aborted)
+  let controller: Dispatcher.DispatchController | undefined
+  let stopped: Error | undefined
+
+  function stop (reason: Error): void {
+    stopped = reason
+    controller?.abort(reason)
+    fail(controller ? reason : Object.assign(new Error('no connection was free', { cause: reason }), { code: 'NOT_SENT' }))
+  }
+
+  function fail (error: Error): void {
+    settle()
+    reject(error)
+  }
+
+  function settle (): void {
+    clearTimeout(timer)
+    signal?.removeEventListener('abort', aborted)
+  }
+
+  let head: Omit<Answer, 'body'>
+  const chunks: Buffer[] = []
+  dispatcher.dispatch(request, {
+    onRequestStart (started) {
+      controller = started
+      if (stopped) started.abort(stopped)
+    },
+    onResponseStart (_controller, statusCode, headers) { head = { statusCode, headers } },
+    onResponseData (_controller, chunk) { chunks.push(chunk) },
+    onResponseEnd () {
+      settle()
+      resolve({ ...head, body: Buffer.concat(chunks) })
+    },
+    onResponseError: (_controller, error) => fail(error)
+  })
+  return promise
+}

@@ -1,0 +1,86 @@
+import { html, noChange, nothing, type TemplateResult } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
+import type { Named } from '../client/src/client.ts'
+import type { Field } from './field.ts'
+import { avatar, icon, type View } from './ui.ts'
+import { nameOf, since } from './words.ts'
+
+/** Values by `<input type>`. */
+const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
+
+/** A field with its label, its control and all that there is to say of it. */
+export function fieldView (field: Field, types: Named[]): TemplateResult {
+  const { shape: { name, label, kind }, holder, isHeld } = field
+  const state = holder ? 'is-locked' : isHeld ? 'is-held' : ''
+  return html`
+    <div class="field kind-${kind} ${state}" data-field=${name}>
+      <label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}</label>
+      ${control(field, types)}
+      <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
+    </div>`
+}
+
+function control (field: Field, types: Named[]): TemplateResult {
+  const { shape: { name, kind }, text, holder, problems } = field
+  const id = `field-${name}`
+  // What a browser cannot read as a value it gives as none.
+  const on = ({ target }: Event) => field.type((target as HTMLInputElement).value, !(target as HTMLInputElement).validity.badInput)
+  const left = (event: Event) => {
+    // From half a date to none, or back, the value is the same: there is no event of that.
+    if ((event.target as HTMLInputElement).validity.badInput !== field.isUnfinished) on(event)
+    field.blur()
+  }
+  const invalid = problems.length > 0 ? 'true' : 'false'
+  const locked = holder !== undefined
+  switch (kind) {
+    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+      @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
+    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}" @focus=${field.focus} @blur=${field.blur} @change=${on}>
+      ${text === '' ? html`<option value="" selected>None</option>` : nothing}
+      ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
+      ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
+    </select>`
+    case 'text':
+    case 'lines': return html`<textarea id=${id} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+      @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
+    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+      @focus=${field.focus} @blur=${left} @input=${on}>`
+  }
+}
+
+/** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
+export function notes (field: Field): View {
+  const { shape: { label, kind }, holder, isHeld, offer, theirs, problems, trouble } = field
+  const quoted = (text: string) => kind === 'order' ? 'another order' : text === '' ? 'nothing' : `“${text.length > 160 ? `${text.slice(0, 160)}…` : text}”`
+  return html`
+    ${holder
+      ? html`<p class="note who">${avatar(holder.userData)}<span><b>${nameOf(holder.userData)}</b> is editing this ${since(holder.timestamp, Date.now())}</span>
+          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}Take over<span class="spoken"> ${label}</span></button></p>`
+      : isHeld ? html`<p class="note mine">${icon('lock')}You are editing this</p>` : nothing}
+    ${offer !== undefined && !holder
+      ? html`<p class="note offer"><span>You had typed ${quoted(offer)}</span>
+          <span class="choices"><button type="button" class="small" @click=${() => field.restore(offer)}>${icon('undo-2')}Restore<span class="spoken"> ${label}</span></button>
+          <button type="button" class="small plain" @click=${field.discardOffer}>Discard<span class="spoken"> what you had typed in ${label}</span></button></span></p>`
+      : nothing}
+    ${theirs !== undefined && kind !== 'order'
+      ? html`<p class="note conflict"><span>A colleague has saved ${quoted(theirs)} meanwhile</span>
+          <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>Keep mine<span class="spoken"> of ${label}</span></button>
+          <button type="button" class="small" @click=${() => field.decide('theirs')}>Take theirs<span class="spoken"> of ${label}</span></button></span></p>`
+      : nothing}
+    ${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
+    ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
+}
+
+/**
+ * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no control but its buttons.
+ * What cannot have the focus is not held for it.
+ */
+async function takeOver (field: Field): Promise<void> {
+  const place = document.activeElement?.closest('[data-field]')
+  await field.takeOver()
+  const { name } = field.shape
+  const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[aria-disabled="false"]`)
+  // A browser that does not focus a button that is pressed has the focus on the body.
+  if (field.isHeld && (document.activeElement === document.body || place?.contains(document.activeElement))) control?.focus()
+  if (document.activeElement !== control) field.blur()
+}

@@ -1,0 +1,250 @@
+import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../client/src/client.ts'
+import { createCopy } from './copy.ts'
+import type { Shape } from './fields.ts'
+import type { Lost } from './kept.ts'
+import { known } from './known.ts'
+import { createOffer } from './offer.ts'
+import { createPauses } from './pauses.ts'
+import type { Item } from './settings.ts'
+import { createBoard, takeFrom } from './takeover.ts'
+import { createText } from './text.ts'
+import { createTrouble } from './trouble.ts'
+
+export interface FieldDeps {
+  shape: Shape
+  items: Item[]
+  entity: { type: string, id: string }
+  /** The uid of who sits here. */
+  uid: string
+  locks: Client['locks']
+  /** Told that there is something new to see. */
+  changed: () => void
+  /** Told that somebody else has the field now that was held here. */
+  displaced: (lost: Lost) => void
+  /** Given a text that another one has taken the place of. */
+  putAside: (text: string) => void
+}
+
+export type Field = ReturnType<typeof createField>
+
+/** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
+export function createField ({ shape, items, entity, uid, locks, changed, displaced, putAside }: FieldDeps) {
+  const what = { ...entity, fieldName: shape.name }
+  const text = createText(shape, items)
+  const copy = createCopy()
+  const offer = createOffer(text, copy, putAside)
+  let held: Held | undefined
+  let taking: Promise<void> | undefined
+  let [isFocused, isLeft] = [false, false]
+  let holder: Holder | undefined
+  const board = createBoard()
+  const pauses = createPauses(() => { if (held) keepOrRelease(); else take() })
+  /** Whether nothing is typed but what is in the lock. */
+  const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
+  const trouble = createTrouble(isKept, changed)
+
+  function granted (lock: Held): void {
+    held = lock
+    board.end(board.seen?.version)
+    holder = undefined
+    trouble.is()
+    copy.begin(lock.found)
+    offer.find(lock.found, lock)
+  }
+
+  function refused (error: unknown): void {
+    if (!(error instanceof QuoinError)) throw error
+    if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
+    trouble.failed(error)
+    // Who signs in again has it kept.
+    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) pauses.failed()
+  }
+
+  /** Takes the lock, unless it is held or another's. */
+  function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
+    if (held) return Promise.resolve()
+    pauses.stop()
+    if (text.isDirty) copy.give(text.now)
+    taking ??= get().then(granted, refused).finally(() => {
+      taking = undefined
+      if (held) keepOrRelease()
+      changed()
+    })
+    return taking
+  }
+
+  function onLost ({ lock }: QuoinError): void {
+    if (lock && lock.userData.uid !== uid) return lose(lock)
+    held = undefined
+    trouble.is(lock && 'You went on with this field in another window.')
+    if (!lock && text.isDirty && !isLeft) take()
+    changed()
+  }
+
+  /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
+  function lose (by: Holder): void {
+    const lost = { shape, text: text.now, by, wasHeld: held !== undefined }
+    const isTold = lost.wasHeld || text.isDirty
+    held = undefined
+    holder = by
+    pauses.stop()
+    text.reset()
+    trouble.is()
+    if (isTold) displaced(lost)
+    changed()
+  }
+
+  async function keep (): Promise<void> {
+    // Without a lock the next try to take it is still to come.
+    if (!held) return
+    pauses.stop()
+    if (text.now === copy.sent) return
+    offer.yield()
+    const lock = held
+    const failure = await trouble.patient(copy.send(lock, text.now))
+    // A lock that was lost meanwhile says nothing of the one that has been taken since.
+    if (held !== lock) return
+    if (failure) refused(failure)
+    else trouble.is()
+    changed()
+  }
+
+  /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
+  async function release (lock: Held): Promise<void> {
+    pauses.stop()
+    held = undefined
+    copy.begin()
+    board.end(lock.version)
+    const failure = await lock.release().catch(known)
+    // The client tries again by itself what fails for the moment; no text waits for it.
+    if (failure && !failure.passes) refused(failure)
+    changed()
+    if (!failure && isFocused) await take()
+  }
+
+  /** Keeps what is typed. A lock that no text needs is released, unless the field has the focus and nothing was typed. */
+  async function keepOrRelease (): Promise<void> {
+    if (!text.isDirty) trouble.is()
+    if (text.isDirty) keep()
+    else if (held && !offer.isInLock && (held.isTyped || !isFocused)) await release(held)
+  }
+
+  return {
+    shape,
+    get text () { return text.now },
+    get base () { return text.base },
+    get isDirty () { return text.isDirty },
+    get isKept () { return isKept() },
+    get isHeld () { return held !== undefined },
+    /** Whose the field is, if it is somebody else's. */
+    get holder () { return holder },
+    /** What the same user had typed earlier or elsewhere. */
+    get offer () { return offer.text },
+    /** What somebody else has saved meanwhile where the text is another too. */
+    get theirs () { return text.theirs },
+    get isUnfinished () { return text.isUnfinished },
+    get problems () { return text.problems },
+    get trouble () { return trouble.words },
+
+    focus (): void {
+      isFocused = true
+      if (!holder && shape.kind !== 'fixed') take()
+    },
+
+    type (now: string, isWhole = true): void {
+      if (holder) return
+      text.type(now, isWhole)
+      if (held) pauses.typed()
+      else take()
+      changed()
+    },
+
+    /** What is typed and not in the lock yet is sent. */
+    keep (): void {
+      if (text.isDirty) keep()
+    },
+
+    blur (): void {
+      isFocused = false
+      keepOrRelease()
+    },
+
+    /** Takes the field from whoever holds it; refused when it is a third one's by now. */
+    async takeOver (): Promise<void> {
+      await taking
+      // Also afterwards: what was left when this was pressed may say so late.
+      const focused = () => { isFocused = true }
+      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(focused))
+    },
+
+    /** Goes on with a text of before; one that is not saved yet is put aside. */
+    async restore (earlier: string): Promise<void> {
+      if (holder) return
+      offer.replace(earlier)
+      text.restore(earlier)
+      changed()
+      if (held) keep()
+      else await take()
+    },
+
+    /** What was typed before is not wanted any more. */
+    async discardOffer (): Promise<void> {
+      await taking
+      const { lock } = offer
+      offer.end()
+      copy.begin()
+      if (held) await keepOrRelease()
+      // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
+      else if (lock) await locks.release(what, lock).catch(refused)
+      changed()
+    },
+
+    /** The lock has this text; what was typed here since is newer. */
+    offered ({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
+      if (!held && !text.isDirty) offer.find(payload, { version })
+    },
+
+    /** What the lock board says of the field now. */
+    board (lock: LockView | undefined): void {
+      if (board.isOver(lock)) return
+      const wasMine = board.seen?.userData.uid === uid
+      board.show(lock)
+      if (!text.isDirty) trouble.is()
+      holder = lock && lock.userData.uid !== uid ? lock : undefined
+      if (holder && held) return lose(holder)
+      // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
+      if (!lock && wasMine && held && text.isDirty) {
+        copy.begin()
+        keep()
+      }
+    },
+
+    /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
+    saved (items: Item[], asSent: string): void {
+      if (text.saved(items, asSent)) keepOrRelease()
+    },
+
+    /** The edition was read again. */
+    rebase (items: Item[]): void {
+      text.rebase(items)
+      keepOrRelease()
+    },
+
+    decide (which: 'mine' | 'theirs'): void {
+      text.decide(which)
+      changed()
+      keepOrRelease()
+    },
+
+    refuse: text.refuse,
+    items: text.items,
+
+    /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */
+    async leave (): Promise<void> {
+      isFocused = false
+      isLeft = true
+      await taking
+      await keepOrRelease()
+    }
+  }
+}

@@ -1,0 +1,153 @@
+import { html, nothing, render, type TemplateResult } from 'lit-html'
+import { createClient, type Client, type Named } from '../client/src/client.ts'
+import { listAddress, placeOf, type Query } from './address.ts'
+import { createSession, type Session } from './edition.ts'
+import { editionView } from './edition-view.ts'
+import { keepFocus, placesOf } from './focus.ts'
+import { createList, type List } from './list.ts'
+import { listView } from './list-view.ts'
+import { createParked } from './parked.ts'
+import { isAtRisk } from './risk.ts'
+import { createSamples, type Samples } from './samples.ts'
+import { ask, seat, type Seat } from './seat.ts'
+import { endedView, otherView, seatView } from './seat-view.ts'
+import { settingsOf, type Settings } from './settings.ts'
+import { createShelf, type Shelf } from './shelf.ts'
+import { avatar, icon } from './ui.ts'
+import { nameOf } from './words.ts'
+
+/** How long the reader pauses in a search before it is sent, in milliseconds. */
+const PAUSE_MS = 250
+
+/** How often times are shown anew, in milliseconds. */
+const TICK_MS = 30_000
+
+const root = document.getElementById('desk')!
+const settings: Settings = await settingsOf(root.firstElementChild!)
+const here: Seat = await seat(settings, changed)
+root.replaceChildren()
+
+let client: Client
+let list: List | undefined
+let session: Session | undefined
+let types: Named[] = []
+const parked = createParked<Session>()
+let samples: Samples
+let shelf: Shelf
+let isPlanned = false
+let pause: ReturnType<typeof setTimeout> | undefined
+
+/** Shows what there is, once for all that changes at the same moment. */
+function changed (): void {
+  if (isPlanned) return
+  isPlanned = true
+  queueMicrotask(() => {
+    isPlanned = false
+    parked.settle()
+    const places = placesOf(document.activeElement)
+    render(page(), root)
+    keepFocus(places)
+    list?.rendered(root.querySelectorAll('[data-id]'))
+    document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
+  })
+}
+
+/** Says something to those who do not see it; the same again is said again. */
+function announce (text: string): void {
+  const said = document.getElementById('said')!
+  said.textContent = said.textContent === text ? `${text}\u00a0` : text
+}
+
+function page (): TemplateResult {
+  const { user } = here
+  return html`
+    <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
+    <header class="bar">
+      <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
+      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
+    </header>
+    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user
+      ? seatView(here)
+      : here.other
+? otherView(here)
+: session
+        ? editionView(session, { model: settings.model, uid: user.uid, types, announce })
+        : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
+}
+
+async function labelsOf (id: string): Promise<Record<string, string>> {
+  return (await ask<{ data: Record<string, string> }>(`/api/desk/labels/${id}`, here)).data
+}
+
+function focusHeading (): void {
+  root.querySelector<HTMLElement>('main h1')?.focus()
+}
+
+/** Goes to another list, or shows it in place while the reader types. */
+function go (query: Query, typing = false): void {
+  clearTimeout(pause)
+  const address = listAddress(query)
+  if (!typing) location.hash = address
+  else {
+    pause = setTimeout(() => {
+      history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
+      list?.show(query)
+    }, PAUSE_MS)
+  }
+}
+
+/** Puts into the boxes of the search what the address says, whatever was typed into them. */
+function resetSearch (): void {
+  for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
+}
+
+/** That which is shown, and those with something left to do. */
+function sessions (): Session[] {
+  return [...session ? [session] : [], ...parked.all()]
+}
+
+/** Opens what the address names. */
+async function open (isFirst = false): Promise<void> {
+  clearTimeout(pause)
+  const place = placeOf(location.hash)
+  const before = session?.id
+  if (session && (place.view === 'list' || place.id !== session.id)) {
+    parked.add(session)
+    session = undefined
+  }
+  if (place.view === 'list') {
+    list ??= createList({ client, model: settings.model, changed, announce })
+    list.show(place.query)
+  } else {
+    list?.close()
+    list = undefined
+    session ??= parked.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
+  }
+  changed()
+  if (isFirst || before === session?.id) return
+  scrollTo(0, 0)
+  queueMicrotask(() => queueMicrotask(focusHeading))
+}
+
+if (here.user) {
+  client = createClient(here.options)
+  samples = createSamples(client, settings.model)
+  shelf = createShelf(sessionStorage, here.user.uid)
+  // First, so that a lock with a text that was typed just now is not released.
+  addEventListener('pagehide', () => {
+    for (const one of sessions()) {
+      // Who comes next may be somebody else: what may not arrive stays in this window, for its writer.
+      if (here.auth !== 'none') one.shelve()
+      one.keep()
+    }
+  })
+  client.locks.releaseOnPageHide()
+  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined)) event.preventDefault() })
+  client.editions.types().then((found) => { types = found; changed() }, () => {})
+  addEventListener('hashchange', () => {
+    open()
+    queueMicrotask(resetSearch)
+  })
+  setInterval(changed, TICK_MS)
+  open(true)
+} else changed()

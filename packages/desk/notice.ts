@@ -1,0 +1,41 @@
+import type { QuoinError } from '../client/src/client.ts'
+import type { Field } from './field.ts'
+import type { Lost } from './kept.ts'
+import { refusalOf } from './refusal.ts'
+import { isAtRisk } from './risk.ts'
+import { nameOf } from './words.ts'
+
+/** What is said of an edition, until something else is. */
+export interface Notice {
+  tone: 'good' | 'bad'
+  text: string
+  /** Whether it is not so any more. */
+  isOver?: () => boolean
+}
+
+/** That somebody has taken a field, or has had it. */
+export function lostNotice ({ shape, by, wasHeld }: Lost, field: Field, isKept: boolean): Notice {
+  const what = `${nameOf(by.userData)} ${wasHeld ? 'took over' : 'is editing'} ${shape.label}.`
+  return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? `${what} What you had typed is under Kept drafts.` : what }
+}
+
+/** What has become of a kept text that was to be restored. */
+export function restoredNotice (label: string, field: Field | undefined): Notice {
+  if (!field) return { tone: 'bad', text: `This edition has no field ${label}.` }
+  if (field.holder) return { tone: 'bad', text: `${label} is being edited by somebody else: take it over first.` }
+  return field.isHeld ? { tone: 'good', text: `Your text is back in ${label}.` } : { tone: 'bad', text: `Your text is back in ${label}, which is not locked yet.` }
+}
+
+/**
+ * Why an edition was not saved; what is to be said of a field is put there.
+ * @param sent the texts that were to be saved: what was typed since is not what was refused
+ */
+export function refusedNotice (error: QuoinError, fields: Field[], sent: Map<Field, string>): Notice {
+  const labels = new Map(fields.map(({ shape }) => [shape.name, shape.label]))
+  const { text, fields: wrong } = refusalOf(error, labels, { isUndecided: fields.some(({ theirs }) => theirs !== undefined), isAtRisk: isAtRisk(fields) })
+  for (const field of fields) {
+    const isNewer = sent.has(field) && sent.get(field) !== field.text
+    field.refuse(isNewer ? [] : wrong.get(field.shape.name) ?? [])
+  }
+  return { tone: 'bad', text, isOver: () => wrong.size > 0 && fields.every(({ shape, isDirty }) => !isDirty || !wrong.has(shape.name)) }
+}

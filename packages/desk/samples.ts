@@ -1,0 +1,33 @@
+import { QuoinError, type Client } from '../client/src/client.ts'
+import { valueOf, type Edition, type Item, type Model } from './settings.ts'
+
+/** How many other editions are looked at. */
+const LOOKED_AT = 20
+
+export type Samples = ReturnType<typeof createSamples>
+
+/** What fields look like where they have a value: an empty one of another edition does not tell what it is. */
+export function createSamples ({ editions }: { editions: Pick<Client['editions'], 'search'> }, { keys }: Pick<Model, 'keys'>) {
+  const seen = new Map<string, Item[]>()
+
+  function learn (edition: Edition): void {
+    for (const [name, items = []] of Object.entries(edition)) {
+      if (items.length > (seen.get(name)?.length ?? 0)) seen.set(name, items)
+    }
+  }
+
+  return {
+    of: (name: string): Item[] => seen.get(name) ?? [],
+    /** Learns from an edition, and from others of its bundle where it has empty fields that nothing is known of. */
+    async learn (edition: Edition): Promise<void> {
+      learn(edition)
+      if (Object.keys(edition).every((name) => seen.has(name))) return
+      try {
+        const { value } = await editions.search({ bundle: valueOf(edition, keys.bundle), limit: LOOKED_AT }).next()
+        for (const other of value?.editions ?? []) learn(other as Edition)
+      } catch (error) {
+        if (!(error instanceof QuoinError)) throw error
+      }
+    }
+  }
+}

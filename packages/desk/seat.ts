@@ -1,0 +1,166 @@
+import type { ClientOptions } from '../client/src/client.ts'
+import { seatOf } from './address.ts'
+import type { Settings } from './settings.ts'
+
+/** Somebody as the service knows them. */
+interface Person { uid: string, name?: string }
+
+/** Who sits at the page, and how its client says so. */
+export interface Seat {
+  auth: Settings['auth']
+  user?: Person
+  /** Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing of its user. */
+  other?: Person | undefined
+  options: ClientOptions
+  /** Why nobody is known, or no more, in the service's words. */
+  reason?: string | undefined
+  /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
+  resume: (token?: string) => Promise<void>
+  /** Looks who is signed in now. */
+  check: () => Promise<void>
+  /** Begins anew as whoever is signed in by now. */
+  leave: () => void
+  /** Forgets the token, with AUTH=jwt, and begins anew. */
+  signOut: () => void
+}
+
+/** How long Drupal may take to give its token, in milliseconds. */
+const TOKEN_MS = 10_000
+
+/** How long to wait before it is asked again whose a token is, in milliseconds. */
+const AGAIN_MS = 3000
+
+/** How long a page may take to be left, in milliseconds; while the browser asks its reader, no time passes. */
+const LEAVING_MS = 10_000
+
+/** After these somebody else may be signed in: nobody is, the caller may not, or another holds the field. */
+const SUSPECT = new Set([401, 403, 423])
+
+const ENDED = 'Your session has ended.'
+const AWAY = 'The service cannot be reached.'
+
+/** Where a bearer token is kept: by the tab alone, until it is closed. */
+const TOKEN = 'quoin-token'
+
+/**
+ * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
+ * a token that the reader gives.
+ * @param changed told when the session has ended, or goes on
+ */
+export async function seat ({ auth }: Settings, changed: () => void): Promise<Seat> {
+  if (auth === 'none') {
+    const user = seatOf(location.search)
+    return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {}, check: async () => {}, leave: () => {}, signOut: () => {} }
+  }
+  let csrf: Promise<Record<string, string>> | undefined
+  /** Whether nobody could say who sits here: then any good answer tells that the caller is known. */
+  let isUnknown = false
+  let checking: Promise<void> | undefined
+  /** The token to go on with once the page is left; null for none. */
+  let next: string | null | undefined
+  const headers = auth === 'jwt' ? () => bearer(sessionStorage.getItem(TOKEN)) : () => (csrf ??= csrfToken())
+  const here: Seat = { auth, options: { headers, fetch: watched }, resume, check, leave: () => location.reload(), signOut }
+
+  async function watched (...request: Parameters<typeof fetch>): Promise<Response> {
+    if (here.other) throw new TypeError('Somebody else is signed in')
+    const answer = await fetch(...request)
+    // A token is that of one session: after another login it is refused.
+    if (answer.status === 401 || answer.status === 403) csrf = undefined
+    if (answer.status === 401) {
+      here.reason = ENDED
+      changed()
+    }
+    if (isUnknown && answer.ok) {
+      isUnknown = false
+      here.reason = undefined
+      changed()
+    }
+    if (SUSPECT.has(answer.status)) check()
+    return answer
+  }
+
+  async function identify (sent: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
+    const answer = await fetch('/api/desk/me', { headers: sent }).catch(() => undefined)
+    const body = await answer?.json().catch(() => undefined) as { user?: Person, message?: string } | undefined
+    isUnknown = !answer?.ok && answer?.status !== 401
+    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? AWAY }
+  }
+
+  /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */
+  function become (user: Person): void {
+    here.other = user.uid === here.user!.uid ? undefined : user
+    if (!here.other) here.reason = undefined
+    changed()
+  }
+
+  function check (): Promise<void> {
+    checking ??= look().finally(() => { checking = undefined })
+    return checking
+  }
+
+  async function look (): Promise<void> {
+    if (!here.user) return
+    const { user } = await identify(await headers())
+    // With a token that waits for the page to be left, somebody else is here already.
+    if (user && next === undefined) become(user)
+  }
+
+  async function resume (token?: string): Promise<void> {
+    const given = token?.trim().replace(/^Bearer +/i, '')
+    csrf = undefined
+    if (!here.user) {
+      if (given !== undefined) sessionStorage.setItem(TOKEN, given)
+      return location.reload()
+    }
+    const { user, reason } = await identify(given === undefined ? await headers() : bearer(given))
+    if (!user) {
+      here.reason = reason
+      // Whose token it is can be asked again soon.
+      if (isUnknown) setTimeout(resume, AGAIN_MS, token)
+      return changed()
+    }
+    next = undefined
+    if (given !== undefined) {
+      if (user.uid === here.user.uid) sessionStorage.setItem(TOKEN, given)
+      else next = given
+    }
+    become(user)
+  }
+
+  function signOut (): void {
+    next = null
+    location.reload()
+    // The browser may ask, and the reader stay: then so does the token.
+    setTimeout(() => { next = undefined }, LEAVING_MS)
+  }
+
+  const isUntried = auth === 'jwt' && sessionStorage.getItem(TOKEN) === null
+  Object.assign(here, isUntried ? {} : await identify(await headers()))
+  if (here.user) {
+    here.options.user = { ...here.user }
+    addEventListener('pagehide', () => {
+      if (next === null) sessionStorage.removeItem(TOKEN)
+      else if (next !== undefined) sessionStorage.setItem(TOKEN, next)
+    })
+    addEventListener('visibilitychange', () => { if (document.visibilityState === 'visible') check() })
+  }
+  return here
+}
+
+/** Asks for what only the desk needs. @throws {Error} where there is no good answer */
+export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
+  const answer = await fetch(path, { headers: await headers?.() ?? {} })
+  if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
+  return await answer.json()
+}
+
+function bearer (token: string | null): Record<string, string> {
+  return token ? { authorization: `Bearer ${token}` } : {}
+}
+
+/** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */
+async function csrfToken (): Promise<Record<string, string>> {
+  const answer = await fetch('/session/token', { signal: AbortSignal.timeout(TOKEN_MS) }).catch(() => undefined)
+  const token = answer?.ok && answer.headers.get('content-type')?.startsWith('text/plain') ? await answer.text().catch(() => '') : ''
+  return token ? { 'x-csrf-token': token } : {}
+}

@@ -1,0 +1,57 @@
+import { QuoinError, type Client, type Held, type LockView } from '../client/src/client.ts'
+
+/** How long to wait for the board's next word, in milliseconds. */
+const WAIT_MS = 5000
+
+export type Board = ReturnType<typeof createBoard>
+
+/** What the lock board says of a field. */
+export function createBoard () {
+  let seen: LockView | undefined
+  /** The version of a lock that is over. */
+  let over: string | undefined
+  let news = Promise.withResolvers<void>()
+  return {
+    /** The lock that was shown last. */
+    get seen () { return seen },
+    /** Resolves when the board says something new. */
+    get news () { return news.promise },
+    end (version: string | undefined): void {
+      over = version
+    },
+    /** Whether a late event tells of a lock that is over. */
+    isOver: (lock: LockView | undefined): boolean => lock?.version !== undefined && lock.version === over,
+    show (lock: LockView | undefined): void {
+      seen = lock
+      news.resolve()
+      news = Promise.withResolvers()
+    }
+  }
+}
+
+export interface TakeoverDeps {
+  locks: Client['locks']
+  what: { type: string, id: string, fieldName: string }
+  onLost: (error: QuoinError) => void
+  board: Board
+}
+
+/**
+ * Takes a lock from this user, in the version that the board showed last, so that no later news can be of an earlier one.
+ * Whoever types writes a new one again and again: then the board's next word is waited for.
+ * @throws {QuoinError} LOCK_CHANGED when it is a third one's by now, or the board has nothing new to say
+ */
+export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
+  const { locks, what, onLost, board } = deps
+  const version = board.seen?.version
+  try {
+    return await locks.overwrite(what, { version, onLost })
+  } catch (error) {
+    if (!(error instanceof QuoinError) || error.code !== 'LOCK_CHANGED') throw error
+    if (!error.lock) return locks.acquire(what, { onLost })
+    if (error.lock.userData.uid !== from) throw error
+    if (board.seen?.version === version) await Promise.race([board.news, new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
+    if (board.seen?.version === version) throw error
+    return takeFrom(from, deps)
+  }
+}
