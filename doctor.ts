@@ -4,7 +4,7 @@ import { checkIssuer } from './lib/doctor/issuer.ts'
 import { checkStore } from './lib/doctor/store.ts'
 import { createStore } from './lib/dynamodb/client.ts'
 import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
-import { createHttp } from './lib/jsonapi/client.ts'
+import { createHttp } from './lib/http/client.ts'
 import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 

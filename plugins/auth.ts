@@ -10,7 +10,7 @@ import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
-import { createHttp } from '../lib/jsonapi/client.ts'
+import { createHttp } from '../lib/http/client.ts'
 
 /** What is protected: the patterns of routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
-import { endWith } from '../lib/http/calls.ts'
-import { callerOf, type Caller } from '../lib/jsonapi/credentials.ts'
+import { endWith, type Caller } from '../lib/http/calls.ts'
+import { callerOf } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import fp from 'fastify-plugin'
 import { matches } from '../lib/editions/translate/etag.ts'
 import type { Failure } from '../lib/errors.ts'
-import { isDown } from '../lib/jsonapi/client.ts'
+import { isDown } from '../lib/http/client.ts'
 import { readKey } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import type { User } from '../auth/identity.ts'
 import { Failure } from '../errors.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import type { Caller } from '../http/calls.ts'
 import type { Entity } from '../locks/schemas.ts'
 
 /** What a caller may do with an entity: see its locks and drafts, or lock its fields. */

@@ -1,7 +1,7 @@
 import type { Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/site/model.ts'
 import { Failure } from '../errors.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import type { Caller } from '../http/calls.ts'
 import type { Batch } from '../locks/feed-events.ts'
 import type { Watcher, WatchOptions } from '../locks/feed.ts'
 import type { Locks } from '../locks/locks.ts'

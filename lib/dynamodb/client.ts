@@ -3,7 +3,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Dispatcher } from 'undici'
 import Agent from 'undici/lib/dispatcher/agent.js'
-import { exchange, type Answer } from '../http/exchange.ts'
+import { exchange, type HttpAnswer } from '../http/exchange.ts'
 import type { Observe } from '../observe.ts'
 import { createClock, type Clock, type ClockOptions } from './clock.ts'
 import { fenceRepeats } from './fence.ts'
@@ -91,10 +91,15 @@ interface SdkRequest extends Omit<SignedRequest, 'origin'> {
   port?: number
 }
 
+/** The SDK's form of an answer. */
+export interface SdkAnswer extends Omit<HttpAnswer, 'status'> {
+  statusCode: number
+}
+
 interface SdkOptions {
   abortSignal?: AbortSignal
   /** What has come of the first attempt already; emptied by it. */
-  outcome?: Array<Promise<Answer>>
+  outcome?: Array<Promise<SdkAnswer>>
 }
 
 export type Transport = ReturnType<typeof createTransport>
@@ -105,7 +110,7 @@ function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, 
   let endpoint: { origin: string, host: string } | undefined
 
   /** One attempt. */
-  async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<Answer> {
+  async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<SdkAnswer> {
     const sentAt = clock.local()
     try {
       const answer = whole(await exchange(agent, request, { ms: attemptMs, signal }))
@@ -136,9 +141,9 @@ function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, 
  * body with it ("DynamoDB low-level API", response format).
  * @throws {Error} for an empty 200, and where the checksum is another
  */
-function whole (answer: Answer): Answer {
-  const { statusCode, headers: { 'x-amz-crc32': checksum }, body } = answer
+function whole ({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
+  const { 'x-amz-crc32': checksum } = headers
   if (statusCode === 200 && body.length === 0) throw new Error('the answer was empty')
   if (checksum !== undefined && Number(checksum) !== crc32(body)) throw new Error('the answer was damaged: its x-amz-crc32 is another')
-  return answer
+  return { statusCode, headers, body }
 }

@@ -2,8 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 import type { RequestSigner } from '@smithy/types'
-import type { Answer } from '../http/exchange.ts'
-import type { Transport } from './client.ts'
+import type { SdkAnswer, Transport } from './client.ts'
 
 /** A command of the document client. */
 export interface Command { constructor: unknown, input: Record<string, unknown> }
@@ -57,7 +56,7 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
 }
 
 /** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
-function outputOf ({ statusCode, headers, body }: Answer, options: unmarshallOptions): object | undefined {
+function outputOf ({ statusCode, headers, body }: SdkAnswer, options: unmarshallOptions): object | undefined {
   const text = Buffer.from(body).toString()
   const said = BINARY.test(text) ? undefined : parsed(text)
   if (!said) return undefined

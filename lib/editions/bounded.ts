@@ -1,5 +1,4 @@
-import { inCall, type CallLimits } from '../http/calls.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import { inCall, type CallLimits, type Caller } from '../http/calls.ts'
 import type { Editions } from './editions.ts'
 
 /**

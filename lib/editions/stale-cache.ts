@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { fingerprint, type Caller } from '../jsonapi/credentials.ts'
+import type { Caller } from '../http/calls.ts'
+import { fingerprint } from '../jsonapi/credentials.ts'
 import type { ContentModel } from './site/model.ts'
 
 /** An answer to a read, as it was sent. */

@@ -1,6 +1,6 @@
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import { Failure } from '../errors.ts'
-import type { HttpAnswer } from '../jsonapi/client.ts'
+import type { HttpAnswer } from './exchange.ts'
 import { isJson } from './media-type.ts'
 
 /** closed: requests go to the CMS; open: none does; half-open: one tries it out, and no other goes. */

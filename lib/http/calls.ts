@@ -1,6 +1,8 @@
-import { createAborter, type Signal } from './aborter.ts'
 import { Failure } from '../errors.ts'
-import type { Caller } from '../jsonapi/credentials.ts'
+import { createAborter, type Signal } from './aborter.ts'
+
+/** Header fields of one caller's requests to the CMS; not to be changed. */
+export type Caller = Readonly<Record<string, string>>
 
 /** What one call may cost the CMS, and its caller. */
 export interface CallLimits {

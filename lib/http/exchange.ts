@@ -3,8 +3,8 @@ import type { Dispatcher } from 'undici'
 import type { Signal } from './aborter.ts'
 
 /** An HTTP answer, whole. */
-export interface Answer {
-  statusCode: number
+export interface HttpAnswer {
+  status: number
   headers: IncomingHttpHeaders
   body: Buffer
 }
@@ -22,9 +22,9 @@ export interface Limits {
  * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
  *   where no connection was free until then, one with the code NOT_SENT and that as its cause
  */
-export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal }: Limits): Promise<Answer> {
+export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal }: Limits): Promise<HttpAnswer> {
   if (signal?.aborted) return Promise.reject(signal.reason)
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
   const aborted = () => stop(signal!.reason as Error)
   signal?.addEventListener('abort', aborted)
@@ -47,14 +47,14 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
     signal?.removeEventListener('abort', aborted)
   }
 
-  let head: Omit<Answer, 'body'>
+  let head: Omit<HttpAnswer, 'body'>
   const chunks: Buffer[] = []
   dispatcher.dispatch(request, {
     onRequestStart (started) {
       controller = started
       if (stopped) started.abort(stopped)
     },
-    onResponseStart (_controller, statusCode, headers) { head = { statusCode, headers } },
+    onResponseStart (_controller, status, headers) { head = { status, headers } },
     onResponseData (_controller, chunk) { chunks.push(chunk) },
     onResponseEnd () {
       settle()
@@ -63,4 +63,12 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
     onResponseError: (_controller, error) => fail(error)
   })
   return promise
+}
+
+/** Leaves out a byte order mark, which a file of PHP may put before everything. */
+const utf8 = new TextDecoder()
+
+/** The text of a body. */
+export function textOf (body: Uint8Array): string {
+  return utf8.decode(body)
 }

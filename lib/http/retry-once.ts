@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isFailing } from './breaker.ts'
-import type { HttpAnswer } from '../jsonapi/client.ts'
+import type { HttpAnswer } from './exchange.ts'
 
 /** Errors of a connection that another one may do without: refused, reset, or closed while it was idle. */
 const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-
-/** Header fields of one caller's requests to the CMS; not to be changed. */
-export type Caller = Readonly<Record<string, string>>
+import type { Caller } from '../http/calls.ts'
 
 /**
  * What of a caller's header fields goes to the CMS: the request id, Accept-Language, and, unless a service account is

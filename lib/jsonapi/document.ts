@@ -1,5 +1,7 @@
 /** JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/, shared names only). */
 
+import { textOf } from '../http/exchange.ts'
+
 export interface ResourceIdentifier {
   type: string
   id: string
@@ -47,13 +49,6 @@ export function scalarText (value: unknown): string {
 /** Whether two texts are one uuid, whatever the case of their letters (RFC 9562 section 4). */
 export function isSameUuid (one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
-}
-
-/** Leaves out a byte order mark, which a file of PHP may put before everything. */
-const utf8 = new TextDecoder()
-
-export function textOf (body: Uint8Array): string {
-  return utf8.decode(body)
 }
 
 /** The object in a body of JSON, or undefined where there is none. */

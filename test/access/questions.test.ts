@@ -7,7 +7,7 @@ import { createCmsAccess, type CmsAccessOptions } from '../../lib/access/cms-acc
 import { createQuestions } from '../../lib/access/questions.ts'
 import { contentModel, type ContentModel } from '../../lib/editions/site/model.ts'
 import type { Failure } from '../../lib/errors.ts'
-import { createHttp } from '../../lib/jsonapi/client.ts'
+import { createHttp } from '../../lib/http/client.ts'
 import { JSONAPI, startHostileCms, type Behaviour } from '../editions/hostile-cms.ts'
 
 const basic = (name: string) => ({ authorization: `Basic ${btoa(`${name}:${name}`)}` })

@@ -7,7 +7,7 @@ import { ROOT } from './fixtures/processes.ts'
 type Sources = Map<string, string>
 
 const UNFINISHED = new RegExp(`\\b(?:${['TO' + 'DO', 'FIX' + 'ME', 'XX' + 'X'].join('|')})\\b`)
-const UNDICI = ['lib/http/exchange.ts', 'lib/dynamodb/client.ts', 'lib/jsonapi/client.ts']
+const UNDICI = ['lib/http/exchange.ts', 'lib/dynamodb/client.ts', 'lib/http/client.ts']
 /** What only Drupal calls so: entity types, fields, JSON:API members and resource paths. */
 const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|revision_translation_affected|\/jsonapi\/[a-z_]+\//
 const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
@@ -23,6 +23,7 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^lib\/(?:editions|jsonapi)\//, /^lib\/(?:locks|dynamodb)\//, 'editions know no DynamoDB'],
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/boards\//, 'the halves know nothing of what joins them'],
   [/^lib\/(?:dynamodb|jsonapi)\//, /^lib\/(?:locks|editions)\//, 'a client knows nothing of what it is used for'],
+  [/^lib\/http\//, /^lib\/(?!http\/|(?:errors|observe)\.ts$)/, 'an exchange knows nothing of what it carries'],
   [/^(?!doctor\.ts$|lib\/doctor\/|test\/)/, /^lib\/doctor\//, 'the doctor is no part of the service'],
   [/^lib\/auth\//, /^lib\/(?:locks|dynamodb|editions)\//, 'who calls does not depend on what for'],
   [/^lib\/(?:locks|dynamodb|editions|jsonapi)\//, /^lib\/auth\//, 'who calls is told from above'],
@@ -112,6 +113,7 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/locks/x.ts', "import { createGuard } from '../boards/guard.ts'", 'lib/locks/x.ts imports lib/boards/guard.ts: the halves know nothing'],
     ['lib/editions/x.ts', "import type { Boards } from '../boards/boards.ts'", 'lib/editions/x.ts imports lib/boards/boards.ts: the halves know nothing'],
     ['lib/jsonapi/x.ts', "import { read } from '../editions/translate/read.ts'", 'lib/jsonapi/x.ts imports lib/editions/translate/read.ts: a client knows nothing'],
+    ['lib/http/x.ts', "import type { Document } from '../jsonapi/document.ts'", 'lib/http/x.ts imports lib/jsonapi/document.ts: an exchange knows nothing'],
     ['lib/auth/x.ts', "import { holderOf } from '../locks/record.ts'", 'lib/auth/x.ts imports lib/locks/record.ts: who calls does not depend on what for'],
     ['lib/auth/x.ts', "import { createEditions } from '../editions/editions.ts'", 'lib/auth/x.ts imports lib/editions/editions.ts: who calls does not depend on what for'],
     ['lib/auth/x.ts', "import { createStore } from '../dynamodb/client.ts'", 'lib/auth/x.ts imports lib/dynamodb/client.ts: who calls does not depend on what for'],

@@ -6,7 +6,7 @@ import { isCrossSite } from '../../lib/auth/cross-site.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Failure } from '../../lib/errors.ts'
 import { createBreaker } from '../../lib/http/breaker.ts'
-import { createHttp } from '../../lib/jsonapi/client.ts'
+import { createHttp } from '../../lib/http/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 

@@ -5,7 +5,7 @@ import { checkCms } from '../../lib/doctor/cms.ts'
 import { contentModel } from '../../lib/editions/site/model.ts'
 import { report } from '../../lib/findings.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account } from '../../lib/jsonapi/accounts.ts'
-import { createHttp } from '../../lib/jsonapi/client.ts'
+import { createHttp } from '../../lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'
 import { serve, writes } from '../editions/site.ts'

@@ -9,7 +9,7 @@ import { checkStore } from '../../lib/doctor/store.ts'
 import { createStore } from '../../lib/dynamodb/client.ts'
 import { contentModel } from '../../lib/editions/site/model.ts'
 import { report, type Finding } from '../../lib/findings.ts'
-import { createHttp } from '../../lib/jsonapi/client.ts'
+import { createHttp } from '../../lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
 
 async function listen (t: Test, server: Server): Promise<string> {

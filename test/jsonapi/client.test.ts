@@ -3,9 +3,9 @@ import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/save/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
 import { changeLine, createBreaker, type BreakerOptions, type Stopped } from '../../lib/http/breaker.ts'
-import { endWith, inCall } from '../../lib/http/calls.ts'
-import { createHttp, createJsonapi, isDown, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
-import type { Caller } from '../../lib/jsonapi/credentials.ts'
+import { endWith, inCall, type Caller } from '../../lib/http/calls.ts'
+import { createJsonapi, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import { createHttp, isDown } from '../../lib/http/client.ts'
 import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
 
 const HTML = { 'content-type': 'text/html' }

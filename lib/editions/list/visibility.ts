@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi, JsonapiAnswer } from '../../jsonapi/client.ts'
-import { fingerprint, type Caller } from '../../jsonapi/credentials.ts'
+import { fingerprint } from '../../jsonapi/credentials.ts'
 import { resources } from '../../jsonapi/document.ts'
 import type { Collection } from '../site/catalog.ts'
-import { refusal } from '../translate/failures.ts'
 import { publicName, type ContentModel } from '../site/model.ts'
+import { refusal } from '../translate/failures.ts'
 import { everyQuery, pageQuery, translatedQuery } from './query.ts'
 
 /**

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
-import type { Caller } from '../../jsonapi/credentials.ts'
+import type { Caller } from '../../http/calls.ts'
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
-import { integerId, mismatch, rowId } from './asked.ts'
+import { pageQuery, PAGE_MAX } from '../list/query.ts'
+import { findById } from '../list/scan.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
 import type { Filters } from '../site/filters.ts'
 import { publicName, type ContentModel } from '../site/model.ts'
-import { pageQuery, PAGE_MAX } from '../list/query.ts'
+import { integerId, mismatch, rowId } from './asked.ts'
 import type { Loaded, Resources } from './resources.ts'
-import { findById } from '../list/scan.ts'
 
 export interface Finder {
   load: Resources['load']

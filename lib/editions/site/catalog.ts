@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
+import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
-import { fingerprint, readKey, type Caller } from '../../jsonapi/credentials.ts'
+import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
 import { isObject, resources, scalarText } from '../../jsonapi/document.ts'
-import { mismatch, rowsOf } from '../lookup/asked.ts'
-import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
-import { refusal } from '../translate/failures.ts'
 import { pageQuery, PAGE_MAX } from '../list/query.ts'
+import { mismatch, rowsOf } from '../lookup/asked.ts'
+import { refusal } from '../translate/failures.ts'
+import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
 
 /** A JSON:API collection: one bundle of one entity type. */
 export interface Collection {

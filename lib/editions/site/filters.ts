@@ -1,10 +1,11 @@
 import { LRUCache } from 'lru-cache'
+import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
-import { fingerprint, type Caller } from '../../jsonapi/credentials.ts'
+import { fingerprint } from '../../jsonapi/credentials.ts'
 import { resources, type Resource } from '../../jsonapi/document.ts'
-import type { Collection } from './catalog.ts'
-import { refusal } from '../translate/failures.ts'
 import { anyQuery, PAGE_MAX, uuidQuery } from '../list/query.ts'
+import { refusal } from '../translate/failures.ts'
+import type { Collection } from './catalog.ts'
 
 /**
  * What was seen of filters: `work`: one found rows that are there; `trap`: one did not find rows that the caller is shown;

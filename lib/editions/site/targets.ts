@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import { readKey, type Caller } from '../../jsonapi/credentials.ts'
+import type { Caller } from '../../http/calls.ts'
+import { readKey } from '../../jsonapi/credentials.ts'
 import { identifiers, isObject, type Document, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { isLost, type UrlOf } from '../translate/read.ts'
 

@@ -1,0 +1,111 @@
+import Pool from 'undici/lib/dispatcher/pool.js'
+import { Failure, type FailureCode } from '../errors.ts'
+import type { Observe } from '../observe.ts'
+import type { Signal } from './aborter.ts'
+import { createBreaker, type Breaker } from './breaker.ts'
+import { exchange, textOf, type HttpAnswer } from './exchange.ts'
+import { twice } from './retry-once.ts'
+
+export interface HttpRequest {
+  method: 'GET' | 'POST' | 'PATCH'
+  /** Below the address of the CMS, with the query. */
+  path: string
+  headers: Record<string, string>
+  body?: string
+  /** Whether it may be sent a second time; never a write, nor what tries a password out. */
+  repeatable?: boolean
+  /** Whether it changes something, so that it is counted among the writes (breaker.ts). */
+  isWrite?: boolean
+  /** Called when it is sent a second time. */
+  repeated?: (() => void) | undefined
+  /** Ends it when nobody waits for it any more. */
+  signal?: Signal | undefined
+}
+
+/** HTTP to the CMS. */
+export interface Http {
+  /** @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (not sent), CMS_INVALID_RESPONSE (too large). */
+  send (request: HttpRequest): Promise<HttpAnswer>
+  close (): Promise<void>
+}
+
+export interface HttpOptions {
+  /** Origin, with a path if Drupal lives under one; no slash at the end. */
+  url: string
+  /** Deadline of a whole call, a second try included, in milliseconds. */
+  timeoutMs: number
+  breaker?: Breaker
+  /** Hears of every request that is sent, second tries included. */
+  observe?: Observe
+}
+
+const LARGEST_BODY = 16 * 1024 * 1024
+
+/** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
+export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe }: HttpOptions): Http {
+  const { origin, pathname } = new URL(url)
+  const base = pathname.replace(/\/+$/, '')
+  const pool = new Pool(origin, {
+    connections: 64,
+    // Sooner than the deadline, so that it is known of a write that it was not sent.
+    connect: { timeout: timeoutMs / 2 },
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: LARGEST_BODY
+  })
+
+  async function send (request: HttpRequest): Promise<HttpAnswer> {
+    const deadline = performance.now() + timeoutMs
+    return breaker.run(() => {
+      // What tries out a CMS that has failed is one request, which tells even if nobody waits for it any more.
+      if (breaker.state() !== 'closed') return sendOnce({ ...request, signal: undefined }, deadline)
+      return request.repeatable ? twice(() => sendOnce(request, deadline), deadline, request.repeated) : sendOnce(request, deadline)
+    }, request.isWrite)
+  }
+
+  async function sendOnce ({ method, path, headers, body, signal }: HttpRequest, deadline: number): Promise<HttpAnswer> {
+    const observed = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
+    try {
+      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observed?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal })
+      observed?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
+      return answer
+    } catch (error) {
+      const failure = transportFailure(error, timeoutMs)
+      observed?.end(failure.code)
+      throw failure
+    }
+  }
+
+  return { send, close: () => pool.destroy() }
+}
+
+/** In so many characters at the start of an answer its title is looked for. */
+const HEAD = 10_000
+
+/** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
+export function upstream (status: number, body: Buffer): Error {
+  const text = textOf(body)
+  const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text.slice(0, HEAD)) ?? []
+  return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
+}
+
+/** Whether a failure says that the CMS is away, slow or failing (5xx), rather than that it refuses or is not understood. */
+export function isDown (error: unknown): error is Failure {
+  return error instanceof Failure && DOWN.includes(error.code) && (error.cause as { status?: number } | undefined)?.status !== 429
+}
+
+const DOWN: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE', 'CMS_FAILED', 'CMS_UNAVAILABLE']
+const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVERFLOW'])
+
+function transportFailure (error: unknown, timeoutMs: number): Failure {
+  const { name, code = '', cause } = error as NodeJS.ErrnoException
+  for (const reason of [error, cause]) if (reason instanceof Failure) return reason
+  if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
+  if (code === 'NOT_SENT') return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, { cause: error })
+  if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
+    return new Failure('CMS_TIMEOUT', `The CMS did not answer within ${timeoutMs} ms`, { cause: error })
+  }
+  if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more than is taken', { cause: error })
+  return new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: error })
+}
