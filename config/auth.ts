@@ -3,26 +3,72 @@ import { Type, type StaticDecode, type TObject } from '@sinclair/typebox'
 import type { JwtOptions } from '../lib/auth/jwt.ts'
 import { readPublicKey } from '../lib/auth/public-key.ts'
 import { itemsIn } from './edges.ts'
+import { inGroup, setting } from './setting.ts'
 
 /** The settings of who may call, as part of the environment. */
-export const AuthEnvironment = {
-  AUTH: Type.Union([Type.Literal('none'), Type.Literal('jwt'), Type.Literal('drupal')], { default: 'none', description: 'none, jwt or drupal' }),
-  AUTH_JWKS_URL: Type.Optional(Type.String({
-    format: 'url',
-    pattern: '^(?:https://[^/?#@\\s]+|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d+)?)(?:/[^#\\s]*)?$',
-    description: "the address of the issuer's keys (a JSON Web Key Set), by https, or by http on this machine"
-  })),
-  AUTH_PUBLIC_KEY: Type.Optional(Type.String({ pattern: '^(?!-----)[^\\r\\n]+$', description: "the path of a file with the issuer's public key in PEM" })),
-  AUTH_ISSUER: Type.Optional(Type.String({ minLength: 1, description: 'what the claim iss of every token has to be (needed with AUTH=jwt)' })),
-  AUTH_AUDIENCE: Type.Optional(Type.String({ minLength: 1, description: 'what the claim aud of every token has to be or to hold: the name of this service at the issuer (needed with AUTH=jwt)' })),
-  AUTH_UID_CLAIM: Type.String({ default: 'sub', pattern: '^[!#-\\[\\]-~]+$', description: "the claim with the user's id, of printable ASCII without quotes, backslashes and spaces" }),
-  AUTH_NAME_CLAIM: Type.String({ default: 'name', minLength: 1, description: "the claim with the user's name" }),
-  AUTH_LOCK_CLAIM: Type.Optional(Type.String({ minLength: 1, description: 'the claim that says who may lock (needed with AUTH_LOCK_VALUE)' })),
-  AUTH_LOCK_VALUE: Type.Optional(Type.String({ pattern: '^[^\\s]+$', description: 'what AUTH_LOCK_CLAIM has to be or to hold, without spaces (needed with AUTH_LOCK_CLAIM)' })),
-  AUTH_EDITORS: Type.Optional(Type.String({ description: 'uids, separated by commas' })),
-  AUTH_OPEN_TYPES: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}(?: *, *[A-Za-z0-9_]{1,64})*$', description: 'types of locked entities, separated by commas, each 1 to 64 of A-Z a-z 0-9 _' })),
-  AUTH_ADMINS: Type.Optional(Type.String({ description: 'uids, separated by commas' }))
-}
+export const AuthEnvironment = inGroup('Who calls', {
+  AUTH: setting(Type.Union([Type.Literal('none'), Type.Literal('jwt'), Type.Literal('drupal')], { default: 'none' }), {
+    description: "How Quoin knows its callers: not at all (for trusted networks), by bearer tokens, or as Drupal's users. See [Who calls](who-calls.md).",
+    allowed: 'none, jwt or drupal'
+  }),
+  AUTH_JWKS_URL: setting(Type.Optional(Type.String({ format: 'url', pattern: '^(?:https://[^/?#@\\s]+|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\])(?::\\d+)?)(?:/[^#\\s]*)?$' })), {
+    description: "With AUTH=jwt: where the issuer's keys are. Either this or AUTH_PUBLIC_KEY is required.",
+    allowed: "the address of the issuer's keys (a JSON Web Key Set), by https, or by http on this machine",
+    example: 'https://id.example.org/.well-known/jwks.json'
+  }),
+  AUTH_PUBLIC_KEY: setting(Type.Optional(Type.String({ pattern: '^(?!-----)[^\\r\\n]+$' })), {
+    description: "With AUTH=jwt: a file with the issuer's key, in place of AUTH_JWKS_URL.",
+    allowed: "the path of a file with the issuer's public key in PEM"
+  }),
+  AUTH_ISSUER: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'With AUTH=jwt: the issuer.',
+    allowed: 'what the claim iss of every token has to be (needed with AUTH=jwt)',
+    example: 'https://id.example.org',
+    unset: 'required with AUTH=jwt'
+  }),
+  AUTH_AUDIENCE: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'With AUTH=jwt: for whom a token is.',
+    allowed: 'what the claim aud of every token has to be or to hold: the name of this service at the issuer (needed with AUTH=jwt)',
+    example: 'quoin',
+    unset: 'required with AUTH=jwt'
+  }),
+  AUTH_UID_CLAIM: setting(Type.String({ default: 'sub', pattern: '^[!#-\\[\\]-~]+$' }), {
+    description: 'With AUTH=jwt: which claim says who calls.',
+    allowed: "the claim with the user's id, of printable ASCII without quotes, backslashes and spaces"
+  }),
+  AUTH_NAME_CLAIM: setting(Type.String({ default: 'name', minLength: 1 }), {
+    description: 'With AUTH=jwt: which claim says by what name.',
+    allowed: "the claim with the user's name"
+  }),
+  AUTH_LOCK_CLAIM: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'With AUTH=jwt: which claim says who may lock.',
+    allowed: 'the claim that says who may lock (needed with AUTH_LOCK_VALUE)',
+    example: 'scope',
+    unset: 'everybody whom the issuer lets in may lock'
+  }),
+  AUTH_LOCK_VALUE: setting(Type.Optional(Type.String({ pattern: '^[^\\s]+$' })), {
+    description: 'With AUTH_LOCK_CLAIM: the value of those who may.',
+    allowed: 'what AUTH_LOCK_CLAIM has to be or to hold, without spaces (needed with AUTH_LOCK_CLAIM)',
+    example: 'quoin.lock'
+  }),
+  AUTH_EDITORS: setting(Type.Optional(Type.String()), {
+    description: 'With AUTH=drupal: who may see and lock everything. Quoin does not ask Drupal about them.',
+    allowed: 'uids, separated by commas',
+    example: '1',
+    unset: 'nobody'
+  }),
+  AUTH_OPEN_TYPES: setting(Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}(?: *, *[A-Za-z0-9_]{1,64})*$' })), {
+    description: 'With AUTH=drupal: what every user may see and lock. Quoin does not ask Drupal about it; name here the types that JSON:API does not have, which are refused otherwise.',
+    allowed: 'types of locked entities, separated by commas, each 1 to 64 of A-Z a-z 0-9 _',
+    unset: 'none'
+  }),
+  AUTH_ADMINS: setting(Type.Optional(Type.String()), {
+    description: 'With AUTH=jwt and drupal: who may release the locks of others, and see and discard their drafts.',
+    allowed: 'uids, separated by commas',
+    example: '1',
+    unset: 'nobody'
+  })
+})
 
 type Settings = StaticDecode<TObject<typeof AuthEnvironment>>
 
@@ -53,13 +99,13 @@ export function readAuth (settings: Settings, cmsAuth: string | undefined, probl
 function readJwt (settings: Settings, cmsAuth: string | undefined, problems: string[]): JwtOptions | undefined {
   const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_UID_CLAIM: uidClaim, AUTH_NAME_CLAIM: nameClaim } = settings
   for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
-    if (!settings[name]) problems.push(`${name} is missing: ${AuthEnvironment[name].description}`)
+    if (!settings[name]) problems.push(`${name} is missing: ${AuthEnvironment[name].allowed}`)
   }
   // The caller's token would otherwise go on to Drupal without anybody having decided that it should.
   if (!cmsAuth) problems.push('CMS_AUTH is missing: with AUTH=jwt say passthrough if Drupal takes the same tokens, else name a service account (basic, session or oauth)')
   const { AUTH_LOCK_CLAIM: claim, AUTH_LOCK_VALUE: value } = settings
-  if (claim && !value) problems.push(`AUTH_LOCK_VALUE is missing: ${AuthEnvironment.AUTH_LOCK_VALUE.description}`)
-  if (value && !claim) problems.push(`AUTH_LOCK_CLAIM is missing: ${AuthEnvironment.AUTH_LOCK_CLAIM.description}`)
+  if (claim && !value) problems.push(`AUTH_LOCK_VALUE is missing: ${AuthEnvironment.AUTH_LOCK_VALUE.allowed}`)
+  if (value && !claim) problems.push(`AUTH_LOCK_CLAIM is missing: ${AuthEnvironment.AUTH_LOCK_CLAIM.allowed}`)
   const keys = readKeys(settings, problems)
   return keys && issuer && audience ? { keys, issuer, audience, uidClaim, nameClaim, ...(claim && value && { lock: { claim, value } }) } : undefined
 }
@@ -67,7 +113,7 @@ function readJwt (settings: Settings, cmsAuth: string | undefined, problems: str
 function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: Settings, problems: string[]): JwtOptions['keys'] | undefined {
   if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: only one can say which keys count')
   else if (jwksUrl) return { jwksUrl }
-  else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.description}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.description} (one of them is needed with AUTH=jwt)`)
+  else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.allowed}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.allowed} (one of them is needed with AUTH=jwt)`)
   // One that is not as its pattern has it has been reported with all the others.
   else if (new RegExp(AuthEnvironment.AUTH_PUBLIC_KEY.pattern!).test(path)) return readKeyFile(path, problems)
   return undefined

@@ -8,49 +8,183 @@ import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
 import { EventsEnvironment, readEvents, type EventsConfig } from './events.ts'
 import { misspelt } from './misspelt.ts'
-import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
+import { SECRETS, SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
+import { inGroup, setting } from './setting.ts'
 
-/** The settings as the environment holds them. A property's description says, in the answer to a wrong one, what is allowed. */
-export const Environment = Type.Object({
-  HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
-  PORT: Type.Integer({ default: 3000, minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' }),
-  HOSTS: Type.Optional(Type.String({ format: 'hosts', description: 'names that this service goes by, separated by commas, such as quoin.example.org: no port, no *' })),
-  CORS_ORIGINS: Type.Optional(Type.String({ format: 'origins', description: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *' })),
-  RATE_LIMIT: Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000, description: 'requests a minute and caller, an integer from 0 (any number) to 1000000' }),
-  TRUST_PROXY: Type.Optional(Type.String({ format: 'networks', description: 'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1' })),
-  LOG_LEVEL: Type.String({
-    default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$', description: 'one of fatal, error, warn, info, debug, trace, silent'
+const ServiceEnvironment = inGroup('The service', {
+  HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
+    description: 'Where to listen.',
+    allowed: 'an address or host name to listen on'
   }),
-  SHUTDOWN_GRACE_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
-  METRICS_HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'an address or host name to listen on' }),
-  METRICS_PORT: Type.Optional(Type.Integer({ minimum: 0, maximum: 65535, description: 'an integer from 0 to 65535' })),
-  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: 'where a collector takes OTLP over HTTP, such as http://127.0.0.1:4318' })),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: 'the URL that takes traces, such as http://127.0.0.1:4318/v1/traces' })),
-  OTEL_SERVICE_NAME: Type.Optional(Type.String({ minLength: 1, description: 'the name of this service in traces' })),
-  ENVIRONMENT: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$', description: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -' }),
-  DATA_STATE_TABLE: Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$', description: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -" }),
-  LOCK_LEASE_SECONDS: Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000, description: 'seconds, an integer from 0 (locks stay until they are released) to 31536000' }),
-  LOCK_FOREIGN_SECONDS: Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000, description: 'seconds, an integer from 1 to 31536000' }),
-  LOCK_REFUSED_STATUS: Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423', description: '423, or 200 for a UI whose HTTP client throws on any other status' }),
-  DRAFT_DAYS: Type.Integer({ default: 30, minimum: 1, maximum: 3650, description: 'days, an integer from 1 to 3650' }),
-  ...EventsEnvironment,
-  AWS_REGION: Type.Optional(Type.String({ minLength: 1, description: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)' })),
-  DYNAMODB_ENDPOINT: Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+/?$', description: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000' })),
-  DYNAMODB_SHORTCUT: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on', description: 'on, or off: then everything goes through the AWS SDK' }),
-  ...AuthEnvironment,
-  CMS_URL: Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$', description: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org" }),
-  CMS_JSONAPI_PATH: Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$', description: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi' }),
-  ...CmsAuthEnvironment,
-  ...SecretFilesEnvironment,
-  EDITION_LOCKS: Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off', description: 'off or enforce' }),
-  DESK: Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off', description: 'on or off' }),
-  CMS_TIMEOUT_MS: Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000, description: 'milliseconds, an integer from 1 to 600000' }),
-  CMS_STALE_SECONDS: Type.Integer({ default: 300, minimum: 0, maximum: 86_400, description: 'seconds, an integer from 0 (no copies are kept) to 86400' }),
-  CONTENT_MODEL: Type.String({
-    default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1, description: 'the path of a content model file'
+  PORT: setting(Type.Integer({ default: 3000, minimum: 0, maximum: 65535 }), {
+    description: 'The port to listen on. With 0 the system picks a free one.',
+    allowed: 'an integer from 0 to 65535'
+  }),
+  HOSTS: setting(Type.Optional(Type.String({ format: 'hosts' })), {
+    description: 'With AUTH=none: the names that callers may use, such as that of a balancer or of a container. An IP address, localhost and HOST need no entry. Any other name is answered 421.',
+    allowed: 'names that this service goes by, separated by commas, such as quoin.example.org: no port, no *',
+    example: 'quoin.example.org'
+  }),
+  CORS_ORIGINS: setting(Type.Optional(Type.String({ format: 'origins' })), {
+    description: 'The origins whose pages may call from a browser.',
+    allowed: 'origins as browsers send them, separated by commas, such as https://desk.example.org: no path, no *',
+    example: 'https://desk.example.org,http://localhost:5173',
+    unset: 'none'
+  }),
+  RATE_LIMIT: setting(Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000 }), {
+    description: 'How many requests a minute one caller may make of one instance.',
+    allowed: 'requests a minute and caller, an integer from 0 (any number) to 1000000'
+  }),
+  TRUST_PROXY: setting(Type.Optional(Type.String({ format: 'networks' })), {
+    description: "The balancers in front. Quoin believes their `X-Forwarded-For`, which has the caller's address.",
+    allowed: 'addresses or networks of the balancers in front, separated by commas, such as 10.0.0.0/16,::1',
+    example: '10.0.0.0/16',
+    unset: 'none'
+  }),
+  SHUTDOWN_GRACE_MS: setting(Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000 }), {
+    description: 'How long running requests may take to finish after SIGTERM.',
+    allowed: 'milliseconds, an integer from 1 to 600000'
+  }),
+  DESK: setting(Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'off' }), {
+    description: 'Whether Quoin serves [the page /desk](desk.md).',
+    allowed: 'on or off',
+    dev: 'on'
   })
 })
+
+const WatchingEnvironment = inGroup('Log, metrics and traces', {
+  LOG_LEVEL: setting(Type.String({ default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$' }), {
+    description: 'The least important lines that the log has.',
+    allowed: 'one of fatal, error, warn, info, debug, trace, silent'
+  }),
+  METRICS_HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
+    description: 'Where to listen for Prometheus.',
+    allowed: 'an address or host name to listen on'
+  }),
+  METRICS_PORT: setting(Type.Optional(Type.Integer({ minimum: 0, maximum: 65535 })), {
+    description: 'The port on which Prometheus finds `/metrics`.',
+    allowed: 'an integer from 0 to 65535',
+    example: 9464,
+    unset: 'no metrics'
+  }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })), {
+    description: 'The OpenTelemetry collector that takes OTLP over HTTP. Quoin sends traces alone.',
+    allowed: 'where a collector takes OTLP over HTTP, such as http://127.0.0.1:4318',
+    example: 'http://127.0.0.1:4318',
+    unset: 'no traces'
+  }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })), {
+    description: 'The URL for traces, where the collector has another for them.',
+    allowed: 'the URL that takes traces, such as http://127.0.0.1:4318/v1/traces',
+    example: 'http://127.0.0.1:4318/v1/traces',
+    unset: 'OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces`'
+  }),
+  OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'The name of this service in traces. It goes before that in OTEL_RESOURCE_ATTRIBUTES.',
+    allowed: 'the name of this service in traces',
+    example: 'quoin',
+    unset: 'quoin'
+  })
+})
+
+const StoreEnvironment = inGroup('The lock table', {
+  ENVIRONMENT: setting(Type.String({ pattern: '^[A-Za-z0-9_.-]{1,64}$' }), {
+    description: 'The first part of the key of every lock, so that several environments can share a table. No name may be another with a hyphen behind it, such as `prod` and `prod-eu`: their keys could meet.',
+    allowed: 'the first part of every record key, 1 to 64 of A-Z a-z 0-9 _ . -',
+    example: 'production',
+    dev: 'local'
+  }),
+  DATA_STATE_TABLE: setting(Type.String({ default: 'DataState', pattern: '^[A-Za-z0-9_.-]{3,255}$' }), {
+    description: 'The table of the locks.',
+    allowed: "a DynamoDB table's name, 3 to 255 of A-Z a-z 0-9 _ . -"
+  }),
+  AWS_REGION: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: "The table's region. Credentials come from the AWS SDK's own chain.",
+    allowed: 'the AWS region of the table, such as eu-central-1 (needed unless DYNAMODB_ENDPOINT is set)',
+    example: 'eu-central-1',
+    unset: 'required unless DYNAMODB_ENDPOINT is set'
+  }),
+  DYNAMODB_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+/?$' })), {
+    description: 'A local or compatible engine in place of AWS.',
+    allowed: 'the origin of a local or compatible engine, such as http://127.0.0.1:8000',
+    example: 'http://127.0.0.1:8000',
+    unset: 'AWS',
+    dev: 'an embedded engine'
+  }),
+  DYNAMODB_SHORTCUT: setting(Type.Union([Type.Literal('on'), Type.Literal('off')], { default: 'on' }), {
+    description: 'Lets reads and writes that go well skip the middleware of the AWS SDK, which takes a quarter to a half more CPU a request.',
+    allowed: 'on, or off: then everything goes through the AWS SDK'
+  })
+})
+
+const LocksEnvironment = inGroup('Locks and drafts', {
+  LOCK_LEASE_SECONDS: setting(Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000 }), {
+    description: 'How long a lock holds that is not renewed.',
+    allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000'
+  }),
+  LOCK_FOREIGN_SECONDS: setting(Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }), {
+    description: 'With LOCK_LEASE_SECONDS: how long after its `timestamp` a lock without `expiresAt` holds. Another program wrote it, or Quoin before leases were on.',
+    allowed: 'seconds, an integer from 1 to 31536000'
+  }),
+  LOCK_REFUSED_STATUS: setting(Type.Union([Type.Literal('423'), Type.Literal('200')], { default: '423' }), {
+    description: 'The status of the answer "Field is locked by another user". Its `success` is false in either case.',
+    allowed: '423, or 200 for a UI whose HTTP client throws on any other status'
+  }),
+  DRAFT_DAYS: setting(Type.Integer({ default: 30, minimum: 1, maximum: 3650 }), {
+    description: 'How long the text of a lock is kept that somebody else took over or released, or that has expired.',
+    allowed: 'days, an integer from 1 to 3650'
+  })
+})
+
+const CmsEnvironment = inGroup('Drupal', {
+  CMS_URL: setting(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' }), {
+    description: 'Where Drupal is.',
+    allowed: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org",
+    example: 'https://cms.example.org',
+    dev: 'a sample CMS'
+  }),
+  CMS_JSONAPI_PATH: setting(Type.String({ default: '/jsonapi', pattern: '^(?:/[A-Za-z0-9_.~-]+)+$' }), {
+    description: 'The path of JSON:API below CMS_URL. It also carries a language prefix.',
+    allowed: 'the path of JSON:API, such as /jsonapi or /fr/jsonapi'
+  }),
+  CMS_TIMEOUT_MS: setting(Type.Integer({ default: 10_000, minimum: 1, maximum: 600_000 }), {
+    description: 'The deadline of one request to Drupal, a second try included. Half of it is for the connection.',
+    allowed: 'milliseconds, an integer from 1 to 600000'
+  }),
+  CMS_STALE_SECONDS: setting(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 }), {
+    description: 'How old a copy of an earlier answer may be that a read gets while Drupal is down.',
+    allowed: 'seconds, an integer from 0 (no copies are kept) to 86400'
+  })
+})
+
+const EditionsEnvironment = inGroup('Editions', {
+  EDITION_LOCKS: setting(Type.Union([Type.Literal('off'), Type.Literal('enforce')], { default: 'off' }), {
+    description: 'With `enforce` Quoin refuses to save an edition over fields that others have locked.',
+    allowed: 'off or enforce'
+  }),
+  CONTENT_MODEL: setting(Type.String({ default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1 }), {
+    description: "[The site's names](content-model.md) for the entity type of editions, its bundles, keys and fields.",
+    allowed: 'the path of a content model file'
+  })
+})
+
+/** The settings as the environment holds them, in the order of the documents. */
+export const Environment = Type.Object({
+  ...ServiceEnvironment,
+  ...WatchingEnvironment,
+  ...StoreEnvironment,
+  ...LocksEnvironment,
+  ...EventsEnvironment,
+  ...AuthEnvironment,
+  ...CmsEnvironment,
+  ...CmsAuthEnvironment,
+  ...SecretFilesEnvironment,
+  ...EditionsEnvironment
+})
 type Environment = Static<typeof Environment>
+
+/** The settings that must have a value: of their own, or their default. */
+const REQUIRED: readonly string[] = Environment.required
 
 /** The settings as the application uses them. */
 export interface Config {
@@ -192,10 +326,10 @@ function readSettings (env: Record<string, string | undefined>, problems: string
 
   for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
     const value = settings[name as keyof Environment]
-    if (value === undefined && 'ENVIRONMENT CMS_URL'.split(' ').includes(name)) problems.push(`${name} is missing: ${schema.description}`)
-    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.description}`)
+    if (value === undefined && REQUIRED.includes(name)) problems.push(`${name} is missing: ${schema.allowed}`)
+    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.allowed}`)
   }
-  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.description}`)
+  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
   return settings
 }
 
@@ -215,7 +349,7 @@ function parsed (schema: TSchema, text: string): string | number {
 }
 
 /** Not to be printed; instead of a path to a key the key itself may have been given. */
-const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
+const SECRET = new Set<string>([...SECRETS, 'AUTH_PUBLIC_KEY'])
 
 /** A wrong value as it may be printed: without a password, be it one inside a URL. */
 function shown (name: string, text: string): string {

@@ -1,16 +1,31 @@
 import { Type, type Static, type TObject } from '@sinclair/typebox'
 import type { FeedOptions } from '../lib/locks/feed.ts'
+import { inGroup, setting } from './setting.ts'
 
 /** How many event streams one user may have, where the settings do not say. */
 const STREAMS_PER_USER = 100
 
 /** The settings of event streams. */
-export const EventsEnvironment = {
-  EVENTS_POLL_MS: Type.Integer({ default: 500, minimum: 100, maximum: 60_000, description: 'milliseconds, an integer from 100 to 60000' }),
-  EVENTS_HEARTBEAT_SECONDS: Type.Integer({ default: 15, minimum: 1, maximum: 600, description: 'seconds, an integer from 1 to 600' }),
-  EVENTS_WATCHERS_MAX: Type.Integer({ default: 2000, minimum: 0, maximum: 100_000, description: 'an integer from 0 (no event streams) to 100000' }),
-  EVENTS_WATCHERS_PER_USER: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000, description: 'an integer from 1 to 100000' }))
-}
+export const EventsEnvironment = inGroup('Event streams', {
+  EVENTS_POLL_MS: setting(Type.Integer({ default: 500, minimum: 100, maximum: 60_000 }), {
+    description: 'How often Quoin reads what is watched from the table: so late do event streams tell what others write.',
+    allowed: 'milliseconds, an integer from 100 to 60000'
+  }),
+  EVENTS_HEARTBEAT_SECONDS: setting(Type.Integer({ default: 15, minimum: 1, maximum: 600 }), {
+    description: 'How often an event stream shows that it stands.',
+    allowed: 'seconds, an integer from 1 to 600'
+  }),
+  EVENTS_WATCHERS_MAX: setting(Type.Integer({ default: 2000, minimum: 0, maximum: 100_000 }), {
+    description: 'How many event streams one instance serves.',
+    allowed: 'an integer from 0 (no event streams) to 100000'
+  }),
+  EVENTS_WATCHERS_PER_USER: setting(Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })), {
+    description: 'How many event streams of one instance one user may have. With AUTH=none an address counts as a user (of IPv6 a /64 network).',
+    allowed: 'an integer from 1 to 100000',
+    example: STREAMS_PER_USER,
+    unset: `${STREAMS_PER_USER}; with AUTH=none half of EVENTS_WATCHERS_MAX`
+  })
+})
 
 /** How event streams are served. */
 export type EventsConfig = Required<Omit<FeedOptions, 'warn'>>

@@ -1,14 +1,23 @@
 import { readFileSync } from 'node:fs'
 import { Type } from '@sinclair/typebox'
+import { inGroup, setting } from './setting.ts'
 
 /** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
-const SECRETS = ['CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
+export const SECRETS = ['CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
 
 /** The settings that name the files, as part of the environment. */
-export const SecretFilesEnvironment = {
-  CMS_PASSWORD_FILE: Type.Optional(Type.String({ minLength: 1, description: 'the path of a file with what CMS_PASSWORD would be' })),
-  CMS_CLIENT_SECRET_FILE: Type.Optional(Type.String({ minLength: 1, description: 'the path of a file with what CMS_CLIENT_SECRET would be' }))
-}
+export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
+  CMS_PASSWORD_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'A file with the password, in place of CMS_PASSWORD.',
+    allowed: 'the path of a file with what CMS_PASSWORD would be',
+    example: '/run/secrets/cms-password'
+  }),
+  CMS_CLIENT_SECRET_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'A file with the client secret, in place of CMS_CLIENT_SECRET.',
+    allowed: 'the path of a file with what CMS_CLIENT_SECRET would be',
+    example: '/run/secrets/cms-client-secret'
+  })
+})
 
 /**
  * Puts the contents of secret files in the place of the secrets that they hold. A line break at the end of a file, which

@@ -5,8 +5,7 @@ import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
 import { newspaper } from './content.ts'
 import { startDynamodb } from './dynamodb.ts'
-
-const DATA_DIR = '.data'
+import { DevEnvironment } from './environment.ts'
 
 /** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
 async function start (): Promise<void> {
@@ -14,7 +13,7 @@ async function start (): Promise<void> {
   const embedded: string[] = []
 
   if (!env.DYNAMODB_ENDPOINT) {
-    const dataDir = env.DATA_DIR || DATA_DIR
+    const dataDir = env.DATA_DIR || DevEnvironment.DATA_DIR.default!
     const engine = await startDynamodb(dataDir).catch((error: Error) => { throw new SettingsError([error.message], { cause: error }) })
     env.DYNAMODB_ENDPOINT = engine.endpoint
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.

@@ -4,6 +4,8 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t from 'tap'
 import { Environment, misspeltSettings, readConfig, readStoreConfig } from '../../config/env.ts'
+import { SECRETS } from '../../config/secret-files.ts'
+import { envExample, settings, settingsPage, settingsTables } from '../../dev/settings.ts'
 import { problemsOf } from '../helper.ts'
 import { emptyDirectory, ROOT, runNode, START } from './fixtures/processes.ts'
 
@@ -250,20 +252,42 @@ t.test('a content model that cannot be used is a wrong setting', async (t) => {
   t.match(problemsOf({ ...enough, CONTENT_MODEL: directory }), [/CONTENT_MODEL is .* but EISDIR/])
 })
 
-t.test('.env.example and docs/settings.md have every setting', async (t) => {
-  const names = [...Object.keys(Environment.properties), 'DATA_DIR']
-  const example = readFileSync(join(ROOT, '.env.example'), 'utf8')
+t.test('docs/settings.md and .env.example are what npm run settings makes', async (t) => {
+  const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
+  t.equal(page, settingsPage(page), 'run npm run settings')
+  t.equal(readFileSync(join(ROOT, '.env.example'), 'utf8'), envExample(), 'run npm run settings')
+  t.throws(() => settingsPage('# Settings'), /must have the lines/)
+})
+
+t.test('every setting says what the documents need', async (t) => {
+  const documented = settings()
+  t.strictSame(documented.map(({ name }) => name), [...Object.keys(Environment.properties), 'DATA_DIR'])
+  for (const { name, group, description, allowed } of documented) {
+    t.match(description, /^[A-Z[].*\.$/s, `${name}: a sentence`)
+    t.match(allowed, /^[^|\n]+[^.|\n]$|\. -$/, `${name}: what comes behind "must be"`)
+    t.ok(group, name)
+  }
+})
+
+t.test('every secret may be in a file', async (t) => {
+  const names = Object.keys(Environment.properties)
+  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$/.test(name)), [...SECRETS])
+  t.strictSame(names.filter((name) => name.endsWith('_FILE')), SECRETS.map((name) => `${name}_FILE`))
+  const page = settingsTables()
+  for (const name of SECRETS) t.match(page, new RegExp(`^\\| ${name} \\|.*\\b${name}_FILE\\b`, 'm'))
+})
+
+t.test('.env.example changes nothing as it is, and is right with every line taken in', async (t) => {
+  const example = envExample()
   const lines = new Map([...example.matchAll(/^# ([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name!, value!]))
-  t.strictSame([...lines.keys()].sort(), [...names].sort())
-  t.notMatch(example, /^[^#\n]/m, 'every line is a comment, so that a copy of it changes nothing')
+  t.strictSame([...lines.keys()], settings().map(({ name }) => name))
+  t.notMatch(example, /^[^#\n]/m, 'every line is a comment')
   for (const [name, { default: value }] of Object.entries(Environment.properties)) {
     if (value === undefined) continue
     t.equal(name === 'CONTENT_MODEL' ? resolve(ROOT, lines.get(name)!) : lines.get(name), String(value), `${name} is shown with its default`)
   }
-  t.strictSame(problemsOf({ ...Object.fromEntries(lines), CONTENT_MODEL: '' }), [], 'with every line taken in it is right')
-
-  const page = readFileSync(join(ROOT, 'docs/settings.md'), 'utf8')
-  for (const name of names) t.match(page, new RegExp(`\\b${name}\\b`), `docs/settings.md has ${name}`)
+  const files = Object.fromEntries(SECRETS.map((name) => [`${name}_FILE`, '']))
+  t.strictSame(problemsOf({ ...Object.fromEntries(lines), ...files, CONTENT_MODEL: '' }), [])
 })
 
 t.test('npm start reports all that is missing and exits with 1 before it listens', async (t) => {

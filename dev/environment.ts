@@ -1,0 +1,10 @@
+import { Type } from '@sinclair/typebox'
+import { inGroup, setting } from '../config/setting.ts'
+
+/** The settings that `npm run dev` alone has. */
+export const DevEnvironment = inGroup('npm run dev', {
+  DATA_DIR: setting(Type.String({ default: '.data' }), {
+    description: 'Where `npm run dev` keeps the files of the embedded engine.',
+    allowed: 'the path of a directory, which need not exist'
+  })
+})
