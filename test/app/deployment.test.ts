@@ -79,8 +79,11 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  for (const name of Object.keys(Environment.properties).filter((name) => /^CMS_(?:URL|JSONAPI_PATH|AUTH|USER|PASSWORD|CLIENT_\w+)$/.test(name))) t.ok(Object.hasOwn(quoin.environment, name), name)
-  t.equal(quoin.environment.DYNAMODB_ENDPOINT, table.environment.DYNAMODB_ENDPOINT)
+  t.strictSame(Object.keys(quoin.environment).sort(), Object.keys(Environment.properties).sort(), 'every setting is passed on')
+  const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = quoin.environment
+  t.strictSame({ HOST, PORT, METRICS_HOST }, { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' }, 'what would leave the container out of reach is not')
+  for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:[-?].+\\}$`), `${name} comes from outside`)
+  t.strictSame(table.environment, { DYNAMODB_ENDPOINT, DATA_STATE_TABLE: null, AWS_REGION: null }, 'both have the same table')
   t.equal(`exec ${table.command.join(' ')}`, manifest.scripts.table)
   t.match({ quoin, table, dynamodb }, {
     quoin: { build: '.', depends_on: { table: { condition: 'service_completed_successfully' } } },
