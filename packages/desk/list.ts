@@ -61,7 +61,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     const { signal } = running = new AbortController()
     const { q, bundle, type, status, key, offset } = query = wanted
     const search = {
-      bundle: bundle || model.entityType, signal, ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key })
+      ...(bundle && { bundle }), signal, ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key })
     }
     isLoading = true
     changed()

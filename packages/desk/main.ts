@@ -130,7 +130,7 @@ async function open (isFirst = false): Promise<void> {
 }
 
 if (here.user) {
-  client = createClient(here.options)
+  client = createClient({ ...here.options, entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
   shelf = createShelf(sessionStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.

@@ -7,6 +7,8 @@ import { createLocks, type Locks, type User } from './locks.ts'
 export interface ClientOptions extends HttpOptions {
   /** For whom the client writes. With authentication the service refuses what another is signed in for by then. */
   user?: User
+  /** The `entityType` of the site's content model, which a search without a bundle asks for; by default that of the service. */
+  entityType?: string
   /** Where the platform has none. */
   EventSource?: EventStreamClass
 }
@@ -14,10 +16,10 @@ export interface ClientOptions extends HttpOptions {
 export interface Client { locks: Locks, editions: Editions }
 
 /** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
-export function createClient ({ user, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
+export function createClient ({ user, entityType, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = createFeed({ http, EventSource, later })
-  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, feed, later }) }
+  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, feed, later, entityType }) }
 }
 
 function platformEventSource (): EventStreamClass | undefined {
@@ -29,5 +31,5 @@ export type { Board, Page, ReadEdition, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'
-export type { Abortable } from './http.ts'
+export type { Abortable } from './abort.ts'
 export type { Draft, Edition, EditionBody, FailureCode, Holder, Item, LockedEntity, LockRecord, LockView, Named } from './wire.ts'

@@ -1,6 +1,7 @@
+import { unlessAborted, type Abortable } from './abort.ts'
 import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
-import type { Abortable, Answer, Http } from './http.ts'
+import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { Edition, EditionBody, EditionPage, LockView, Named } from './wire.ts'
 
@@ -13,7 +14,7 @@ export interface ReadEdition {
 }
 
 export interface Search extends Abortable {
-  /** A bundle, an edition type or, by default, all. */
+  /** A bundle or an edition type; without it, editions of all bundles. */
   bundle?: string
   /** Part of the title, or the exact key. */
   q?: string
@@ -50,18 +51,17 @@ export interface EditionsDeps {
   http: Http
   feed: ReturnType<typeof createFeed>
   later: Later
+  /** The site's name for editions, under which the service lists those of all bundles; by default that of its own content model. */
+  entityType?: string | undefined
 }
 
 export type Editions = ReturnType<typeof createEditions>
-
-/** What the service calls the editions of all bundles. */
-const ALL = 'publisher_container'
 
 /** How often a create is sent whose outcome is not known. */
 const TRIES = 3
 
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
-export function createEditions ({ http, feed, later }: EditionsDeps) {
+export function createEditions ({ http, feed, later, entityType = 'publisher_container' }: EditionsDeps) {
   /**
    * Creates an edition in a bundle; gives it whole. It has a uuid from the start, so a create whose outcome is not known is
    * sent again, three times in all and with pauses, and makes no second edition.
@@ -76,8 +76,7 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
         if (!(error instanceof QuoinError && isUncertain(error))) throw error
         const { status, code, message, cause, body, retryAfter } = error
         if (tries === TRIES) throw new QuoinError(status, code, message, { cause, body, retryAfter, uuid: uuidIn(sent.uuid) })
-        await new Promise<void>((resolve) => { later(Math.max(backoff(tries), (retryAfter ?? 0) * 1000), resolve) })
-        signal?.throwIfAborted()
+        await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), (retryAfter ?? 0) * 1000), resolve) }), signal)
       }
     }
   }
@@ -97,7 +96,7 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
   }
 
   /** The pages of a search, newest first, each asked for when it is wanted. */
-  async function * search ({ bundle = ALL, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
+  async function * search ({ bundle = entityType, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let offset = first
     let next: string | undefined
     do {
@@ -124,9 +123,9 @@ export function createEditions ({ http, feed, later }: EditionsDeps) {
     return { locks: data, entities: meta.entities }
   }
 
-  /** Follows the lock board of an edition until what it returns is called. */
-  function subscribe (id: string | number, listener: Listener): () => void {
-    return feed(`${pathOf(id)}/locks/events`, listener)
+  /** Follows the lock board of an edition until `signal` is aborted, or the returned function is called. */
+  function subscribe (id: string | number, listener: Listener, { signal }: Abortable = {}): () => void {
+    return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
   return { create, update, read, search, bundles, types, locks, subscribe }

@@ -12,9 +12,9 @@ export interface QuoinErrorOptions {
   uuid?: string | undefined
 }
 
-/** What a failed answer may carry, at the top of its body or, of the lock endpoints, in its `error`. */
+/** What a failure of the service has in its body. */
 interface Details {
-  lock?: Holder
+  error?: { lock?: Holder }
   locks?: LockView[]
   uuid?: string
 }
@@ -41,10 +41,10 @@ export class QuoinError extends Error {
     this.code = code
     this.retryAfter = retryAfter
     this.body = body
-    const details = body as { error?: Details } & Details | undefined
-    this.lock = details?.error?.lock
-    this.locks = details?.locks
-    this.uuid = uuid ?? details?.uuid
+    const { error, locks, uuid: known } = (body ?? {}) as Details
+    this.lock = error?.lock
+    this.locks = locks
+    this.uuid = uuid ?? known
   }
 
   /** Whether the same may succeed in a moment: nothing answered, or what did was overloaded or broken. */
@@ -57,8 +57,6 @@ export class QuoinError extends Error {
 export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
   const seconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
   const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }
-  const found = error?.code ?? code
-  return found === undefined
-    ? new QuoinError(status, 'INVALID_RESPONSE', `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: seconds })
-    : new QuoinError(status, found, (error?.message ?? message)!, { body, retryAfter: seconds })
+  const own = error?.code ?? code
+  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: seconds })
 }

@@ -34,11 +34,11 @@ export interface FeedDeps {
 /** Event streams of locks that come back by themselves. */
 export function createFeed ({ http, EventSource, later }: FeedDeps) {
   /**
-   * Follows the locks at a path until what it returns is called.
+   * Follows the locks at a path until `signal` is aborted, or the returned function is called.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, { locks: tell, down }: Listener): () => void {
-    if (!EventSource) throw new TypeError('There is no EventSource here: createClient has to be given one')
+  return function subscribe (path: string, { locks: tell, down }: Listener, signal?: AbortSignal): () => void {
+    if (!EventSource) throw new TypeError('Give createClient an EventSource: there is none here')
     const Source = EventSource
     let present = new Map<string, LockView>()
     let source: EventStream | undefined
@@ -131,13 +131,18 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       })
     }
 
-    open()
-    return () => {
+    function stop (): void {
       isStopped = true
+      signal?.removeEventListener('abort', stop)
       cancel()
       rest()
       source?.close()
     }
+
+    if (signal?.aborted) return stop
+    signal?.addEventListener('abort', stop)
+    open()
+    return stop
   }
 }
 

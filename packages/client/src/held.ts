@@ -1,3 +1,4 @@
+import { unlessAborted, type Abortable } from './abort.ts'
 import { QuoinError } from './error.ts'
 import { backoff, type Later } from './later.ts'
 
@@ -29,16 +30,18 @@ export interface Held extends Field {
   /** Whether it holds a text that was typed: given to `save`, or found. Such a lock is not released when the page closes, so that the text stays. */
   readonly isTyped: boolean
   /**
-   * Keeps the text in the lock. One request at a time: of the texts given meanwhile, the last is sent. It stays to be
-   * sent where that fails for the moment.
+   * Keeps the text in the lock. The client sends one text at a time; of those that are typed meanwhile, the last follows.
+   * A text that could not be sent for the moment is sent again. An aborted one gives way to the text before it; if it was
+   * on its way already, it may be in the lock until the next write.
    * @throws {QuoinError} FIELD_LOCKED, LOCK_CHANGED when the lock is not this one any more: nothing was written
    */
-  save (payload: string): Promise<void>
+  save (payload: string, options?: Abortable): Promise<void>
   /**
-   * Lets go of the field. What has become another's is left alone. Where that fails for the moment it is tried again.
+   * Releases the field. A lock that has become another's is left alone. A release that fails for the moment is tried again,
+   * unless it is aborted.
    * @throws {QuoinError} when that could not be done; it may be called again
    */
-  release (): Promise<void>
+  release (options?: Abortable): Promise<void>
 }
 
 /** A lock as it is in the table, be it this one or not. */
@@ -59,7 +62,7 @@ export interface HeldDeps {
   /** The lock as it is now, if there is one, be it expired. */
   read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
-  remove (version: string): Promise<void>
+  remove (version: string, signal?: AbortSignal): Promise<void>
   /** Called once, when the lock is held no longer. */
   onEnd (): void
 }
@@ -70,19 +73,35 @@ const SHORTEST_MS = 250
 /** Answered so, the same would be refused again. */
 const REFUSED = new Set([400, 413])
 
-/**
- * Keeps a lock that was granted; `leave` ends it when the page has given it back on its way out, `drop` when the page has
- * taken it anew, of which it needs no telling. `unsent` gives the text that is not known to be in the lock, once, to be
- * sent in another way; `newerThan` does where the lock that is there is this one still, or none is.
- */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): { held: Held, since: number | undefined, leave: () => void, drop: () => void, unsent: () => Unsent | undefined, newerThan: (lock: Lock | undefined) => string | undefined } {
+/** A lock as the page that holds it sees it. */
+export interface Hold {
+  held: Held
+  since: number | undefined
+  /** Ends it, when the page has released the lock on its way out. */
+  leave (): void
+  /** Ends it, when the page has taken the lock anew; `onLost` is not called. */
+  drop (): void
+  /** Writes the lock soon. */
+  renew (): void
+  /** Takes a lock with this text for this one, since the page writes it in another way. */
+  expect (text: string | undefined): void
+  /** The text that may not be in the lock yet, once, to be sent in another way. */
+  unsent (): Unsent | undefined
+  /** The text that is newer than the one in this lock, if this one is there still, or none is. */
+  newerThan (lock: Lock | undefined): string | undefined
+}
+
+/** Keeps a lock that was granted. */
+export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
   let kept = payload
   let isTyped = found !== undefined
-  /** The texts of writes whose end is not known, since none of them was answered. */
-  let unanswered = new Set<string | undefined>()
+  /** How many texts were given, without those that were withdrawn. */
+  let saves = 0
+  /** The writes whose outcome is not known. */
+  let unanswered: Array<{ text: string | undefined }> = []
   let failures = 0
   let retryMs = 0
   let end: QuoinError | 'released' | undefined
@@ -112,11 +131,12 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   async function attempt (): Promise<void> {
     if (end) throw over()
     const sent = text
+    const before = unanswered
     try {
       now = await write(sent, now.version)
         .catch(async (error: QuoinError) => write(sent, await versionAfter(error)))
       kept = sent
-      unanswered = new Set()
+      unanswered = unanswered.filter((one) => !before.includes(one))
       failures = 0
     } catch (error) {
       failed(error as QuoinError, sent)
@@ -126,9 +146,9 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   /** The version that an own write has made whose answer did not come. @throws the error, where there is none */
   async function versionAfter (error: QuoinError): Promise<string> {
-    if (error.code !== 'LOCK_CHANGED' || unanswered.size === 0) throw error
+    if (error.code !== 'LOCK_CHANGED' || unanswered.length === 0) throw error
     const lock = await read()
-    if (lock?.version === undefined || !unanswered.has(lock.payload)) throw error
+    if (lock?.version === undefined || !isUnanswered(lock)) throw error
     return lock.version
   }
 
@@ -142,8 +162,16 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     } else {
       failures++
       retryMs = (error.retryAfter ?? 0) * 1000
-      unanswered.add(sent)
+      expect(sent)
     }
+  }
+
+  function expect (text: string | undefined): void {
+    unanswered = [...unanswered, { text }]
+  }
+
+  function isUnanswered ({ payload }: Lock): boolean {
+    return unanswered.some(({ text }) => text === payload)
   }
 
   function finish (how: QuoinError | 'released'): void {
@@ -161,37 +189,47 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     return end instanceof QuoinError ? end : new QuoinError(0, 'LOCK_CHANGED', 'The lock was released')
   }
 
-  async function save (payload: string): Promise<void> {
+  async function save (payload: string, { signal }: Abortable = {}): Promise<void> {
+    signal?.throwIfAborted()
     if (end) throw over()
+    const before = text
+    const number = ++saves
     text = payload
     isTyped = true
-    return flush()
+    return unlessAborted(flush(), signal).catch((error) => {
+      if (signal?.aborted && number === saves) {
+        saves--
+        text = before
+      }
+      throw error
+    })
   }
 
-  async function release (): Promise<void> {
+  async function release ({ signal }: Abortable = {}): Promise<void> {
+    signal?.throwIfAborted()
     if (end instanceof QuoinError) return
     finish('released')
-    await current?.catch(() => {})
+    await unlessAborted(current?.catch(() => {}) ?? Promise.resolve(), signal)
     try {
-      await remove(now.version)
-        .catch(async (error: QuoinError) => remove(await versionAfter(error)))
+      await remove(now.version, signal)
+        .catch(async (error: QuoinError) => remove(await versionAfter(error), signal))
     } catch (error) {
       if ((error as QuoinError).code === 'LOCK_CHANGED') return
       // Only in a version that is known: else a lock would go that the user has taken anew.
-      if ((error as QuoinError).passes && unanswered.size === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
+      if ((error as QuoinError).passes && unanswered.length === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
       throw error
     }
   }
 
   function unsent (): Unsent | undefined {
     if (text === undefined || text === kept) return undefined
-    unanswered.add(text)
+    expect(text)
     return { text, version: current ? undefined : now.version }
   }
 
   function newerThan (lock: Lock | undefined): string | undefined {
     if (!lock) return text === kept ? undefined : text
-    return lock.version === now.version || unanswered.has(lock.payload) ? text : undefined
+    return lock.version === now.version || isUnanswered(lock) ? text : undefined
   }
 
   plan()
@@ -208,6 +246,8 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     since: granted.since,
     leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
     drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
+    renew,
+    expect,
     unsent,
     newerThan
   }

@@ -1,3 +1,4 @@
+import { unlessAborted, type Abortable } from './abort.ts'
 import { errorOf, QuoinError } from './error.ts'
 
 export interface HttpOptions {
@@ -14,9 +15,6 @@ export interface HttpOptions {
 export interface HttpDeps extends HttpOptions { uid?: string | undefined }
 
 type Values = Record<string, string | number | undefined>
-
-/** A call that can be aborted. What was sent by then may have been carried out. */
-export interface Abortable { signal?: AbortSignal | undefined }
 
 export interface Request extends Abortable {
   query?: Values
@@ -47,15 +45,16 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    */
   async function send<Body> (method: string, path: string, { query = {}, body, headers = {}, signal }: Request = {}): Promise<Answer<Body>> {
     const deadline = AbortSignal.timeout(timeoutMs)
+    const end = signal ? AbortSignal.any([signal, deadline]) : deadline
     let response: Response
     let text: string
     try {
       response = await fetch(`${url}${path}${queryOf(query)}`, {
         method,
         credentials: 'include',
-        headers: { ...await asked(), ...(method === 'GET' ? {} : meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+        headers: { ...await unlessAborted(credentialHeaders(), end), ...(method === 'GET' ? {} : meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
         body: body === undefined ? null : JSON.stringify(body),
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline
+        signal: end
       })
       text = await response.text()
     } catch (cause) {
@@ -69,7 +68,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return { body: json as Body, headers: response.headers }
   }
 
-  async function asked (): Promise<Record<string, string>> {
+  async function credentialHeaders (): Promise<Record<string, string>> {
     if (credentials) latest = await credentials()
     return latest
   }
@@ -84,7 +83,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * (RFC 6750 section 2.3).
    */
   async function streamUrl (path: string): Promise<string> {
-    const authorization = Object.entries(await asked()).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+    const authorization = Object.entries(await credentialHeaders()).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
     return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 
@@ -92,8 +91,8 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 }
 
 function queryOf (values: Values): string {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined) as Array<[string, string]>
-  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  const parameters = Object.entries(values).filter(([, value]) => value !== undefined) as Array<[string, string]>
+  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`
 }
 
 function parsed (text: string): unknown {

@@ -1,7 +1,8 @@
+import { unlessAborted, type Abortable } from './abort.ts'
 import { QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
-import { hold, type Field, type Granted, type Held } from './held.ts'
-import type { Abortable, Answer, Http } from './http.ts'
+import { hold, type Field, type Granted, type Held, type Hold } from './held.ts'
+import type { Answer, Http } from './http.ts'
 import type { Later } from './later.ts'
 import type { Draft, LockedEntity, LockRecord } from './wire.ts'
 
@@ -33,20 +34,46 @@ interface Text { payload: string | undefined, since?: number | undefined }
 /** Field locks, as one page holds them. */
 export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const uid = user && String(user.uid)
-  const kept = new Set<ReturnType<typeof hold>>()
+  /** What this page holds, by field. */
+  const holds = new Map<string, Hold>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', { type, id, fieldName }: Field, text: Text, headers: Record<string, string>, signal?: AbortSignal): Promise<Granted> {
-    return grantedBy(await http.send(method, pathOf({ type, id }), { body: bodyOf(fieldName, text), headers, signal }))
+  async function write (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>): Promise<Granted> {
+    return grantedBy(await http.send(method, pathOf(field), { body: bodyOf(field, text), headers }))
   }
 
-  function bodyOf (fieldName: string, { payload, since }: Text): object {
+  /**
+   * Takes a lock. An abort does not end the request, since its answer alone tells whether it was granted. A lock that is
+   * granted after that is released. One that the user had before stays, and so does what this page holds of it.
+   */
+  async function take (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Granted> {
+    signal?.throwIfAborted()
+    holds.get(keyOf(field))?.expect(text.payload)
+    const request = write(method, field, text, headers)
+    return unlessAborted(request, signal).catch((error) => {
+      if (signal?.aborted) request.then((granted) => giveBack(field, granted, isOwn), () => {})
+      throw error
+    })
+  }
+
+  function giveBack (field: Field, granted: Granted, isOwn: boolean): void {
+    const present = holds.get(keyOf(field))
+    if (present) present.renew()
+    else if (!isOwn) begin(field, granted, undefined, {}).held.release().catch(() => {})
+  }
+
+  function bodyOf ({ fieldName }: Field, { payload, since }: Text): object {
     return { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }), ...(since !== undefined && { timestamp: since }) }
   }
 
-  function keep (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost: AcquireOptions['onLost'], found?: string | undefined }): Held {
-    // The one of before is over, be it that nobody here has noticed yet.
-    for (const { held, drop } of kept) if (isSame(held, field)) drop()
+  function keep (...[field, ...rest]: Parameters<typeof begin>): Held {
+    // A lock of before is over, even if nothing has noticed yet.
+    holds.get(keyOf(field))?.drop()
+    return begin(field, ...rest).held
+  }
+
+  function begin (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
+    const key = keyOf(field)
     const lock = hold({
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
       granted,
@@ -57,33 +84,29 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
       write: (payload, version) => write('POST', field, { payload, since: granted.since }, ifMatch(version)),
       // One that has expired, and that nobody has taken since, is listed among the drafts alone.
       read: async () => (await list(field)).at(0) ?? (await drafts(field, field)).at(0),
-      remove: (version) => remove(field, version),
-      onEnd: () => kept.delete(lock)
+      remove: (version, signal) => remove(field, version, signal),
+      onEnd: () => holds.delete(key)
     })
-    kept.add(lock)
-    return lock.held
-  }
-
-  /** What the page has not been able to send to a lock, or to one that is gone by now. */
-  function newerHere (field: Field, lock: LockRecord | undefined): string | undefined {
-    for (const { held, newerThan } of kept) if (isSame(held, field)) return newerThan(lock)
+    holds.set(key, lock)
+    return lock
   }
 
   /**
    * Locks a field that nobody holds. A lock that the user has already, in another tab or left by a closed one, is taken
-   * over with its text, and this page's own with what it could not send yet: see `found`.
+   * over with its text, and this page's own with what it could not send yet: see `found`. When the call is aborted the
+   * user has the locks that they had before, and no other.
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
   async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
     let own: LockRecord | undefined
-    async function take (): Promise<Held> {
-      const text = newerHere(field, own) ?? own?.payload ?? payload
-      const granted = await write('POST', field, { payload: text, since: sinceOf(own) }, own ? stillAs(own) : { 'if-none-match': '*' }, signal)
+    async function attempt (): Promise<Held> {
+      const text = holds.get(keyOf(field))?.newerThan(own) ?? own?.payload ?? payload
+      const granted = await take('POST', field, { payload: text, since: sinceOf(own) }, own ? ifMatch(own.version) : { 'if-none-match': '*' }, { signal, isOwn: own !== undefined })
       return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }
-    for (let attempt = 1; attempt < ATTEMPTS; attempt++) {
+    for (let tries = 1; tries < ATTEMPTS; tries++) {
       try {
-        return await take()
+        return await attempt()
       } catch (error) {
         if (!isChanged(error)) throw error
         // By the time of the answer it may be another's.
@@ -91,7 +114,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
         own = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
       }
     }
-    return take()
+    return attempt()
   }
 
   /**
@@ -100,11 +123,11 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @throws {QuoinError} LOCK_CHANGED when it is not
    */
   async function overwrite (field: Field, { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
-    return keep(field, await write('PUT', field, { payload }, version === undefined ? {} : ifMatch(version), signal), payload, { onLost })
+    return keep(field, await take('PUT', field, { payload }, ifMatch(version), { signal }), payload, { onLost })
   }
 
-  async function remove ({ type, id, fieldName }: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
-    await http.send('DELETE', pathOf({ type, id }), { query: { fieldName, uid }, signal, ...(version !== undefined && { headers: ifMatch(version) }) })
+  async function remove (what: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
+    await http.send('DELETE', pathOf(what), { query: { fieldName: what.fieldName, uid }, signal, headers: ifMatch(version) })
   }
 
   /**
@@ -119,44 +142,47 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * The locks of an entity, or that of one field, by field.
    * @param options.payload false leaves the texts out
    */
-  async function list ({ type, id, fieldName }: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean } = {}): Promise<LockRecord[]> {
-    const { body } = await http.send<{ data: { Items: LockRecord[] } }>('GET', pathOf({ type, id }), { query: { fieldName, payload: payload ? undefined : 0 }, signal })
+  async function list (what: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean } = {}): Promise<LockRecord[]> {
+    const { body } = await http.send<{ data: { Items: LockRecord[] } }>('GET', pathOf(what), { query: { fieldName: what.fieldName, payload: payload ? undefined : 0 }, signal })
     return body.data.Items
   }
 
   /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
-  async function drafts ({ type, id }: LockedEntity, { fieldName, signal }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
-    const { body } = await http.send<{ data: { Items: Draft[] } }>('GET', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid }, signal })
+  async function drafts (entity: LockedEntity, { fieldName, signal }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
+    const { body } = await http.send<{ data: { Items: Draft[] } }>('GET', `${pathOf(entity)}/drafts`, { query: { fieldName, uid }, signal })
     return body.data.Items
   }
 
   /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
-  async function discard ({ type, id, fieldName, draft }: LockedEntity & { fieldName?: string, draft?: string }, { signal }: Abortable = {}): Promise<void> {
-    await http.send('DELETE', `${pathOf({ type, id })}/drafts`, { query: { fieldName, uid, draft }, signal })
+  async function discard (what: LockedEntity & { fieldName?: string, draft?: string }, { signal }: Abortable = {}): Promise<void> {
+    await http.send('DELETE', `${pathOf(what)}/drafts`, { query: { fieldName: what.fieldName, uid, draft: what.draft }, signal })
   }
 
-  /** Follows the locks of an entity until what it returns is called. */
-  function subscribe ({ type, id }: LockedEntity, listener: Listener): () => void {
-    return feed(`${pathOf({ type, id })}/events`, listener)
+  /** Follows the locks of an entity until `signal` is aborted, or the returned function is called. */
+  function subscribe (entity: LockedEntity, listener: Listener, { signal }: Abortable = {}): () => void {
+    return feed(`${pathOf(entity)}/events`, listener, signal)
   }
 
   /**
-   * Releases what is held when the page closes, until what it returns is called. A lock with a typed text stays, so that
-   * the text is there when the user comes back, and is kept as a draft when somebody else takes the field; what is not in
-   * it yet of the text is sent. Should the browser show the page again as it was left, onLost has told what was released.
+   * Releases what is held when the page closes, until `signal` is aborted or the returned function is called. A lock with
+   * a typed text stays, so that the user finds the text again; the service keeps it as a draft when somebody else takes the
+   * field. What is not in the lock yet is sent. `onLost` tells what was released, in case the browser shows the page again.
+   * @param page by default the window
    */
-  function releaseOnPageHide (page: Page = globalThis as unknown as Page): () => void {
+  function releaseOnPageHide (page: Page = globalThis as unknown as Page, { signal }: Abortable = {}): () => void {
     function release (): void {
-      for (const { held: { type, id, fieldName, isTyped, version }, since, leave, unsent } of kept) {
-        const left = isTyped ? unsent() : undefined
-        if (left) http.outlive(pathOf({ type, id }), bodyOf(fieldName, { payload: left.text, since }), left.version === undefined ? {} : ifMatch(left.version))
-        if (isTyped) continue
-        // In this one: by now the lock, and a text in it, may be that of another window of the same user.
-        http.outlive(`${pathOf({ type, id })}/release`, { fieldName, uid }, ifMatch(version))
-        leave()
+      for (const { held, since, leave, unsent } of holds.values()) {
+        if (held.isTyped) {
+          const left = unsent()
+          if (left) http.outlive(pathOf(held), bodyOf(held, { payload: left.text, since }), ifMatch(left.version))
+        } else {
+          // In this version: by now the lock, and a text in it, may be that of another window of the same user.
+          http.outlive(`${pathOf(held)}/release`, { fieldName: held.fieldName, uid }, ifMatch(held.version))
+          leave()
+        }
       }
     }
-    page.addEventListener('pagehide', release)
+    page.addEventListener('pagehide', release, { ...(signal && { signal }) })
     return () => page.removeEventListener('pagehide', release)
   }
 
@@ -165,25 +191,21 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 
 /** What is used of a window. */
 interface Page {
-  addEventListener (type: string, listener: () => void): void
+  addEventListener (type: string, listener: () => void, options: { signal?: AbortSignal }): void
   removeEventListener (type: string, listener: () => void): void
 }
 
-function isSame (one: Field, other: Field): boolean {
-  return one.type === other.type && one.id === other.id && one.fieldName === other.fieldName
+function keyOf (field: Field): string {
+  return `${pathOf(field)}#${field.fieldName}`
 }
 
 function pathOf ({ type, id }: LockedEntity): string {
   return `/api/cloud/data-state/${encodeURIComponent(type)}/${encodeURIComponent(id)}`
 }
 
-function ifMatch (version: string): Record<string, string> {
-  return { 'if-match': `"${version}"` }
-}
-
-/** What something else than Quoin has written has no version. */
-function stillAs ({ version }: LockRecord): Record<string, string> {
-  return version === undefined ? {} : ifMatch(version)
+/** The condition that a lock is in this version still; none for a record without one, which another program has written. */
+function ifMatch (version: string | undefined): Record<string, string> {
+  return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
 /** Since when a lock is its user's; records of others may say it in another way. */
