@@ -2,8 +2,7 @@ import sensible from '@fastify/sensible'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
-import type { Editions } from './lib/editions/editions.ts'
-import type { Locks } from './lib/locks/locks.ts'
+import { createBoards } from './lib/boards/boards.ts'
 import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
@@ -12,14 +11,15 @@ import cmsCaller from './plugins/cms-caller.ts'
 import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
 import drain from './plugins/drain.ts'
-import editionStore from './plugins/editions.ts'
+import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
 import hosts from './plugins/hosts.ts'
 import jsonBody from './plugins/json-body.ts'
-import lockStore from './plugins/locks.ts'
+import lockStore, { openLocks } from './plugins/locks.ts'
 import log from './plugins/log.ts'
 import metrics from './plugins/metrics.ts'
+import mount from './plugins/mount.ts'
 import observers from './plugins/observers.ts'
 import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
@@ -34,17 +34,36 @@ import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import lockRoutes from './routes/locks.ts'
 
+export { readConfig, SettingsError, type Config } from './config/env.ts'
+
 export interface AppOptions {
   config: Config
+  /** The path to serve it below, such as `/quoin`. Fastify's own option of this name. */
+  prefix?: string
 }
 
 /**
- * The application: what all share, then the locks (DynamoDB, no CMS), the editions (CMS, no DynamoDB), and the lock boards,
- * which join both. Each is a scope of its own and sees no other's decorators.
+ * The application in a scope of its own, for a host's Fastify instance. Below a prefix every path is Quoin's, also those
+ * that it does not know; without one unknown paths stay the host's.
+ * @throws {Error} where it could not be right on this instance, with what to change
  */
-export const app = fp(async function app (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
+export async function app (fastify: FastifyInstance, { config, prefix = '/' }: AppOptions): Promise<void> {
+  await registerAll(fastify, config, prefix !== '/')
+}
+
+/** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */
+export const standalone = fp(async function standalone (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(connections)
   await fastify.register(drain)
+  await registerAll(fastify, config, true)
+}, { name: 'standalone', fastify: '5.x' })
+
+/**
+ * What all share, then the locks (DynamoDB, no CMS), the editions (CMS, no DynamoDB), and the lock boards, which join both.
+ * Each is a scope of its own and sees no other's decorators.
+ */
+async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths: boolean): Promise<void> {
+  await fastify.register(mount, { config, ownsPaths })
   await fastify.register(observers)
   await fastify.register(log)
   await fastify.register(metrics, { config })
@@ -54,7 +73,7 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(hosts, { config })
   await fastify.register(overload)
   await fastify.register(sensible)
-  await fastify.register(errors)
+  await fastify.register(errors, { ownsPaths })
   await fastify.register(jsonBody)
   await fastify.register(validation)
   await fastify.register(auth, { config })
@@ -65,27 +84,26 @@ export const app = fp(async function app (fastify: FastifyInstance, { config }: 
   await fastify.register(health)
   await fastify.register(healthRoutes)
 
-  let store!: Locks
-  let cms!: Editions
+  const locks = openLocks(fastify, config)
+  const editions = openEditions(fastify, config, locks)
+  const boards = createBoards({ locks, editions, model: config.contentModel })
 
-  await fastify.register(async function locks (scope) {
-    await scope.register(lockStore, { config })
+  await fastify.register(async function lockScope (scope) {
+    await scope.register(lockStore, { config, locks })
     await scope.register(lockRoutes)
-    store = scope.locks
   })
 
-  await fastify.register(async function editions (scope) {
+  await fastify.register(async function editionScope (scope) {
     await scope.register(cmsCaller, { config })
-    await scope.register(editionStore, { config, locks: store })
+    await scope.register(editionStore, { editions })
     await scope.register(stale)
     await scope.register(editionRoutes)
     if (config.desk) await scope.register(deskRoutes, { config })
-    cms = scope.editions
   })
 
-  await fastify.register(async function boards (scope) {
+  await fastify.register(async function boardScope (scope) {
     await scope.register(cmsCaller, { config })
-    await scope.register(boardStore, { config, locks: store, editions: cms })
+    await scope.register(boardStore, { boards })
     await scope.register(boardRoutes)
   })
-}, { name: 'app', fastify: '5.x' })
+}

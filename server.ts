@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { existsSync } from 'node:fs'
 import closeWithGrace from 'close-with-grace'
 import Fastify from 'fastify'
-import { app } from './app.ts'
+import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions } from './config/fastify.ts'
 import { answer, refuse } from './plugins/errors.ts'
@@ -17,7 +17,7 @@ export async function serve (config: Config): Promise<string> {
     clientErrorHandler: refuse
   })
   for (const warning of misspeltSettings(process.env)) fastify.log.warn(warning)
-  await fastify.register(app, { config })
+  await fastify.register(standalone, { config })
   closeWithGrace({ delay: config.graceMs, logger: fastify.log }, async ({ err, signal }) => {
     if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')
     else fastify.log.info(`${signal}: what runs has ${config.graceMs} ms to finish`)

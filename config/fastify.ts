@@ -9,6 +9,9 @@ import { createValidation } from './validation.ts'
 /** Largest request body taken, in bytes. A lock's item limit (400 KiB) is checked apart, after JSON escapes are gone. */
 export const BODY_LIMIT = 4 * 1024 * 1024
 
+/** The longest parameter in a path that is taken, in characters. */
+export const MAX_PARAM_LENGTH = 4096
+
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /**
@@ -33,7 +36,7 @@ export const fastifyOptions = {
     requestCompleted () {},
     streamError: (error: Error, request: FastifyRequest) => request.log.debug(error, 'the answer broke off')
   }),
-  routerOptions: { maxParamLength: 4096 },
+  routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
   // Or Fastify loads compilers of its own before plugins/validation.ts can say that it needs none.
   schemaController: createValidation().schemaController,
   genReqId (request) {

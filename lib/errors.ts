@@ -51,7 +51,7 @@ export interface FailureOptions {
   cause?: unknown
   /** Members added to the answer: `violations`, `lock`, `failed`, ... */
   details?: Record<string, unknown>
-  /** Response header fields: `allow`, `retry-after`, `www-authenticate`. */
+  /** Response header fields: `allow`, `retry-after`, `www-authenticate`; `location` from where Quoin is mounted on. */
   headers?: Record<string, string>
   /** Instead of the vocabulary's: LOCK_REFUSED_STATUS. */
   status?: number

@@ -28,8 +28,8 @@ declare module 'fastify' {
 async function access (fastify: FastifyInstance, { config: { cms: { cookieNames } } }: { config: Config }) {
   const { access } = fastify
 
-  async function ask ({ user, headers: { authorization, cookie }, id }: FastifyRequest, right: Right, entity: Entity): Promise<void> {
-    await access?.demand(right, entity, { user: user!, caller: callerOf({ authorization, cookie }, id, true, cookieNames) })
+  async function ask ({ identity, headers: { authorization, cookie }, id }: FastifyRequest, right: Right, entity: Entity): Promise<void> {
+    await access?.demand(right, entity, { user: identity!, caller: callerOf({ authorization, cookie }, id, true, cookieNames) })
   }
 
   fastify.decorateRequest('rights')

@@ -1,9 +1,10 @@
-import type { FastifyInstance, FastifySchema, RouteOptions } from 'fastify'
+import type { FastifyInstance, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AuthConfig } from '../config/auth.ts'
 import type { Config } from '../config/env.ts'
 import { Failure, type FailureCode } from '../lib/errors.ts'
 import { bodyOf } from './errors.ts'
+import { ownPath } from './mount.ts'
 
 interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
 interface Documented { description: string, content: { 'application/json': Content } }
@@ -52,9 +53,10 @@ async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { 
   fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
   fastify.addHook('onRoute', (route) => {
     const response = route.schema?.response as Record<number, Documented> | undefined
-    if (!route.url.startsWith('/api/') || !response?.[400]) return
+    const path = ownPath(fastify, route.url)
+    if (!path.startsWith('/api/') || !response?.[400]) return
     const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
-    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(route, response, auth.kind) } }
+    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(path, response, auth.kind) } }
   })
 }
 
@@ -63,16 +65,16 @@ function showPassthrough (fastify: FastifyInstance) {
   fastify.decorate('securitySchemes', SCHEMES.drupal)
   const security = [{}, ...Object.keys(SCHEMES.drupal).map((name) => ({ [name]: [] }))]
   fastify.addHook('onRoute', (route) => {
-    if (OF_EDITIONS.test(route.url)) route.schema = { ...route.schema, security }
+    if (OF_EDITIONS.test(ownPath(fastify, route.url))) route.schema = { ...route.schema, security }
   })
 }
 
-function answersOf ({ url }: RouteOptions, response: Record<number, Documented>, kind: AuthConfig['kind']): Record<number, Documented> {
-  const answers = kind === 'drupal' && url.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
+function answersOf (path: string, response: Record<number, Documented>, kind: AuthConfig['kind']): Record<number, Documented> {
+  const answers = kind === 'drupal' && path.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
   return Object.fromEntries(answers.map(([status, description, code, message]) => {
     const own = response[status]
     const { schema } = response[400]!.content['application/json']
-    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: bodyOf(new Failure(code, message), url) } }
+    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: bodyOf(new Failure(code, message), path) } }
     return [status, { description: own ? `${own.description}. Or: ${description}` : description, content: { 'application/json': { schema, examples } } }]
   }))
 }

@@ -11,8 +11,9 @@ import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure } from '../lib/errors.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
+import { ownPath } from './mount.ts'
 
-/** What is protected: the patterns of routes, which stand for every spelling of their paths. */
+/** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 /** A uid in X-User-Uid: what is not visible ASCII is percent-encoded, which makes 255 characters 3060 at most. */
@@ -27,7 +28,7 @@ declare module 'fastify' {
   }
   interface FastifyRequest {
     /** The caller of a request below /api, where AUTH is not none. */
-    user: User | undefined
+    identity: User | undefined
     /**
      * The uid of the caller; with AUTH=none what the header field X-User-Uid says, if anything.
      * @throws {Failure} BAD_REQUEST where X-User-Uid is looked at and is not 1 to 3060 visible characters
@@ -42,17 +43,17 @@ declare module 'fastify' {
   }
 }
 
-/** Who calls: settings in, `request.user` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
+/** Who calls: settings in, `request.identity` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
 async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   const { check, access } = await policyOf(fastify, config)
   const admins = new Set(config.auth?.admins)
   fastify.decorate('authenticates', check !== undefined)
   fastify.decorate('access', access)
-  fastify.decorateRequest('user', undefined)
+  fastify.decorateRequest('identity', undefined)
   fastify.decorateRequest('uid', { getter: uidOf })
   fastify.decorateRequest('isKnown', async function () {
     if (!check) return true
-    return check(this.headers, this.id).then(({ uid }) => uid === this.user?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
+    return check(this.headers, this.id).then(({ uid }) => uid === this.identity?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
   })
   if (!check) {
     if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
@@ -65,14 +66,14 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
 
   fastify.addHook('onRequest', async (request, reply) => {
     const { config: route, url } = request.routeOptions
-    if (!PROTECTED.test(url!)) return
+    if (!PROTECTED.test(ownPath(request.server, url!))) return
     if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
     if (config.auth?.kind === 'drupal' && isCrossSite(request, config.corsOrigins)) {
       throw crossSite(', with credentials that it adds by itself')
     }
     const identity = await check(request.headers, request.id)
     meantFor(request, identity)
-    request.user = { ...identity, admin: admins.has(identity.uid) }
+    request.identity = { ...identity, admin: admins.has(identity.uid) }
   })
 }
 
@@ -123,7 +124,7 @@ function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
 }
 
 function uidOf (this: FastifyRequest): string | undefined {
-  if (this.server.authenticates) return this.user?.uid
+  if (this.server.authenticates) return this.identity?.uid
   const uid = this.headers['x-user-uid']
   if (uid !== undefined && !VISIBLE.test(String(uid))) throw new Failure('BAD_REQUEST', 'headers/x-user-uid must be 1 to 3060 visible characters of ASCII')
   return uid as string | undefined

@@ -1,9 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Config } from '../config/env.ts'
-import { createBoards, type Boards } from '../lib/boards/boards.ts'
-import type { Editions } from '../lib/editions/editions.ts'
-import type { Locks } from '../lib/locks/locks.ts'
+import type { Boards } from '../lib/boards/boards.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -11,9 +8,9 @@ declare module 'fastify' {
   }
 }
 
-/** The lock boards, over both halves. */
-async function boards (fastify: FastifyInstance, { config, locks, editions }: { config: Config, locks: Locks, editions: Editions }) {
-  fastify.decorate('boards', createBoards({ locks, editions, model: config.contentModel }))
+/** Gives a scope the lock boards, which are over both halves. */
+async function boards (fastify: FastifyInstance, { boards }: { boards: Boards }) {
+  fastify.decorate('boards', boards)
 }
 
 export default fp(boards, { name: 'boards', dependencies: ['cms-caller'], fastify: '5.x' })

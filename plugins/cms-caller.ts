@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { endWith, type Caller } from '../lib/http/calls.ts'
-import { callerOf } from '../lib/jsonapi/credentials.ts'
+import { callerOf, renewedSession } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -10,9 +10,6 @@ declare module 'fastify' {
     caller: Caller
   }
 }
-
-/** The session cookies that the CMS has renewed or ended for a caller. */
-export const renewedSessions = new WeakMap<Caller, string[]>()
 
 /** `request.caller`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
 async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
@@ -29,8 +26,8 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
     done()
   })
   fastify.addHook('onSend', async (request, reply) => {
-    const given = renewedSessions.get(request.caller)
-    if (given) reply.header('set-cookie', given)
+    const cookies = renewedSession(request.caller)
+    if (cookies) reply.header('set-cookie', cookies)
   })
 }
 

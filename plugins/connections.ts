@@ -17,9 +17,12 @@ const REST_MS = 5000
  * A request that asks for another protocol (RFC 9110 section 7.8) is answered as without, and as the last of its
  * connection: Node swallows what came right behind it, so that a proxy would take the answer to its next request but one
  * for that to its next.
+ *
+ * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
 async function connections (fastify: FastifyInstance) {
   fastify.server.maxConnections = CONNECTIONS
+  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
   fastify.server.prependListener('request', (request, response) => {
     const { headers } = request
     if (headers.upgrade) response.setHeader('connection', 'close')

@@ -2,9 +2,13 @@ import type { FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import { ownPath } from './mount.ts'
 
 /** How long a browser may remember a preflight's answer, in seconds: the longest that Chromium takes. */
 const PREFLIGHT_SECONDS = 7200
+
+/** The pattern of the route, at the root or below a prefix. */
+const PREFLIGHTS = /^\/?\*$/
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -50,8 +54,8 @@ async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }
   })
 
   // @fastify/cors brings a route OPTIONS * to hang the preflights on. What else arrives there is answered as without it.
-  fastify.addHook('onRequest', async ({ routeOptions }, reply) => {
-    if (routeOptions.url === '*') return reply.callNotFound()
+  fastify.addHook('onRequest', async ({ server, routeOptions: { url = '' } }, reply) => {
+    if (PREFLIGHTS.test(ownPath(server, url))) return reply.callNotFound()
   })
 }
 

@@ -10,27 +10,33 @@ import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../lib/jsonapi/client.ts'
+import { renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Locks } from '../lib/locks/locks.ts'
-import { renewedSessions } from './cms-caller.ts'
+
+/** Editions, and what stands between them and the CMS. */
+export interface EditionStore extends Editions {
+  /** Answers kept for when the CMS is down; plugins/stale.ts keeps and gives them. */
+  copies: Copies
+  /** Whether requests go to the CMS. */
+  breaker: Breaker
+}
 
 declare module 'fastify' {
   interface FastifyInstance {
-    editions: Editions & {
-      /** Answers kept for when the CMS is down; plugins/stale.ts keeps and gives them. */
-      copies: Copies
-      /** Whether requests go to the CMS. */
-      breaker: Breaker
-    }
+    editions: EditionStore
   }
 }
 
-/** Editions in the CMS: settings in, `fastify.editions` out, and the probe `cms`. The locks are asked only where they are enforced. */
-async function editions (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
+/**
+ * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
+ * @param locks asked only where they are enforced
+ */
+export function openEditions (fastify: FastifyInstance, config: Config, locks: Locks): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ changed: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
-  const cms = createJsonapi({ http, jsonapiPath, renewed: (caller, given) => renewedSessions.set(caller, given), ...(account && { account }) })
+  const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, ...(account && { account }) })
   const copies = createCopies({ seconds: staleSeconds, model })
   const editions = bounded(createEditions({
     cms,
@@ -42,15 +48,15 @@ async function editions (fastify: FastifyInstance, { config, locks }: { config: 
     refused: copies.refuse
   }), timeoutMs)
 
-  fastify.decorate('editions', { ...editions, copies, breaker })
   fastify.readings.set('quoin_cms_circuit_breaker', {
     type: 'gauge',
     help: 'The circuit breaker before the CMS: 1 for the state that it is in',
     label: 'state',
     read: () => ({ closed: 0, open: 0, 'half-open': 0, [breaker.state()]: 1 })
   })
-  fastify.probes.set('cms', () => fastify.editions.probe({}))
+  fastify.probes.set('cms', () => editions.probe({}))
   fastify.addHook('onClose', () => http.close())
+  return { ...editions, copies, breaker }
 }
 
 /** The service account that CMS_AUTH names, if any. */
@@ -63,4 +69,9 @@ export function accountOf (auth: CmsAuth, options: AccountOptions): Account | un
   }
 }
 
-export default fp(editions, { name: 'editions', dependencies: ['observers', 'metrics', 'health'], fastify: '5.x' })
+/** Gives a scope the editions. */
+async function editions (fastify: FastifyInstance, { editions }: { editions: EditionStore }) {
+  fastify.decorate('editions', editions)
+}
+
+export default fp(editions, { name: 'editions', fastify: '5.x' })

@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/http/status-codes.ts'
-import { newest } from './observers.ts'
+import { ownPath } from './mount.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
 declare module 'fastify' {
@@ -17,13 +17,17 @@ declare module 'fastify' {
 
 const LOCKS = /^\/api\/cloud\/data-state(?:[/?]|$)/
 
+/** The codes of Fastify's own failures, and of those of a host's hooks. */
 const codeOfStatus: Record<number, FailureCode> = {
   400: 'BAD_REQUEST',
+  401: 'UNAUTHENTICATED',
+  403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_ALLOWED',
   413: 'TOO_LARGE',
   414: 'URI_TOO_LONG',
-  415: 'UNSUPPORTED_MEDIA_TYPE'
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  429: 'TOO_MANY_REQUESTS'
 }
 
 /** Of these each route takes some. */
@@ -36,11 +40,12 @@ const MEDIA_TYPES = ['application/json', 'text/plain']
  * Failures of 500 and above are logged with their cause, except those that one line of the log tells of for all requests.
  * The caller never sees the cause. The messages of other failures are for the caller alone: they may repeat what was sent.
  */
-async function errors (fastify: FastifyInstance) {
+async function errors (fastify: FastifyInstance, { ownsPaths = true }: { ownsPaths?: boolean }) {
   const methodsOf = new Map<string, Set<string>>()
 
   fastify.addHook('onRoute', ({ url, method }) => {
-    const methods = methodsOf.get(url) ?? methodsOf.set(url, new Set()).get(url)!
+    const path = ownPath(fastify, url)
+    const methods = methodsOf.get(path) ?? methodsOf.set(path, new Set()).get(path)!
     for (const name of [method].flat()) methods.add(name)
   })
 
@@ -50,9 +55,6 @@ async function errors (fastify: FastifyInstance) {
     if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
   })
 
-  // Unknown expectations may be ignored (RFC 9110 section 10.1.1); Node would refuse them without a body.
-  fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
-
   function absent (request: FastifyRequest): never {
     const path = pathOf(request)
     const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
@@ -60,11 +62,12 @@ async function errors (fastify: FastifyInstance) {
       const allow = [...allowed].join(', ')
       throw new Failure('METHOD_NOT_ALLOWED', `${request.method} is not allowed here; allowed: ${allow}`, { headers: { allow } })
     }
-    throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${path}`)
+    const { basePath = '' } = fastify
+    throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${basePath}${path}`)
   }
 
   // The handler alone would come after the body, which may be wrong in its own way.
-  fastify.setNotFoundHandler(absent)
+  if (ownsPaths) fastify.setNotFoundHandler(absent)
   fastify.addHook('onRequest', async (request) => {
     if (request.is404) absent(request)
   })
@@ -89,7 +92,8 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   if (failure.code === 'TOO_LARGE') reply.removeHeader('connection')
   // No hook has seen a request whose URL cannot be read.
   if (!reply.hasHeader('content-security-policy')) reply.headers({ ...SECURITY_HEADERS, ...request.server.corsHeaders?.(request.headers.origin) })
-  reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers }).type('application/json; charset=utf-8')
+  const { location } = failure.headers
+  reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers, ...(location !== undefined && { location: `${request.server.basePath}${location}` }) }).type('application/json; charset=utf-8')
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
 
@@ -98,11 +102,11 @@ function countOf (name: string, fields: string[]): number {
   return fields.filter((text, index) => index % 2 === 0 && text.length === name.length && text.toLowerCase() === name).length
 }
 
-/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. */
-function pathOf ({ routeOptions, url }: FastifyRequest): string {
+/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. Both from where Quoin is mounted on. */
+function pathOf ({ server, routeOptions, url }: FastifyRequest): string {
   const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
   try {
-    return routeOptions?.url ?? decodeURI(path)
+    return ownPath(server, routeOptions?.url ?? decodeURI(path))
   } catch {
     return path
   }
@@ -123,7 +127,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
       : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
-  const reply = newest.get(socket)
+  const reply = this?.newestReplies?.get(socket)
   if (reply && !reply.request.raw.complete) {
     // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
     setImmediate(() => reply.sent ? socket.destroySoon() : answer(failure, reply.request, reply.header('connection', 'close')))

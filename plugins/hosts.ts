@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { Failure } from '../lib/errors.ts'
+import { ownPath } from './mount.ts'
 
 /** A host and its port. Source: RFC 9110 section 7.2. */
 const HOST = /^(?:\[(?<ip6>[^\]]*)\]|(?<host>[^:]*))(?::\d*)?$/
@@ -24,8 +25,8 @@ async function hosts (fastify: FastifyInstance, { config: { auth, host, hosts } 
   if (auth) return
   const names = new Set([host, ...hosts].map(comparable))
 
-  fastify.addHook('onRequest', async ({ headers, routeOptions }) => {
-    if (headers.host === undefined || isOwn(headers.host, names) || routeOptions.url?.startsWith('/health/')) return
+  fastify.addHook('onRequest', async ({ server, headers, routeOptions: { url = '' } }) => {
+    if (headers.host === undefined || isOwn(headers.host, names) || ownPath(server, url).startsWith('/health/')) return
     throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(headers.host.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
   })
 }

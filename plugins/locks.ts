@@ -17,8 +17,8 @@ declare module 'fastify' {
   }
 }
 
-/** The field locks over the configured table, and the probe `store`. */
-async function locks (fastify: FastifyInstance, { config }: { config: Config }) {
+/** Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the closing. */
+export function openLocks (fastify: FastifyInstance, config: Config): Locks {
   const { client, clock, destroy } = createStore({
     ...config.dynamodb,
     observe: fastify.observe,
@@ -35,8 +35,6 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
     ready: clock.ready,
     onKept
   }))
-  fastify.decorate('locks', locks)
-  fastify.decorate('lockRefusedStatus', config.lockRefusedStatus)
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
   fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
   fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })
@@ -52,6 +50,13 @@ async function locks (fastify: FastifyInstance, { config }: { config: Config }) 
   })
   fastify.addHook('preClose', async () => locks.feed.close())
   fastify.addHook('onClose', destroy)
+  return locks
+}
+
+/** Gives a scope the locks, and the status of a refusal. */
+async function locks (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
+  fastify.decorate('locks', locks)
+  fastify.decorate('lockRefusedStatus', config.lockRefusedStatus)
 }
 
 /** @param offset the store's clock less this machine's, in milliseconds */
@@ -60,4 +65,4 @@ function skewOf (offset: number): string | undefined {
   return `this machine's clock is ${Math.abs(offset / 1000).toFixed(1)} s ${offset < 0 ? 'ahead of' : 'behind'} the store's; Quoin corrects for it, NTP would set it`
 }
 
-export default fp(locks, { name: 'locks', dependencies: ['observers', 'metrics', 'health'], fastify: '5.x' })
+export default fp(locks, { name: 'locks', fastify: '5.x' })

@@ -7,9 +7,6 @@ import type { Call, Observe, Observed } from '../lib/observe.ts'
 /** The longest part of a path that is told of. */
 const PATH_MAX = 256
 
-/** The reply to the newest request of each connection, which is the one that still arrives if any does. */
-export const newest = new WeakMap<Socket, FastifyReply>()
-
 /** What is told of a request when it is over. Nothing of its query, its header fields or its body. */
 export interface Answered {
   method: string
@@ -46,6 +43,8 @@ declare module 'fastify' {
     observe: Observe
     /** Called with every request, also with one that gets no further than the router. */
     watch: (request: FastifyRequest, reply: FastifyReply) => void
+    /** The reply to the newest request of each connection, which is the one that still arrives if any does. */
+    newestReplies: WeakMap<Socket, FastifyReply>
   }
   interface FastifyRequest {
     /** Its calls to the CMS and the store so far, how many of them are still open, and the milliseconds of all: each adds its end less its beginning. */
@@ -57,7 +56,9 @@ declare module 'fastify' {
 async function observers (fastify: FastifyInstance) {
   const current = new AsyncLocalStorage<FastifyReply>()
   const observers: Observer[] = []
+  const newestReplies = new WeakMap<Socket, FastifyReply>()
   fastify.decorate('observers', observers)
+  fastify.decorate('newestReplies', newestReplies)
   fastify.decorateRequest('upstream')
 
   fastify.decorate('watch', function (request, reply) {
@@ -70,7 +71,7 @@ async function observers (fastify: FastifyInstance) {
       for (const observer of observers) observer.answered?.(request, answered)
     }
     request.upstream = { calls: 0, open: 0, ms: 0 }
-    newest.set(request.raw.socket, reply)
+    newestReplies.set(request.raw.socket, reply)
     reply.header('x-request-id', request.id)
     for (const observer of observers) observer.requested?.(request)
     reply.raw.once('finish', () => end(false)).once('close', () => end(true))
@@ -106,7 +107,7 @@ async function observers (fastify: FastifyInstance) {
 }
 
 function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, aborted: boolean): Answered {
-  const { method, routeOptions: { url: route }, url, upstream, failed, user } = request
+  const { method, routeOptions: { url: route }, url, upstream, failed, identity } = request
   return {
     method,
     route,
@@ -114,7 +115,7 @@ function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, m
     status: raw.headersSent ? statusCode : undefined,
     aborted: aborted || undefined,
     code: failed,
-    uid: user?.uid,
+    uid: identity?.uid,
     ms: rounded(ms),
     upstreamMs: rounded(upstream.ms + upstream.open * performance.now()),
     upstreamCalls: upstream.calls

@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import fp from 'fastify-plugin'
 import { createValidation } from '../config/validation.ts'
 import { OF_PAGES } from '../lib/pages.ts'
+import { ownPath } from './mount.ts'
 import manifest from '../package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
@@ -21,16 +22,18 @@ const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
  */
 async function openapi (fastify: FastifyInstance) {
   const routes: RouteOptions[] = []
+  /** The schemas of a host are none of these. */
+  const inherited = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
   let documentation: Promise<FastifyInstance> | undefined
 
   fastify.addHook('onRegister', (scope) => { scopes.push(scope) })
   fastify.addHook('onRoute', ({ method, url, schema }) => {
-    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url, ...(schema && { schema }), handler: absent })
+    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url: ownPath(fastify, url), ...(schema && { schema }), handler: absent })
   })
 
   async function show ({ url, headers: asked }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documented(fastify, scopes, routes)
+    documentation ??= documented(fastify, schemasOf(scopes, inherited), routes)
     const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: asked })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
@@ -45,12 +48,18 @@ function absent (_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }
 
-async function documented ({ securitySchemes }: FastifyInstance, scopes: FastifyInstance[], routes: RouteOptions[]): Promise<FastifyInstance> {
+function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
+  const schemas: Record<string, object> = Object.assign({}, ...scopes.map((scope) => scope.getSchemas()))
+  return Object.entries(schemas).filter(([id]) => !inherited.includes(id)).map(([, schema]) => schema)
+}
+
+async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[]): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
   await documentation.register(import('@fastify/swagger'), {
     openapi: {
       openapi: '3.1.0',
+      ...(basePath && { servers: [{ url: basePath }] }),
       info: { title: 'Quoin', version: manifest.version, description: `${manifest.description}. ${EVERYWHERE}` },
       tags: [
         { name: 'locks', description: 'Who is editing which field of which entity' },
@@ -62,10 +71,9 @@ async function documented ({ securitySchemes }: FastifyInstance, scopes: Fastify
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })
-  const shared: Record<string, object> = Object.assign({}, ...scopes.map((scope) => scope.getSchemas()))
-  for (const schema of Object.values(shared)) documentation.addSchema(schema)
+  for (const schema of schemas) documentation.addSchema(schema)
   for (const route of routes) documentation.route(route)
-  await documentation.register(import('@fastify/swagger-ui'), { routePrefix: '/docs', staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
+  await documentation.register(import('@fastify/swagger-ui'), { routePrefix: `${basePath}/docs`, staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
   return documentation
 }
 

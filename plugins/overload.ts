@@ -2,6 +2,7 @@ import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../lib/errors.ts'
+import { ownPath } from './mount.ts'
 
 /**
  * How late the event loop may be on the average of a sample, in milliseconds. A lock takes several turns of the loop and
@@ -26,14 +27,14 @@ async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs 
   await fastify.register(underPressure, {
     maxEventLoopDelay: lateMs,
     sampleInterval: sampleMs,
-    async pressureHandler ({ routeOptions }, _reply, _type, delay) {
+    async pressureHandler ({ server, routeOptions: { url = '' } }, _reply, _type, delay) {
       const now = performance.now()
       if (now - latest >= sampleMs) {
         // In time meanwhile, or without requests: another row begins.
         samples = now - latest < 3 * Math.max(sampleMs, delay!) ? samples + 1 : 1
         latest = now
       }
-      if (samples < LATE_SAMPLES || routeOptions.url?.startsWith('/health/')) return
+      if (samples < LATE_SAMPLES || ownPath(server, url).startsWith('/health/')) return
       throw new Failure('OVERLOADED', 'There are more requests than can be answered in time; try again', { headers })
     }
   })

@@ -4,6 +4,7 @@ import type { Config } from '../config/env.ts'
 import { withoutPort } from '../lib/auth/address.ts'
 import { Failure } from '../lib/errors.ts'
 import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
+import { ownPath } from './mount.ts'
 
 /** Of how many callers the requests are counted; beyond that the counts of those longest silent are dropped. */
 const CALLERS = 50_000
@@ -21,7 +22,7 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max,
     timeWindow: 60_000,
     cache: CALLERS,
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
-    allowList: ({ routeOptions }) => routeOptions.url!.startsWith('/health/'),
+    allowList: ({ server, routeOptions }) => ownPath(server, routeOptions.url!).startsWith('/health/'),
     addHeaders: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false, 'retry-after': true },
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (_request, { ttl }) => new Failure('TOO_MANY_REQUESTS', `More than ${max} requests within a minute; try again in ${Math.ceil(ttl / 1000)} s`)
@@ -33,7 +34,7 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max,
  * as `networkOf` gives it (of IPv6 the /64 network, all of which one caller has).
  */
 export function callerKey (request: FastifyRequest, networkOf: (ip: string) => string, cookieNames: readonly string[]): string {
-  if (request.user) return `user ${request.user.uid}`
+  if (request.identity) return `user ${request.identity.uid}`
   const caller = callerOf(request.headers, request.id, true, cookieNames)
   if (caller['authorization'] ?? caller['cookie']) return `credentials ${fingerprint(caller)}`
   // A caller that has hung up already has no address.

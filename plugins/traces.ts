@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import type { RequestSpan } from '../lib/tracing.ts'
+import { ownPath } from './mount.ts'
 import manifest from '../package.json' with { type: 'json' }
 
 /** OpenTelemetry traces of requests and of the calls made for them; nothing of it is loaded where no collector is set. */
@@ -17,8 +18,8 @@ async function traces (fastify: FastifyInstance, { config: { traces } }: { confi
 
   fastify.observers.push({
     requested (request) {
-      const { id, method, headers, routeOptions: { url: route } } = request
-      if (route?.startsWith('/health/')) return
+      const { id, method, headers, server, routeOptions: { url: route } } = request
+      if (route !== undefined && ownPath(server, route).startsWith('/health/')) return
       spans.set(request, tracing.request(headers, route === undefined ? method : `${method} ${route}`, {
         'http.request.method': method,
         'http.request.header.x-request-id': [id],

@@ -28,7 +28,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type('application/json; charset=utf-8').send(settings))
 
   // Below /api, where it is asked who calls.
-  fastify.get('/api/desk/me', { schema }, async ({ user }) => ({ user: user ? { uid: user.uid, name: user.name } : null }))
+  fastify.get('/api/desk/me', { schema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
   fastify.get('/api/desk/labels/:id', { config: { copies: 'list' }, schema: { ...schema, params: EditionParams } }, labels)
 }
 

@@ -49,7 +49,7 @@ async function discard (this: FastifyInstance, request: Asking) {
 
 /** Who asks: drafts are their owner's, those of others an administrator's who has a right to the entity. */
 async function asking (request: Asking, right: Right): Promise<User | undefined> {
-  const { user, params, query } = request
+  const { identity: user, params, query } = request
   if (!user?.admin || query.uid === user.uid) return user
   return { ...user, admin: await request.may(right, params) }
 }

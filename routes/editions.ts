@@ -81,7 +81,7 @@ export default async function editions (fastify: FastifyInstance) {
 
 async function create (this: FastifyInstance, request: FastifyRequest<{ Body: Record<string, unknown> }>, reply: FastifyReply) {
   const { json, etag, id, isNew } = await this.editions.create(request.body, request.caller)
-  reply.code(isNew ? 201 : 200).headers({ location: `/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
+  reply.code(isNew ? 201 : 200).headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
   return json
 }
 
@@ -123,7 +123,7 @@ async function search (this: FastifyInstance, request: FastifyRequest<{ Params: 
   const { limit, offset } = query
   const link = (to: number) => {
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
-    return `/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
+    return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
   }
   const meta = { limit, offset, hasMore, total }
   const links = {

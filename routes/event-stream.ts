@@ -3,7 +3,6 @@ import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/feed.ts'
-import { createBacklog } from './backlog.ts'
 
 /** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */
 const PIECE_BYTES = 65_536
@@ -18,8 +17,6 @@ export function eventStream (description: string, snapshot: object, lock: object
     encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) })
   return { description, content: { 'text/event-stream': { schema: { type: 'string' }, example } } }
 }
-
-const backlog = createBacklog()
 
 /**
  * Answers with Server-Sent Events (WHATWG HTML, section 9.2), each encoded once for all callers.
@@ -39,7 +36,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
   }
 
   return function send (request: FastifyRequest, reply: FastifyReply, watcher: Watcher) {
-    const { socket } = request.raw
+    const { raw: { socket }, server: { backlog } } = request
     let text: Buffer = Buffer.alloc(0)
     let rest = text
     let silence: NodeJS.Timeout | undefined

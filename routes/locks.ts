@@ -100,7 +100,7 @@ export default async function locks (fastify: FastifyInstance) {
 }
 
 async function acquire (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
-  const { params, body, headers, user } = request
+  const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
   await request.demand('edit', params)
@@ -108,7 +108,7 @@ async function acquire (this: FastifyInstance, request: FastifyRequest<{ Params:
 }
 
 async function overwrite (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
-  const { params, body, headers, user } = request
+  const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = conditionsIn(headers)
   await request.demand('edit', params)
@@ -142,7 +142,7 @@ async function releaseByBody (this: FastifyInstance, request: FastifyRequest<{ P
  * who may edit the entity. Whose another's lock is hears only who may view it.
  */
 async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply) {
-  const { params, headers, user } = request
+  const { params, headers, identity: user } = request
   const options = { ...conditionsIn(headers), by: user }
   const isAdmin = user?.admin === true
   if (isAdmin && what.uid !== undefined && what.uid !== user.uid) {

@@ -1,6 +1,6 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { app } from '../app.ts'
+import { standalone } from '../app.ts'
 import { readConfig, type Config, type SettingsError } from '../config/env.ts'
 import { fastifyOptions, loggerOptions } from '../config/fastify.ts'
 import { answer, refuse } from '../plugins/errors.ts'
@@ -32,7 +32,7 @@ export async function build (t: Test, env: Record<string, string> = {}): Promise
   const config = testConfig(env)
   const fastify = Fastify({ ...fastifyOptions, trustProxy: config.trustedProxies, logger: false, frameworkErrors: answer, clientErrorHandler: refuse })
   t.teardown(() => fastify.close())
-  await fastify.register(app, { config })
+  await fastify.register(standalone, { config })
   await fastify.ready()
   return fastify
 }
@@ -63,7 +63,7 @@ export async function buildLogged (t: Test, env: Record<string, string>, { level
     logger: { ...loggerOptions(level, false) as object, stream: { write: (line: string) => { lines.push(line) } } }
   })
   t.teardown(() => fastify.close())
-  await fastify.register(app, { config })
+  await fastify.register(standalone, { config })
   prepare(fastify)
   await fastify.ready()
   return { app: fastify, lines, logged: () => lines.splice(0).map((line) => JSON.parse(line)) }

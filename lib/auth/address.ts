@@ -10,7 +10,7 @@ export function withoutPort (address: string): string {
 }
 
 /** For whom an event stream counts: the user, or, where nobody is known, the address. */
-export function streamOwner ({ user, ip }: { user?: { uid: string } | undefined, ip: string | undefined }): string {
+export function streamOwner ({ identity: user, ip }: { identity?: { uid: string } | undefined, ip: string | undefined }): string {
   return user ? `user ${user.uid}` : `address ${networkOf(withoutPort(String(ip)))}`
 }
 

@@ -63,6 +63,26 @@ export function readKey (target: string, caller: Caller): string {
   return [fingerprint(caller), caller['accept-language'], target].join('\n')
 }
 
+const RENEWED = Symbol('renewed')
+
+/** What a caller carries besides header fields: under a symbol, which is not sent. */
+interface Carried {
+  [RENEWED]?: string[]
+}
+
+/** Keeps the session cookies that the CMS has renewed or ended for a caller. */
+export function renewSession (caller: Caller, cookies: string[]): void {
+  (caller as Carried)[RENEWED] = cookies
+}
+
+/**
+ * The session cookies that the CMS has renewed or ended for a caller, if any.
+ * @param caller undefined for a request that was refused before anybody looked at its credentials
+ */
+export function renewedSession (caller: Caller | undefined): string[] | undefined {
+  return (caller as Carried | undefined)?.[RENEWED]
+}
+
 /** A request asks for its own several times. */
 const fingerprints = new WeakMap<Caller, string>()
 

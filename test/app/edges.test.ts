@@ -4,7 +4,7 @@ import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { normalizeIP } from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import errors, { refuse } from '../../plugins/errors.ts'
 import overload from '../../plugins/overload.ts'
@@ -180,10 +180,8 @@ t.test('a request that arrives while the service closes is answered like any oth
   const { endpoint } = await startEngine(t, 'dynalite')
   const fastify = Fastify({ ...fastifyOptions, clientErrorHandler: refuse })
   const slow = Promise.withResolvers<string>()
-  await fastify.register(async (scope) => {
-    await app(scope, { config: testConfig({ DYNAMODB_ENDPOINT: endpoint }) })
-    scope.get('/slow', () => slow.promise)
-  })
+  await fastify.register(standalone, { config: testConfig({ DYNAMODB_ENDPOINT: endpoint }) })
+  fastify.get('/slow', () => slow.promise)
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   const socket = connect((fastify.server.address() as AddressInfo).port, '127.0.0.1').setEncoding('latin1')
   socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -250,9 +248,9 @@ t.test('a caller without credentials counts by address, which only a balancer in
 
 t.test('requests count for their authenticated user, whatever credentials these come with', async (t) => {
   const key = (rest: object) => callerKey({ headers: {}, id: '1', ip: '192.0.2.1', ...rest } as never, normalizeIP, [])
-  t.equal(key({ user: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ user: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
-  t.not(key({ user: { uid: '7' } }), key({ user: { uid: '8' } }))
-  t.equal(key({ user: null }), 'address 192.0.2.1')
+  t.equal(key({ identity: { uid: '7' }, headers: { authorization: 'Bearer x' } }), key({ identity: { uid: '7' }, headers: { authorization: 'Bearer y' }, ip: '192.0.2.2' }))
+  t.not(key({ identity: { uid: '7' } }), key({ identity: { uid: '8' } }))
+  t.equal(key({ identity: null }), 'address 192.0.2.1')
   t.equal(key({ ip: undefined }), 'address undefined', 'a caller that has hung up')
   t.strictSame(['192.0.2.1:4711', '[2001:db8::1]:4711', '2001:db8::1'].map((ip) => key({ ip })), ['address 192.0.2.1', 'address 2001:db8::', 'address 2001:db8::'], 'a balancer that tells the port')
   t.notMatch(key({ headers: { authorization: 'Bearer hunter2' } }), /hunter2/)

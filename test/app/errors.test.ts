@@ -4,7 +4,7 @@ import { connect, type AddressInfo } from 'node:net'
 import { Ajv } from 'ajv'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { fastifyOptions, loggerOptions } from '../../config/fastify.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
@@ -34,14 +34,12 @@ async function logged (t: Test, options: object = {}, env: Record<string, string
     ...options
   })
   t.teardown(() => fastify.close())
-  await fastify.register(async (scope) => {
-    await app(scope, { config: testConfig(env) })
-    for (const url of ['/api/cloud/data-state/a/b/fails', '/api/fails']) {
-      scope.get(url, async () => { throw new TypeError('cannot read x of undefined', { cause: new Error('the innermost') }) })
-      scope.post(url, async () => { throw new Error('no') })
-    }
-    scope.get('/api/cloud/data-state/a/b/throws', async () => { throw 'a string' }) // eslint-disable-line no-throw-literal
-  })
+  await fastify.register(standalone, { config: testConfig(env) })
+  for (const url of ['/api/cloud/data-state/a/b/fails', '/api/fails']) {
+    fastify.get(url, async () => { throw new TypeError('cannot read x of undefined', { cause: new Error('the innermost') }) })
+    fastify.post(url, async () => { throw new Error('no') })
+  }
+  fastify.get('/api/cloud/data-state/a/b/throws', async () => { throw 'a string' }) // eslint-disable-line no-throw-literal
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   return { fastify, lines, port: (fastify.server.address() as AddressInfo).port }
 }

@@ -33,7 +33,7 @@ async function startCms (t: Test): Promise<{ url: string, script: (request: Inco
 /** Routes that fail or take long, and a caller who is known by any credentials. */
 function prepare (fastify: FastifyInstance): void {
   fastify.addHook('onRequest', async (request) => {
-    if (request.headers.authorization) Object.assign(request, { user: { uid: '7' } })
+    if (request.headers.authorization) Object.assign(request, { identity: { uid: '7' } })
   })
   fastify.get('/api/fails', async () => { throw new TypeError('cannot read x', { cause: new Error('the innermost') }) })
   fastify.get('/api/addresses', async () => { throw new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }) }) })

@@ -6,7 +6,8 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify'
 import t from 'tap'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
+import { fastifyOptions } from '../../config/fastify.ts'
 import { createValidation } from '../../config/validation.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
@@ -54,12 +55,12 @@ t.test('/docs shows the API to a browser and /docs/json is a valid OpenAPI 3.1 d
 
 t.test('every route of the application is in it, and nothing else', async (t) => {
   const routes = new Set<string>()
-  const bare = Fastify()
+  const bare = Fastify(fastifyOptions)
   t.teardown(() => bare.close())
   bare.addHook('onRoute', ({ url, method }) => {
     for (const name of [method].flat()) if (name !== 'HEAD' && !url.startsWith('/docs')) routes.add(`${name} ${url.replaceAll(/:(\w+)/g, '{$1}')}`)
   })
-  await bare.register(app, { config: testConfig() })
+  await bare.register(standalone, { config: testConfig() })
   await bare.ready()
   t.strictSame(operations.map(({ name }) => name).sort(), [...routes].sort())
   t.ok(routes.size >= 12)
@@ -68,10 +69,10 @@ t.test('every route of the application is in it, and nothing else', async (t) =>
 t.test('every schema of a request can be compiled, which is done when the first one comes', async (t) => {
   const parts = ['params', 'querystring', 'headers', 'body'] as const
   const routes: Array<{ scope: FastifyInstance, name: string, schema: FastifySchema }> = []
-  const bare = Fastify()
+  const bare = Fastify(fastifyOptions)
   t.teardown(() => bare.close())
   bare.addHook('onRoute', function ({ url, method, schema = {} }) { routes.push({ scope: this, name: `${String(method)} ${url}`, schema }) })
-  await bare.register(app, { config: testConfig({ DESK: 'on' }) })
+  await bare.register(standalone, { config: testConfig({ DESK: 'on' }) })
   await bare.ready()
   const compilerFor = createValidation().schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean
   let compiled = 0

@@ -5,7 +5,7 @@ import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { testConfig } from '../helper.ts'
@@ -80,7 +80,7 @@ t.test('a running request is finished first, and then its connection', async (t)
 
 t.test('what comes over a standing connection while the service closes is answered as ever', async (t) => {
   const fastify = Fastify({ ...fastifyOptions, logger: false })
-  await fastify.register(app, { config: testConfig() })
+  await fastify.register(standalone, { config: testConfig() })
   let first: ServerResponse | undefined
   fastify.get('/first', (_request, reply) => {
     reply.hijack()

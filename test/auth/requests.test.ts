@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { connect, type AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type RouteOptions } from 'fastify'
 import t, { type Test } from 'tap'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
+import { fastifyOptions } from '../../config/fastify.ts'
 import { withoutToken } from '../../lib/auth/bearer.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { serving } from '../fixtures/loopback.ts'
@@ -21,8 +22,8 @@ async function withFeed (t: Test, env: Record<string, string>): Promise<{ fastif
   const { app: fastify, lines } = await buildLogged(t, env, {
     level: 'trace',
     prepare (fastify) {
-      fastify.get('/api/feed/events', { config: { tokenInQuery: true } }, async ({ user, uid, query, headers }) => ({ user, uid, query, authorization: headers.authorization }))
-      for (const url of ['/api/who', '/outside']) fastify.get(url, async ({ user, uid }) => ({ user, uid }))
+      fastify.get('/api/feed/events', { config: { tokenInQuery: true } }, async ({ identity: user, uid, query, headers }) => ({ user, uid, query, authorization: headers.authorization }))
+      for (const url of ['/api/who', '/outside']) fastify.get(url, async ({ identity: user, uid }) => ({ user, uid }))
     }
   })
   return { fastify, lines }
@@ -31,10 +32,10 @@ async function withFeed (t: Test, env: Record<string, string>): Promise<{ fastif
 /** Every route of the application, with values for its parameters. */
 async function routes (): Promise<Array<{ method: string, url: string, pattern: string }>> {
   const found: RouteOptions[] = []
-  const bare = Fastify()
+  const bare = Fastify(fastifyOptions)
   t.teardown(() => bare.close())
   bare.addHook('onRoute', (route) => { found.push(route) })
-  await bare.register(app, { config: testConfig(env) })
+  await bare.register(standalone, { config: testConfig(env) })
   await bare.ready()
   return found.flatMap(({ method, url }) => [method].flat().map((name) => ({ method: name, pattern: url, url: url.replace(':type', 'node').replace(':bundle', 'daily').replace(/:\w+/, '1') })))
 }
@@ -226,13 +227,11 @@ t.test('OpenAPI shows with AUTH=none which credentials of a caller go on to Drup
 })
 
 t.test('a feed shows in OpenAPI that it takes the token in its query', async (t) => {
-  const fastify = Fastify()
+  const fastify = Fastify(fastifyOptions)
   t.teardown(() => fastify.close())
   const failure = { description: 'Wrong', content: { 'application/json': { schema: { type: 'object', properties: { message: { type: 'string' } } } } } }
-  await fastify.register(async (scope) => {
-    await app(scope, { config: testConfig(env) })
-    scope.get('/api/x/events', { config: { tokenInQuery: true }, schema: { response: { 400: failure } } }, async () => 'x')
-  })
+  await fastify.register(standalone, { config: testConfig(env) })
+  fastify.get('/api/x/events', { config: { tokenInQuery: true }, schema: { response: { 400: failure } } }, async () => 'x')
   await fastify.ready()
   const { security, responses } = (await fastify.inject('/docs/json')).json().paths['/api/x/events'].get
   t.strictSame(security, [{ bearer: [] }, { accessToken: [] }])

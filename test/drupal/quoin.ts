@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { readConfig } from '../../config/env.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { answer } from '../../plugins/errors.ts'
@@ -9,7 +9,7 @@ import type { Site } from './site.ts'
 /** The service beside a site, spoken to without a socket. */
 export async function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
   const quoin = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
-  await quoin.register(app, {
+  await quoin.register(standalone, {
     config: readConfig({
       ENVIRONMENT: 'test',
       DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',

@@ -1,5 +1,5 @@
 import Fastify from 'fastify'
-import { app } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { readConfig } from '../../config/env.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { answer } from '../../plugins/errors.ts'
@@ -20,7 +20,7 @@ export async function compareReadOnly (env: Record<string, string | undefined>):
   const headers = user && password ? { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` } : {}
   const { entityType, keys } = config.contentModel
   const quoin = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
-  await quoin.register(app, { config })
+  await quoin.register(standalone, { config })
   try {
     const listed = await quoin.inject({ url: `/api/collections/${entityType}?limit=${EDITIONS}`, headers })
     if (listed.statusCode !== 200) throw new Error(`Quoin cannot list editions: ${listed.json().message}`)

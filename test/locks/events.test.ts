@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { app as quoin } from '../../app.ts'
+import { standalone } from '../../app.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build, testConfig } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
@@ -171,7 +171,7 @@ t.test('a store that fails under an open stream is logged, and the stream goes o
   const lines: string[] = []
   const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => lines.push(line) } } })
   t.teardown(() => app.close())
-  await app.register(quoin, { config: testConfig({ DYNAMODB_ENDPOINT: engine.endpoint, EVENTS_POLL_MS: '100' }) })
+  await app.register(standalone, { config: testConfig({ DYNAMODB_ENDPOINT: engine.endpoint, EVENTS_POLL_MS: '100' }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const { next } = await openEvents(t, `${url}/api/cloud/data-state/node/1/events`)
   await next()

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { MAX_PARAM_LENGTH } from '../config/fastify.ts'
+import { createBacklog, type Backlog } from '../lib/http/backlog.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The path that Quoin is served below, such as `/quoin`; empty where it is served at the root. */
+    basePath: string
+    /** What event streams have yet to send to slow readers. */
+    backlog: Backlog
+  }
+}
+
+export interface MountOptions {
+  config: Config
+  /** Whether every path below `basePath` is Quoin's. */
+  ownsPaths: boolean
+}
+
+/**
+ * Where Quoin is mounted in a Fastify instance, and what all its streams share.
+ * @throws {Error} where Quoin could not be right on this instance, with what to change
+ */
+async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOptions) {
+  const { prefix, initialConfig: { routerOptions, maxParamLength } } = fastify
+  if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
+  if (Math.max(Number(routerOptions?.maxParamLength), Number(maxParamLength)) < MAX_PARAM_LENGTH) {
+    throw new Error(`Quoin takes ids of up to ${MAX_PARAM_LENGTH} characters in paths: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
+  }
+  if (!ownsPaths && config.corsOrigins.length > 0) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
+  fastify.decorate('basePath', prefix.replace(/\/+$/, ''))
+  fastify.decorate('backlog', createBacklog())
+}
+
+/** The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on. */
+export function ownPath ({ basePath }: Partial<Pick<FastifyInstance, 'basePath'>>, path: string): string {
+  return basePath && path.startsWith(basePath) ? path.slice(basePath.length) : path
+}
+
+export default fp(mount, { name: 'mount', fastify: '5.x' })
