@@ -79,7 +79,7 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
 
 /**
  * A stand-in for a Drupal site with JSON:API, in memory. It answers as strictly and as oddly as a real Drupal 10.1
- * was recorded to; test/dev/cms.test.ts holds it to those recordings.
+ * was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
  */
 export function createCms ({ content, now = Date.now, basePath = '', onRequest = () => {}, ...switches }: CmsOptions): Cms {
   const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, maxAge: 0, ...switches }

@@ -1,10 +1,23 @@
+import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
+import { maxHeaderSize } from 'node:http'
 import { dirname, join } from 'node:path'
 import t from 'tap'
+import { Environment } from '../../config/env.ts'
+import { BODY_LIMIT, fastifyOptions } from '../../config/fastify.ts'
+import { DEADLINES, REQUESTS } from '../../lib/editions/bounded.ts'
+import { LIMIT_MAX, OFFSET_MAX, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
 import { contentModel, ContentModel } from '../../lib/editions/site/model.ts'
+import { LIST_LIMIT, WHOLE_MS } from '../../lib/locks/bounds.ts'
+import { DRAFTS_MAX } from '../../lib/locks/draft.ts'
+import { ITEM_LIMIT, MARGIN } from '../../lib/locks/item.ts'
+import { READS_PER_SECOND } from '../../lib/locks/pace.ts'
+import { USER_DATA_LIMIT } from '../../lib/locks/record.ts'
+import { Entity as LockedEntity, LockRequest } from '../../lib/locks/schemas.ts'
+import { BACKLOG_BYTES } from '../../routes/backlog.ts'
 import { ROOT } from './fixtures/processes.ts'
 
-const documents = globSync(['*.md', 'docs/**/*.md', 'test/**/README.md'], { cwd: ROOT, exclude: (name) => name === 'node_modules' || name === 'site' })
+const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md', 'test/**/README.md'], { cwd: ROOT, exclude: (name) => name === 'node_modules' || name === 'site' })
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 /** Without blocks of code, in which a bracket is no link. */
@@ -52,11 +65,109 @@ t.test('the commands that the documents name are there', async (t) => {
   }
 })
 
-t.test('the example of a content model has every member, and the table says what each is', async (t) => {
-  const page = read('docs/content-model.md')
-  const example: object = JSON.parse(/^```json\n(.*?)^```$/ms.exec(page)![1]!)
-  const members = Object.keys(ContentModel.properties)
-  t.strictSame(Object.keys(example).sort(), members.toSorted())
+t.test('the files that the documents name are there', async (t) => {
+  for (const document of documents.filter((document) => document !== 'CHANGELOG.md')) {
+    for (const [file] of read(document).matchAll(/(?<![\w./-])(?:config|dev|docs|lib|packages|plugins|routes|test)\/[\w./-]+\.(?:cjs|json|md|sh|ts|ya?ml)\b/g)) {
+      t.ok(existsSync(join(ROOT, file)) || existsSync(join(ROOT, dirname(document), file)), `${document}: ${file}`)
+    }
+  }
+})
+
+/** Variables in the documents' commands that are no settings of the service. */
+const NO_SETTINGS = ['Q', 'DRUPAL_ROOT', 'FUZZ_SEED', 'HISTORIES', 'SOAK_SECONDS']
+
+t.test('every block of commands in the documents can be read by a shell, and sets what there is', async (t) => {
+  let blocks = 0
+  for (const document of documents) {
+    for (const [, block] of read(document).matchAll(/^ *```(?:sh|bash|shell)\n(.*?)^ *```$/gms)) {
+      blocks++
+      const { status, stderr } = spawnSync('sh', ['-n'], { input: block!, encoding: 'utf8' })
+      t.strictSame({ status, stderr }, { status: 0, stderr: '' }, `${document}: ${block}`)
+      // The bodies of requests are no commands.
+      const commands = block!.replace(/'[^']*'/g, "''").replace(/#.*$/gm, '')
+      for (const [, name] of commands.matchAll(/(?:^|\s)([A-Z][A-Z_]*)=/g)) t.ok([...Object.keys(Environment.properties), ...NO_SETTINGS].includes(name!), `${document}: ${name}`)
+      for (const [, file] of commands.matchAll(/(?:^|[\s@])(?:file:\/\/)?(?:\.\/)?((?:config|packages|test)\/\S+)/g)) t.ok(existsSync(join(ROOT, file!)), `${document}: ${file}`)
+    }
+  }
+  t.ok(blocks >= 10)
+})
+
+t.test('the example of a content model is whole, and says of every member what it is', async (t) => {
+  const [, commented] = /^```jsonc\n(.*?)^```$/ms.exec(read('docs/content-model.md'))!
+  const example: Record<string, unknown> = JSON.parse(commented!.replace(/^ *\/\/.*$/gm, ''))
+  const { properties } = ContentModel
+  t.strictSame(Object.keys(example), Object.keys(properties), 'in the order of the schema')
+  for (const member of ['keys', 'fields'] as const) t.strictSame(Object.keys(example[member] as object), Object.keys(properties[member].properties))
   t.match(contentModel(example), example)
-  t.strictSame([...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, member]) => member), members)
+  for (const member of [...Object.keys(properties).filter((name) => name !== 'fields'), ...Object.keys(properties.fields.properties)]) {
+    t.match(commented, new RegExp(`^ *// .*\\.\n *"${member}":`, 'm'), `${member} has a comment`)
+  }
+})
+
+/** A number as docs/limits.md has it. */
+const written = (number: number) => number >= 10_000 ? new Intl.NumberFormat('en').format(number).replaceAll(',', ' ') : String(number)
+
+t.test('docs/limits.md has the figures of the code', async (t) => {
+  const page = read('docs/limits.md')
+  const sources = globSync(['config/*.ts', 'lib/{auth,http,jsonapi,locks}/**/*.ts', 'plugins/*.ts'], { cwd: ROOT }).map(read).join('\n')
+  const has = (figure: string) => t.match(page, new RegExp(`^\\|.*${figure.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'm'), figure)
+  const MiB = (bytes: number) => `${bytes / 1024 / 1024} MiB`
+  const { requestTimeout, keepAliveTimeout, connectionTimeout, http, routerOptions } = fastifyOptions
+  const { type, id } = LockedEntity.properties
+
+  has(`a request's body | ${MiB(BODY_LIMIT)} |`)
+  has(`path, query and header fields together | ${maxHeaderSize / 1024} KiB |`)
+  has(`one parameter in a path | ${routerOptions.maxParamLength} characters |`)
+  has(`until the header has arrived | ${http.headersTimeout / 1000} seconds |`)
+  has(`until the whole request has arrived | ${requestTimeout / 1000} seconds |`)
+  has(`on which no byte moves, either way | ${connectionTimeout / 60_000} minutes |`)
+  has(`an idle connection | ${keepAliveTimeout / 1000} seconds,`)
+  has(`\`{type}\` in the path | ${/\{1,(\d+)\}/.exec(type.pattern!)![1]} of`)
+  has(`\`{id}\` in the path | ${/\{1,(\d+)\}/.exec(id.pattern!)![1]} of`)
+  has(`\`fieldName\` | ${LockRequest.properties.fieldName.maxLength} characters |`)
+  has(`\`userData\` | ${USER_DATA_LIMIT} bytes of JSON`)
+  has(`a lock with its text | ${written(ITEM_LIMIT)} bytes (DynamoDB's 400 KiB), of which ${MARGIN} are`)
+  has(`a list of locks or drafts | ${MiB(LIST_LIMIT)} |`)
+  has(`begins nothing more after ${WHOLE_MS / 1000} seconds`)
+  has(`drafts of one field and user | ${DRAFTS_MAX} |`)
+  has(`reads of the table for all streams of one instance | ${READS_PER_SECOND} a second |`)
+  has(`what waits for all slow watchers | ${MiB(BACKLOG_BYTES)} |`)
+  has(`\`limit\` of a list | ${LIMIT_MAX} (${SearchQuery.properties.limit.default} without one) | taken as ${LIMIT_MAX} |`)
+  has(`\`offset\` of a list | ${written(OFFSET_MAX)} |`)
+  has(`\`q\`, \`type\` and \`key\` | ${SearchQuery.properties.q.maxLength} characters each |`)
+  has(`\`{bundle}\` in the path | ${SearchParams.properties.bundle.maxLength} characters |`)
+  has(`the probe of \`/health/ready\` | ${REQUESTS} | ${DEADLINES} T |`)
+
+  const fixed: Array<[figure: string, constant: string]> = [
+    ['until 5 seconds pass without a byte', 'REST_MS = 5000'],
+    ['connections of one instance | 10 000 |', 'CONNECTIONS = 10_000'],
+    ['half a second, five seconds in a row', 'LATE_MS = 500'],
+    ['half a second, five seconds in a row', 'LATE_SAMPLES = 5'],
+    ['nesting of `userData` | 32 levels |', 'LEVELS = 32'],
+    ['entity tags in one `If-Match` of a lock | 100 |', 'MOST_TAGS = 100'],
+    ['a takeover that waits for others of the same field | 5 seconds |', 'TURN_MS = 5000'],
+    ['16, for 5 seconds', 'RECENT = 16'],
+    ['an answer of Drupal | 16 MiB |', 'LARGEST_BODY = 16 * 1024 * 1024'],
+    ['connections to Drupal | 64 |', 'connections: 64'],
+    ['the same of writes alone | 10 | 503 `CMS_UNAVAILABLE` for 5 seconds', 'FAILURES = 10'],
+    ["difference between the issuer's clock and Quoin's | 30 seconds |", 'LEEWAY_SECONDS = 30'],
+    ['a minute; 15 while Drupal is away', 'STALE_MS = 15 * 60_000'],
+    ['that Quoin remembers | 10 000 of each |', 'MOST = 10_000']
+  ]
+  for (const [figure, constant] of fixed) {
+    has(figure)
+    t.ok(sources.includes(constant), `${constant}, for "${figure}"`)
+  }
+})
+
+t.test('docs/limits.md names settings that exist, with their defaults', async (t) => {
+  const rows = [...read('docs/limits.md').matchAll(/^\| .* \| (.*) \| .* \| ([A-Z_]+) \|$/gm)]
+  t.ok(rows.length >= 10)
+  for (const [row, , name] of rows) t.ok(Object.hasOwn(Environment.properties, name!), row)
+  const { SHUTDOWN_GRACE_MS, DRAFT_DAYS, EVENTS_WATCHERS_MAX, EVENTS_HEARTBEAT_SECONDS, CMS_STALE_SECONDS } = Environment.properties
+  const defaults = new Map(rows.map(([, limit, name]) => [name, limit]))
+  t.strictSame(
+    ['SHUTDOWN_GRACE_MS', 'DRAFT_DAYS', 'EVENTS_WATCHERS_MAX', 'EVENTS_HEARTBEAT_SECONDS', 'CMS_STALE_SECONDS'].map((name) => defaults.get(name)),
+    [`${SHUTDOWN_GRACE_MS.default / 1000} seconds`, `${DRAFT_DAYS.default} days`, `${EVENTS_WATCHERS_MAX.default}`, `${EVENTS_HEARTBEAT_SECONDS.default} seconds`, `${CMS_STALE_SECONDS.default} seconds`]
+  )
 })
