@@ -2,16 +2,17 @@ import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { needsDynoxide } from '../locks/fixtures/engines.ts'
 import { DEV, ROOT, runNode } from './fixtures/processes.ts'
 
 const run = promisify(execFile)
 const needsCurl = { skip: needsDynoxide.skip || (spawnSync('curl', ['--version']).error !== undefined && 'there is no curl here') }
 
-/** README's commands for curl, in their order, and what each is said to answer. */
-function steps (): Array<{ command: string, answer: RegExp | undefined }> {
-  const section = /^## Two minutes with curl\n(.*?)^## /ms.exec(readFileSync(join(ROOT, 'README.md'), 'utf8'))![1]!
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+/** A document's commands for curl, in their order, and what each is said to answer. */
+function steps (section: string): Array<{ command: string, answer: RegExp | undefined }> {
   return [...section.matchAll(/^```sh\n(.*?)^```$/gms)].flatMap(([, block]) => block!.replace(/\\\n/g, '').trim().split('\n')).reduce((list, line) => {
     if (line.startsWith('#')) list.at(-1)!.answer = answerOf(line)
     else list.push({ command: line, answer: undefined })
@@ -25,13 +26,30 @@ function answerOf (comment: string): RegExp {
   return new RegExp(`${body!.split('...').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}\\n${status ?? '200'}$`)
 }
 
+const curls = (text: string) => steps(text).filter(({ command }) => command.startsWith('curl'))
+
 t.test("README's two minutes with curl go as they are told", needsCurl, async (t) => {
-  const { says } = runNode(t, DEV, { env: { PORT: '0' } })
-  const [, url] = await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/) as unknown as [string, string]
-  const commands = steps().filter(({ command }) => command.startsWith('curl'))
+  const commands = curls(/^## Two minutes with curl\n(.*?)^## /ms.exec(read('README.md'))![1]!)
   t.equal(commands.length, 10)
-  for (const { command, answer } of commands) {
-    const { stdout } = await run('bash', ['-c', `${command} -s -w '\\n%{http_code}'`], { env: { ...process.env, Q: url } })
-    t.match(stdout, answer ?? /\n200$/, command)
+  await follow(t, commands)
+})
+
+t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t) => {
+  for (const page of ['docs/lists.md', 'docs/editions.md']) {
+    const commands = curls(read(page))
+    t.ok(commands.length > 0, page)
+    await follow(t, commands)
   }
 })
+
+/** Runs commands before `npm run dev` as one starts it; an event stream (`curl -N`) ends once it has begun. */
+async function follow (t: Test, commands: ReturnType<typeof steps>): Promise<void> {
+  const { says } = runNode(t, DEV, { env: { PORT: '0' } })
+  const [, url] = await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/) as unknown as [string, string]
+  for (const { command, answer } of commands) {
+    const isStream = /^curl -N /.test(command)
+    const limited = isStream ? `${command} --max-time 2 || [ $? -eq 28 ]` : command
+    const { stdout } = await run('bash', ['-c', limited.replace(/^curl/, "curl -s -w '\\n%{http_code}'")], { env: { ...process.env, Q: url } })
+    t.match(stdout, answer ?? (isStream ? /^event: snapshot$/m : /\n200$/), command)
+  }
+}
