@@ -14,7 +14,7 @@ import { ITEM_LIMIT, MARGIN } from '../../lib/locks/item.ts'
 import { READS_PER_SECOND } from '../../lib/locks/pace.ts'
 import { USER_DATA_LIMIT } from '../../lib/locks/record.ts'
 import { Entity as LockedEntity, LockRequest } from '../../lib/locks/schemas.ts'
-import { BACKLOG_BYTES } from '../../routes/backlog.ts'
+import { BACKLOG_BYTES } from '../../lib/http/backlog.ts'
 import { ROOT } from './fixtures/processes.ts'
 
 const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/README.md', 'test/**/README.md'], { cwd: ROOT, exclude: (name) => name === 'node_modules' || name === 'site' })
