@@ -105,7 +105,7 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
       return { check: jwtCheck(auth.jwt), access: claimAccess }
     }
     case 'drupal': {
-      const http = createHttp({ url, timeoutMs, breaker: createBreaker({ changed: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
+      const http = createHttp({ url, timeoutMs, breaker: createBreaker({ onChange: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
       const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: fastify.log.warn.bind(fastify.log) })
       const { editors, openTypes } = auth

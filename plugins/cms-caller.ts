@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
-import { endWith, type Caller } from '../lib/http/calls.ts'
+import { endOnHangUp, type Caller } from '../lib/http/calls.ts'
 import { callerOf, renewedSession } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
@@ -18,7 +18,7 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
   fastify.decorateRequest('caller')
   fastify.addHook('onRequest', (request, { raw }, done) => {
     request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
-    endWith(request.caller, (listener) => {
+    endOnHangUp(request.caller, (listener) => {
       if (raw.destroyed) listener()
       raw.once('close', listener)
       return () => raw.off('close', listener)

@@ -3,9 +3,9 @@ import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
-import { bounded } from '../lib/editions/bounded.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
-import { createCopies, type Copies } from '../lib/editions/stale-cache.ts'
+import { withLimits } from '../lib/editions/limits.ts'
+import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
@@ -16,7 +16,7 @@ import type { Locks } from '../lib/locks/locks.ts'
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
   /** Answers kept for when the CMS is down; plugins/stale.ts keeps and gives them. */
-  copies: Copies
+  staleCache: StaleCache
   /** Whether requests go to the CMS. */
   breaker: Breaker
 }
@@ -33,19 +33,19 @@ declare module 'fastify' {
  */
 export function openEditions (fastify: FastifyInstance, config: Config, locks: Locks): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
-  const breaker = createBreaker({ changed: (...change) => fastify.log.warn(changeLine(...change)) })
+  const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, ...(account && { account }) })
-  const copies = createCopies({ seconds: staleSeconds, model })
-  const editions = bounded(createEditions({
+  const staleCache = createStaleCache({ seconds: staleSeconds, model })
+  const editions = withLimits(createEditions({
     cms,
     model,
     cmsUrl: url,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
     warn: (message) => fastify.log.warn(message),
-    saved: copies.outdate,
-    refused: copies.refuse
+    saved: staleCache.outdate,
+    refused: staleCache.refuse
   }), timeoutMs)
 
   fastify.readings.set('quoin_cms_circuit_breaker', {
@@ -56,7 +56,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, locks: L
   })
   fastify.probes.set('cms', () => editions.probe({}))
   fastify.addHook('onClose', () => http.close())
-  return { ...editions, copies, breaker }
+  return { ...editions, staleCache, breaker }
 }
 
 /** The service account that CMS_AUTH names, if any. */

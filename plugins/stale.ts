@@ -8,11 +8,11 @@ import { readKey } from '../lib/jsonapi/credentials.ts'
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** That answers of this route are kept for when the CMS is down: one edition, or what several may show in. */
-    copies?: 'edition' | 'list'
+    staleCache?: 'edition' | 'list'
   }
   interface FastifyRequest {
-    /** Of a read whose answer is kept: its key, when it came, and from when the oldest is that it is made of, by the clock of the copies. */
-    reading?: { key: string, asked: number, at: number }
+    /** Of a read whose answer is kept: its key, when it came, and from when the oldest is that it is made of, by the clock of the staleCache. */
+    cacheable?: { key: string, asked: number, at: number }
   }
 }
 
@@ -21,30 +21,30 @@ declare module 'fastify' {
  * `Age` (RFC 9111 section 5.1) and `Cache-Status` (RFC 9211). What the CMS refuses is not answered so, and ends all copies of it.
  */
 async function stale (fastify: FastifyInstance) {
-  const { copies, age } = fastify.editions
+  const { staleCache, age } = fastify.editions
   let answered = 0
   fastify.readings.set('quoin_stale_answers_total', { type: 'counter', help: 'Reads answered with a copy, since the CMS is down', read: () => answered })
   fastify.decorateRequest('reading')
 
   fastify.addHook('preHandler', (request, _reply, done) => {
     const { caller, url, routeOptions: { config } } = request
-    const asked = copies.now()
-    if (config.copies) request.reading = { key: readKey(url, caller), asked, at: asked - age(caller) }
+    const asked = staleCache.now()
+    if (config.staleCache) request.cacheable = { key: readKey(url, caller), asked, at: asked - age(caller) }
     done()
   })
 
   fastify.addHook('onSend', async (request, reply, payload) => {
-    const { reading } = request
+    const { cacheable: reading } = request
     if (!reading || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
     const { key, asked, at } = reading
     const etag = reply.getHeader('etag') as string | undefined
-    copies.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.copies === 'edition' }, asked, request.caller)
+    staleCache.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.staleCache === 'edition' }, asked, request.caller)
   })
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
-    const { reading } = request
+    const { cacheable: reading } = request
     if (!reading || error.code === 'CALLER_GONE') throw error
-    const found = isDown(error) ? copies.find(reading.key) : copies.forget(reading.key)
+    const found = isDown(error) ? staleCache.find(reading.key) : staleCache.forget(reading.key)
     if (!found || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = found
     const { 'if-match': ifMatch } = request.headers

@@ -29,7 +29,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
 
   // Below /api, where it is asked who calls.
   fastify.get('/api/desk/me', { schema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
-  fastify.get('/api/desk/labels/:id', { config: { copies: 'list' }, schema: { ...schema, params: EditionParams } }, labels)
+  fastify.get('/api/desk/labels/:id', { config: { staleCache: 'list' }, schema: { ...schema, params: EditionParams } }, labels)
 }
 
 async function labels (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {

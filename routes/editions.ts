@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { answers, orCopy } from '../lib/editions/answers.ts'
+import { answers, orStale } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
@@ -39,7 +39,7 @@ export default async function editions (fastify: FastifyInstance) {
   }, update)
 
   fastify.get<{ Params: EditionParams, Headers: ReadHeaders }>('/api/collection/:id', {
-    config: { copies: 'edition' },
+    config: { staleCache: 'edition' },
     // After the answer was kept as a copy, and of copies too.
     onSend: notModified,
     schema: {
@@ -49,24 +49,24 @@ export default async function editions (fastify: FastifyInstance) {
       params: EditionParams,
       headers: ReadHeaders,
       response: answers({
-        200: orCopy({ ...Edition, description: 'The edition; ETag names this state of it' }),
+        200: orStale({ ...Edition, description: 'The edition; ETag names this state of it' }),
         304: { type: 'null', description: 'The edition is as in the answer that If-None-Match names' }
       }, 404, 412, ...ALWAYS)
     }
   }, read)
 
   fastify.get('/api/collection/bundles', {
-    config: { copies: 'list' },
-    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: orCopy(NamedList) }, ...ALWAYS) }
+    config: { staleCache: 'list' },
+    schema: { tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: orStale(NamedList) }, ...ALWAYS) }
   }, bundles)
 
   fastify.get('/api/publisher-edition/bundles', {
-    config: { copies: 'list' },
-    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: orCopy(NamedList) }, ...ALWAYS) }
+    config: { staleCache: 'list' },
+    schema: { tags: ['editions'], summary: 'List the edition types', response: answers({ 200: orStale(NamedList) }, ...ALWAYS) }
   }, types)
 
   fastify.get<{ Params: SearchParams, Querystring: SearchQuery }>('/api/collections/:bundle', {
-    config: { copies: 'list' },
+    config: { staleCache: 'list' },
     preValidation: async (request) => { request.query = leniently(request.query) as SearchQuery },
     schema: {
       tags: ['editions'],
@@ -74,7 +74,7 @@ export default async function editions (fastify: FastifyInstance) {
       description: 'An empty parameter counts as absent; one that is not listed here is ignored.',
       params: SearchParams,
       querystring: SearchQuery,
-      response: answers({ 200: orCopy(EditionList) }, 404, ...ALWAYS)
+      response: answers({ 200: orStale(EditionList) }, 404, ...ALWAYS)
     }
   }, search)
 }

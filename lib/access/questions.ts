@@ -1,8 +1,8 @@
 import { createEditions, type Editions } from '../editions/editions.ts'
+import type { ContentModel } from '../editions/model.ts'
 import { createCatalog } from '../editions/site/catalog.ts'
-import type { ContentModel } from '../editions/site/model.ts'
 import { refusal } from '../editions/translate/failures.ts'
-import type { Entity as Edition } from '../editions/translate/read.ts'
+import type { EditionJson } from '../editions/translate/read.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
@@ -104,7 +104,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
   return { find, isEditable }
 }
 
-async function visible (edition: Promise<Edition>): Promise<Edition | undefined> {
+async function visible (edition: Promise<EditionJson>): Promise<EditionJson | undefined> {
   try {
     return await edition
   } catch (error) {
@@ -127,12 +127,12 @@ function modelOf (entityType: string, model: ContentModel): ContentModel {
 }
 
 /** The uuid of what the CMS answered with, if that is what was asked for. */
-function uuidOf (edition: Edition, id: string, { keys }: ContentModel): string | undefined {
+function uuidOf (edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
   const uuid = String(edition[keys.uuid]?.[0]?.value)
   return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
 }
 
-function languageOf ({ langcode }: Edition): string | undefined {
+function languageOf ({ langcode }: EditionJson): string | undefined {
   const code = langcode?.[0]?.value
   return typeof code === 'string' && /^[\w-]+$/.test(code) ? code : undefined
 }

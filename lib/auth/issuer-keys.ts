@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import { createFlights } from '../http/single-flight.ts'
+import { createSingleFlight } from '../http/single-flight.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */
 export interface KeysClock {
@@ -39,7 +39,7 @@ const FETCH_MS = 5000
  * @param changed told whenever other keys are published than before
  */
 export function issuerKeys (url: string, changed: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
-  const { share } = createFlights<void>()
+  const { share } = createSingleFlight<void>()
   let keys: JWTVerifyGetKey
   let published = ''
   let fetchedAt = -Infinity

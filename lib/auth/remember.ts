@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createFlights } from '../http/single-flight.ts'
+import { createSingleFlight } from '../http/single-flight.ts'
 
 export interface RememberOptions<Question, Answer> {
   /** The answer; undefined is a refusal. Throws where it cannot be found out. */
@@ -32,7 +32,7 @@ const MOST = 10_000
 export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
   const accepted = new LRUCache<string, { answer: Answer, asked: number, until: number }>({ max: most })
   const refused = new LRUCache<string, number>({ max: most })
-  const { share } = createFlights<Answer | undefined>()
+  const { share } = createSingleFlight<Answer | undefined>()
 
   async function find (key: string, question: Question): Promise<Answer | undefined> {
     const known = accepted.get(key)

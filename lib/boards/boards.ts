@@ -1,5 +1,5 @@
 import type { Editions } from '../editions/editions.ts'
-import type { ContentModel } from '../editions/site/model.ts'
+import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import type { Batch } from '../locks/feed-events.ts'

@@ -1,10 +1,10 @@
-import type { ContentModel } from '../editions/site/model.ts'
-import type { Entity as Edition, Item } from '../editions/translate/read.ts'
+import type { ContentModel } from '../editions/model.ts'
+import type { EditionJson, Item } from '../editions/translate/read.ts'
 import { scalarText } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 
 /** What the locks of an edition are on, as the content model names it. */
-export function lockedAs (edition: Edition, model: ContentModel): Entity {
+export function lockedAs (edition: EditionJson, model: ContentModel): Entity {
   const { id, uuid } = model.keys
   return { type: lockType(model.entityType, model), id: scalarText((model.lockIds === 'id' ? edition[id] : edition[uuid])?.[0]?.value) }
 }
@@ -13,7 +13,7 @@ export function lockedAs (edition: Edition, model: ContentModel): Entity {
  * What the locks of an edition and of the articles it holds are on: the edition first, then the articles in their order,
  * each once. An article that is gone has no locks.
  */
-export function entitiesOf (edition: Edition, model: ContentModel): Entity[] {
+export function entitiesOf (edition: EditionJson, model: ContentModel): Entity[] {
   const items = model.fields.articles.flatMap((field) => edition[field] ?? [])
   const all = [lockedAs(edition, model), ...items.flatMap((item) => articleOf(item, model))]
   return [...new Map(all.map((entity) => [`${entity.type}-${entity.id}`, entity])).values()]

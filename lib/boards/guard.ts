@@ -1,5 +1,5 @@
 import type { Change } from '../editions/editions.ts'
-import type { ContentModel } from '../editions/site/model.ts'
+import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Locks } from '../locks/locks.ts'
 import { ownerOf } from '../locks/record.ts'

@@ -1,5 +1,5 @@
 import { createCatalog, type Catalog, type Collection } from '../editions/site/catalog.ts'
-import type { ContentModel } from '../editions/site/model.ts'
+import type { ContentModel } from '../editions/model.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { Failure } from '../errors.ts'
 import { ok, unchecked, wrong, type Finding } from '../findings.ts'

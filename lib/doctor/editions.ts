@@ -1,8 +1,8 @@
 import type { Catalog, Collection } from '../editions/site/catalog.ts'
 import { refusal } from '../editions/translate/failures.ts'
-import { createFilters, remark } from '../editions/site/filters.ts'
-import type { ContentModel } from '../editions/site/model.ts'
-import { pageQuery, PAGE_MAX } from '../editions/list/query.ts'
+import { createFilters, filterAdvice } from '../editions/site/filters.ts'
+import type { ContentModel } from '../editions/model.ts'
+import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes, isContentEntity, type Shape } from '../editions/site/shapes.ts'
 import { ok, unchecked, wrong, type Finding } from '../findings.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
@@ -96,8 +96,8 @@ async function timestamps (visitor: Visitor, model: ContentModel): Promise<Findi
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {
   const verdict = await createFilters({ cms, warn: () => {} }).verdict(collections, {})
-  if (verdict === 'trap') return wrong('filters: what can be seen is not found', remark(verdict, model.entityType))
-  return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(remark(verdict, model.entityType)))
+  if (verdict === 'trap') return wrong('filters: what can be seen is not found', filterAdvice(verdict, model.entityType))
+  return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(filterAdvice(verdict, model.entityType)))
 }
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {

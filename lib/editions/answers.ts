@@ -58,7 +58,7 @@ const MARKS = {
 }
 
 /** The success of a route whose answers are kept (plugins/stale.ts). */
-export function orCopy (schema: TSchema): TSchema {
+export function orStale (schema: TSchema): TSchema {
   return { ...schema, headers: MARKS }
 }
 

@@ -6,21 +6,21 @@ import type { Resource } from '../jsonapi/document.ts'
 import { createSearch, type Search } from './list/search.ts'
 import { createLabels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
-import { createResources, type Loaded, type Resources } from './lookup/resources.ts'
-import { certain, handleOf, isUncertain, unlessConflict } from './save/outcome.ts'
+import { createResources, type LoadedEdition, type Resources } from './lookup/resources.ts'
+import { publicName, type ContentModel } from './model.ts'
+import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { createSaveQueue } from './save/save-queue.ts'
 import { createCatalog, type Collection, type Named } from './site/catalog.ts'
-import { createFilters, remark } from './site/filters.ts'
-import { publicName, type ContentModel } from './site/model.ts'
+import { createFilters, filterAdvice } from './site/filters.ts'
 import { completed, shapeOf, type Shape } from './site/shapes.ts'
 import { typeOf } from './translate/edition-type.ts'
 import { etagOf, isSame, matches } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
-import { read, type Entity } from './translate/read.ts'
-import { createTexts, type Edition } from './translate/texts.ts'
+import { read, type EditionJson } from './translate/read.ts'
+import { createTexts, type EditionText } from './translate/texts.ts'
 import * as write from './translate/write.ts'
 
-export interface Found {
+export interface EditionPage {
   /** Each as a text of core REST's JSON. */
   editions: string[]
   hasMore: boolean
@@ -30,7 +30,7 @@ export interface Found {
 
 /** A change that is about to be saved: of which edition, in which fields, by whom if that is known. */
 export interface Change {
-  edition: Entity
+  edition: EditionJson
   fields: string[]
   uid: string | undefined
 }
@@ -51,22 +51,22 @@ export interface Editions {
    * @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates; CONFLICT where
    *   another edition has the uuid.
    */
-  create (body: Record<string, unknown>, caller: Caller): Promise<Edition & { isNew: boolean }>
+  create (body: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }>
   /**
    * Changes the fields given that differ; writes nothing when none does, as core REST.
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what the guard throws.
    */
-  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Edition>
+  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<EditionText>
   /**
    * @param ifMatch the If-Match header field
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED.
    */
-  read (id: string, caller: Caller, ifMatch?: string): Promise<Edition>
+  read (id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
-  bare (id: string, caller: Caller): Promise<Entity>
+  bare (id: string, caller: Caller): Promise<EditionJson>
   /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
-  search (bundle: string, search: Search, caller: Caller): Promise<Found>
+  search (bundle: string, search: Search, caller: Caller): Promise<EditionPage>
   /** What the articles of an edition, and its other references, are called, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Record<string, string>>
   bundles (caller: Caller): Promise<Named[]>
@@ -120,21 +120,21 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     }
   }
 
-  function entityOf ({ resource, urlOf }: Loaded): Entity {
+  function entityOf ({ resource, urlOf }: LoadedEdition): EditionJson {
     return read(resource, model, urlOf)
   }
 
-  async function create (body: Record<string, unknown>, caller: Caller): Promise<Edition & { isNew: boolean }> {
+  async function create (body: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }> {
     const entity = write.normalize(body, model)
     const collection = collectionFor(entity, await catalog.editions(caller))
-    const shape = await resources.shape(collection.resourceType, (shape) => write.untold(entity, shape, model), caller)
+    const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(entity, shape, model), caller)
     // With an id of our own it can be told afterwards whether the edition was saved.
     const given = write.uuidOf(entity, model)
     const id = given ?? randomUUID()
     const present = () => created(id, collection, entity, caller)
-    const attempt = (entity: Entity) => referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
+    const attempt = (entity: EditionJson) => referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
       const resource = { ...write.create(entity, collection.resourceType, shape, model, resolve), id }
-      return certain(id, () => send(resource, caller), present, warn)
+      return confirmWrite(id, () => send(resource, caller), present, warn)
     })
     const typed = await withType(entity, collection, shape, caller)
     let result = await attempt(typed)
@@ -149,7 +149,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /** What is sent for an edition of which only the bundle was given: its edition type too. */
-  async function withType (entity: Entity, { bundle }: Collection, shape: Shape | undefined, caller: Caller): Promise<Entity> {
+  async function withType (entity: EditionJson, { bundle }: Collection, shape: Shape | undefined, caller: Caller): Promise<EditionJson> {
     const { editionType } = model.fields
     if (editionType === null || (shape && !shape.has(editionType))) return entity
     const type = await typeOf(bundle, entity[editionType], async () => (await catalog.editionTypes(caller)).map(({ id }) => id), editionType)
@@ -160,12 +160,12 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
    * The edition that a create was to make, if it is there.
    * @throws {Failure} CONFLICT where the uuid is another edition's
    */
-  async function created (uuid: string, collection: Collection, entity: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+  async function created (uuid: string, collection: Collection, entity: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
     const found = await loadOrNothing(uuid, caller)
     if (!found) return undefined
-    const unlike = found.resource.type === collection.resourceType ? write.unlike(entity, found.resource, model) : [model.keys.bundle]
+    const unlike = found.resource.type === collection.resourceType ? write.differingFields(entity, found.resource, model) : [model.keys.bundle]
     if (unlike.length === 0) return shown(found)
-    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${unlike.join(', ')}. Read it before you go on; another edition needs another uuid.`, handleOf(uuid))
+    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${unlike.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
   }
 
   /** Writes what refers to entities by their uuids; where the CMS does not find one that was remembered, they are looked up anew. */
@@ -191,12 +191,12 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
    * What was saved, and can be shown: else this fails here, where the outcome of a write is looked up.
    * @throws {Failure} CMS_INVALID_RESPONSE
    */
-  function shown (loaded: Loaded): { saved: Loaded } {
+  function shown (loaded: LoadedEdition): { saved: LoadedEdition } {
     editionOf(loaded)
     return { saved: loaded }
   }
 
-  async function loadOrNothing (uuid: string, caller: Caller): Promise<Loaded | undefined> {
+  async function loadOrNothing (uuid: string, caller: Caller): Promise<LoadedEdition | undefined> {
     try {
       return await resources.load(uuid, caller)
     } catch (error) {
@@ -206,7 +206,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /** The bundle as the body names it; else the one named like the edition type, or the only one there is. */
-  function collectionFor (entity: Entity, collections: Collection[]): Collection {
+  function collectionFor (entity: EditionJson, collections: Collection[]): Collection {
     const bundle = write.bundleOf(entity, model)
     if (bundle !== undefined) return known(bundle, collections)
     const { editionType } = model.fields
@@ -222,7 +222,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     return collection
   }
 
-  async function update (id: string, body: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<Edition> {
+  async function update (id: string, body: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<EditionText> {
     const entity = write.normalize(body, model)
     const bundle = write.bundleOf(entity, model)
     if (bundle !== undefined) known(bundle, await catalog.editions(caller))
@@ -240,19 +240,19 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: Loaded, entity: Entity, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<Edition> {
+  async function change (current: LoadedEdition, entity: EditionJson, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
     if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await moved(current, caller)
     const changes = write.difference(entity, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
     await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
 
-    const learned = await resources.shape(current.resource.type, (shape) => write.untold(changes, shape, model), caller)
+    const learned = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), learned)
     const wanted = write.unresolved(changes, shape, model)
     const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
     const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
-      return certain(
+      return confirmWrite(
         current.resource.id,
         () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
         () => applied(current, changes, caller),
@@ -265,7 +265,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /** The edition, if it has all of these changes; undefined if it is as it was. */
-  async function applied (current: Loaded, changes: Entity, caller: Caller): Promise<{ saved: Loaded } | undefined> {
+  async function applied (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
     const saved = await resources.load(current.resource.id, caller)
     if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return shown(saved)
     if (isSame(current.resource, saved.resource)) return undefined
@@ -273,21 +273,21 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /** What an update is refused with that comes too late, with the tag of the edition as it is now if it can be read. */
-  async function moved ({ resource: { id } }: Loaded, caller: Caller): Promise<Failure> {
+  async function moved ({ resource: { id } }: LoadedEdition, caller: Caller): Promise<Failure> {
     const etag = await resources.load(id, caller).then((loaded) => editionOf(loaded).etag, () => undefined)
     return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
       ...(etag !== undefined && { headers: { etag } })
     })
   }
 
-  async function readOne (id: string, caller: Caller, ifMatch?: string): Promise<Edition> {
+  async function readOne (id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {
     const edition = editionOf(await resources.load(id, caller))
     if (ifMatch === undefined || matches(ifMatch, edition.etag)) return edition
     throw new Failure('PRECONDITION_FAILED', 'The edition is not in the state that If-Match names; ETag names the present one', { headers: { etag: edition.etag } })
   }
 
   /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */
-  function withChanged (resource: Resource, { resource: { attributes } }: Loaded): Resource {
+  function withChanged (resource: Resource, { resource: { attributes } }: LoadedEdition): Resource {
     const changed = attributes?.[changedAttribute]
     return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: typeof changed === 'object' ? null : changed } }
   }
@@ -307,7 +307,7 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     age: (caller) => Math.max(catalog.age(caller), resources.age(caller)),
     async probe (caller) {
       await cms.request({ path: '', caller })
-      return remark(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
+      return filterAdvice(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
     }
   }
 }

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../http/calls.ts'
 import { fingerprint } from '../jsonapi/credentials.ts'
-import type { ContentModel } from './site/model.ts'
+import type { ContentModel } from './model.ts'
 
 /** An answer to a read, as it was sent. */
 export interface Copy {
@@ -14,7 +14,7 @@ export interface Copy {
 }
 
 /** Answers to reads, kept for the time when the CMS is down. */
-export interface Copies {
+export interface StaleCache {
   /** The clock, in milliseconds. */
   now (): number
   /**
@@ -35,7 +35,7 @@ export interface Copies {
   refuse (caller: Caller, id?: string): void
 }
 
-export interface CopiesOptions {
+export interface StaleCacheOptions {
   /** How old a copy may be; 0: none is kept. */
   seconds: number
   model: ContentModel
@@ -54,7 +54,7 @@ const BYTES = 64 * 1024 * 1024
 /** Of how many callers the time of their last refusal is remembered. */
 const CALLERS = 10_000
 
-export function createCopies ({ seconds, model, now = () => performance.now() }: CopiesOptions): Copies {
+export function createStaleCache ({ seconds, model, now = () => performance.now() }: StaleCacheOptions): StaleCache {
   const keysOf = new Map<string, Set<string>>()
   const copies = new LRUCache<string, Copy & { owner: string }>({
     max: ENTRIES,

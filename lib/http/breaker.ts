@@ -12,13 +12,13 @@ export interface Breaker {
   /**
    * Sends a request, or not.
    * @param isWrite counted among the writes too, which a CMS may fail at while its reads go well
-   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where it was not sent; `isLogged`, since `changed` has told of it
+   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where it was not sent; `isLogged`, since `onChange` has said why
    */
   run (send: () => Promise<HttpAnswer>, isWrite?: boolean): Promise<HttpAnswer>
 }
 
 /** What a breaker stops: all requests, or writes. */
-export type Stopped = 'requests' | 'writes'
+export type BreakerScope = 'requests' | 'writes'
 
 export interface BreakerOptions {
   /** After how many failures in a row it opens. */
@@ -26,7 +26,7 @@ export interface BreakerOptions {
   /** How long it stays open before one request tries the CMS out, in milliseconds. */
   restMs?: number
   /** Told when it opens, and why, and when it closes; not of tries that fail. */
-  changed?: (state: 'open' | 'closed', stopped: Stopped, why?: string) => void
+  onChange?: (state: 'open' | 'closed', stopped: BreakerScope, why?: string) => void
 }
 
 const STATES = { [CircuitState.Closed]: 'closed', [CircuitState.Open]: 'open', [CircuitState.HalfOpen]: 'half-open', [CircuitState.Isolated]: 'open' } as const
@@ -39,7 +39,7 @@ const REST_MS = 5000
  * A circuit breaker over consecutive failures: no answer, none in time, or one of a CMS that fails (`isFailing`). Writes have
  * one of their own besides: a read that goes well says nothing of them.
  */
-export function createBreaker ({ failures = FAILURES, restMs = REST_MS, changed = () => {} }: BreakerOptions = {}): Breaker {
+export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange = () => {} }: BreakerOptions = {}): Breaker {
   const requests = createCircuit('requests')
   const writes = createCircuit('writes')
 
@@ -50,7 +50,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, changed 
     return requests.execute(() => isWrite ? writes.execute(send) : send())
   }
 
-  function createCircuit (stopped: Stopped) {
+  function createCircuit (stopped: BreakerScope) {
     const policy = circuitBreaker(handleWhen(isTransport).orWhenResult((answer) => isFailing(answer as HttpAnswer)), {
       halfOpenAfter: restMs,
       breaker: new ConsecutiveBreaker(failures)
@@ -59,12 +59,12 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, changed 
     let isOpen = false
     policy.onBreak(() => {
       opened = Date.now()
-      if (!isOpen) changed('open', stopped, why())
+      if (!isOpen) onChange('open', stopped, why())
       isOpen = true
     })
     policy.onReset(() => {
       isOpen = false
-      changed('closed', stopped)
+      onChange('closed', stopped)
     })
 
     function state (): BreakerState {
@@ -99,7 +99,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, changed 
 }
 
 /** A line for the log. */
-export function changeLine (state: 'open' | 'closed', stopped: Stopped, why?: string): string {
+export function changeLine (state: 'open' | 'closed', stopped: BreakerScope, why?: string): string {
   const breaker = stopped === 'writes' ? "the circuit breaker before the CMS's writes" : 'the circuit breaker before the CMS'
   return state === 'closed' ? `${breaker} is closed: ${stopped} are sent again` : `${breaker} is open: no ${stopped} are sent but one at a time to try it; ${why}`
 }

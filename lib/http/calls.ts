@@ -27,7 +27,7 @@ export interface Call {
   /** Grants requests that the call is known to need. */
   allow (requests: number): void
   /** Says that a write is over: reads go on now, caller or not, to find out what became of it. */
-  written (): void
+  endWrite (): void
 }
 
 /** Subscribes a listener to a caller's hanging up, and gives what ends the subscription. */
@@ -40,14 +40,14 @@ const HANG_UPS = Symbol('hang-ups')
  * What a caller carries besides header fields. Under symbols, which are not sent; two WeakMaps instead would take 8 us of
  * CPU for a read of 170, most of it in the garbage collector.
  */
-interface Carried {
+interface CallState {
   [CALL]?: { call: Call, running: number }
   [HANG_UPS]?: HangUps
 }
 
 /** Has a caller's calls end when he hangs up. Whoever takes requests says so of each caller; others never hang up. */
-export function endWith (caller: Caller, hangUps: HangUps): void {
-  (caller as Carried)[HANG_UPS] = hangUps
+export function endOnHangUp (caller: Caller, hangUps: HangUps): void {
+  (caller as CallState)[HANG_UPS] = hangUps
 }
 
 /** Nobody receives this: whoever would has gone. */
@@ -55,7 +55,7 @@ export const GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 
 /** The call that is under way for a caller, if any. */
 export function callOf (caller: Caller): Call | undefined {
-  return (caller as Carried)[CALL]?.call
+  return (caller as CallState)[CALL]?.call
 }
 
 /**
@@ -63,17 +63,17 @@ export function callOf (caller: Caller): Call | undefined {
  * the same time for the same caller shares the limits of the first. Work that fails leaves no request behind.
  */
 export async function inCall<T> (caller: Caller, limits: CallLimits, work: () => Promise<T>): Promise<T> {
-  const carried = caller as Carried
-  const shared = carried[CALL]
+  const state = caller as CallState
+  const shared = state[CALL]
   if (shared && shared.running > 0) return counted(shared, work)
 
   const { ms } = limits
   const waiting = createAborter()
   const stop = (reason: Failure) => waiting.abort(reason)
   const timer = setTimeout(() => stop(tooSlow(ms)), ms)
-  const unsubscribe = carried[HANG_UPS]?.(() => stop(GONE))
+  const unsubscribe = state[HANG_UPS]?.(() => stop(GONE))
   const own = { call: createCall(waiting, limits), running: 0 }
-  carried[CALL] = own
+  state[CALL] = own
   return counted(own, work).then((value) => {
     end()
     return value
@@ -117,7 +117,7 @@ function createCall (waiting: Signal, { requests, lookUpMs }: CallLimits): Call 
     },
     retry () { sent++ },
     allow (more) { granted += more },
-    written () {
+    endWrite () {
       isWritten = true
       lookUp = undefined
     }

@@ -4,7 +4,7 @@ import type { Observe } from '../observe.ts'
 import type { Signal } from './aborter.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
 import { exchange, textOf, type HttpAnswer } from './exchange.ts'
-import { twice } from './retry-once.ts'
+import { retryOnce } from './retry-once.ts'
 
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH'
@@ -59,7 +59,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
     return breaker.run(() => {
       // What tries out a CMS that has failed is one request, which tells even if nobody waits for it any more.
       if (breaker.state() !== 'closed') return sendOnce({ ...request, signal: undefined }, deadline)
-      return request.repeatable ? twice(() => sendOnce(request, deadline), deadline, request.repeated) : sendOnce(request, deadline)
+      return request.repeatable ? retryOnce(() => sendOnce(request, deadline), deadline, request.repeated) : sendOnce(request, deadline)
     }, request.isWrite)
   }
 

@@ -16,7 +16,7 @@ const PAUSE_MS = 50
  * @param deadline of both tries together, as performance.now() tells the time
  * @param repeated called before the second
  */
-export async function twice (send: () => Promise<HttpAnswer>, deadline: number, repeated: () => void = () => {}): Promise<HttpAnswer> {
+export async function retryOnce (send: () => Promise<HttpAnswer>, deadline: number, repeated: () => void = () => {}): Promise<HttpAnswer> {
   const pause = PAUSE_MS * (1 + 2 * Math.random())
   const isTime = () => performance.now() + pause < deadline
   try {

@@ -2,7 +2,7 @@ import { abortable, createAborter, type Aborter, type Signal } from './aborter.t
 import { GONE } from './calls.ts'
 
 /** Work that is under way, shared by those who ask for the same meanwhile. */
-export interface Flights<T> {
+export interface SingleFlight<T> {
   /**
    * @param work told by a signal when nobody waits for it any more
    * @param signal of one who may stop waiting
@@ -10,17 +10,17 @@ export interface Flights<T> {
    */
   share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
   /** From now on everybody asks anew; who has asked before still gets what is under way. */
-  part (): void
+  forgetAll (): void
 }
 
 interface Flight<T> {
-  landing: Promise<T>
+  result: Promise<T>
   waiting: number
   isOver: boolean
   aborter: Aborter
 }
 
-export function createFlights<T> (): Flights<T> {
+export function createSingleFlight<T> (): SingleFlight<T> {
   const flights = new Map<string, Flight<T>>()
 
   async function share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T> {
@@ -28,7 +28,7 @@ export function createFlights<T> (): Flights<T> {
     const flight = flights.get(key) ?? start(key, work)
     flight.waiting++
     try {
-      return await abortable(flight.landing, signal)
+      return await abortable(flight.result, signal)
     } finally {
       if (--flight.waiting === 0 && !flight.isOver) {
         end(key, flight)
@@ -39,7 +39,7 @@ export function createFlights<T> (): Flights<T> {
 
   function start (key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
     const aborter = createAborter()
-    const flight: Flight<T> = { landing: work(aborter).finally(() => end(key, flight)), waiting: 0, isOver: false, aborter }
+    const flight: Flight<T> = { result: work(aborter).finally(() => end(key, flight)), waiting: 0, isOver: false, aborter }
     flights.set(key, flight)
     return flight
   }
@@ -49,5 +49,5 @@ export function createFlights<T> (): Flights<T> {
     if (flights.get(key) === flight) flights.delete(key)
   }
 
-  return { share, part: () => flights.clear() }
+  return { share, forgetAll: () => flights.clear() }
 }

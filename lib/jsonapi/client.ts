@@ -4,7 +4,7 @@ import { callOf, type Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import type { HttpAnswer } from '../http/exchange.ts'
 import { isJson, JSONAPI } from '../http/media-type.ts'
-import { createFlights } from '../http/single-flight.ts'
+import { createSingleFlight } from '../http/single-flight.ts'
 import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
 import { documentIn, type Document } from './document.ts'
@@ -61,7 +61,7 @@ const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A client of Drupal's JSON:API. */
 export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiOptions): Jsonapi {
-  const reads = createFlights<JsonapiAnswer>()
+  const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
 
   async function request ({ method = 'GET', path, query = [], body, caller, language }: JsonapiRequest): Promise<JsonapiAnswer> {
@@ -90,8 +90,8 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     }
 
     function written (): void {
-      reads.part()
-      call?.written()
+      reads.forgetAll()
+      call?.endWrite()
     }
 
     function documentOf (body: Buffer): Document | undefined {

@@ -106,7 +106,7 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['lib/x.ts', "import { answer } from '../plugins/errors.ts'", 'lib/x.ts imports plugins/errors.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import routes from '../../routes/locks.ts'", 'lib/locks/x.ts imports routes/locks.ts: lib knows nothing'],
     ['lib/locks/x.ts', "import type { Config } from '../../config/env.ts'", 'lib/locks/x.ts imports config/env.ts: lib knows nothing'],
-    ['lib/locks/x.ts', "export * from '../editions/site/model.ts'", 'lib/locks/x.ts imports lib/editions/site/model.ts: locks know no CMS'],
+    ['lib/locks/x.ts', "export * from '../editions/model.ts'", 'lib/locks/x.ts imports lib/editions/model.ts: locks know no CMS'],
     ['lib/locks/x.ts', "const { request } = await import('../jsonapi/client.ts')", 'lib/locks/x.ts imports lib/jsonapi/client.ts: locks know no CMS'],
     ['lib/editions/x.ts', "import { createLocks } from '../locks/locks.ts'", 'lib/editions/x.ts imports lib/locks/locks.ts: editions know no DynamoDB'],
     ['lib/editions/x.ts', "import '../dynamodb/client.ts'", 'lib/editions/x.ts imports lib/dynamodb/client.ts: editions know no DynamoDB'],
@@ -162,7 +162,7 @@ t.test('what the rules allow passes', async (t) => {
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
     ['packages/client/src/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
-    ['config/x.ts', "import { contentModel } from '../lib/editions/site/model.ts'"],
+    ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
     ['packages/desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { createClient } from '../client/src/client.ts'"]
   ]

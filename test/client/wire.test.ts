@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import t from 'tap'
 import type * as Wire from '../../packages/client/src/wire.ts'
-import type { Entity as Edition, Item } from '../../lib/editions/translate/read.ts'
+import type { EditionJson, Item } from '../../lib/editions/translate/read.ts'
 import type { EditionBody, EditionList, NamedList } from '../../lib/editions/schemas.ts'
 import type { FailureCode } from '../../lib/errors.ts'
 import type { Draft, Entity, Holder, LockRecord, LockView } from '../../lib/locks/schemas.ts'
@@ -12,7 +12,7 @@ type Same<One, Other> = [keyof One, keyof Other, One, Other] extends [keyof Othe
 /** The client's own types, and those that the service validates and documents by: `tsc` fails where they differ. */
 const same: [
   Same<Wire.Item, Item>,
-  Same<Wire.Edition, Edition>,
+  Same<Wire.Edition, EditionJson>,
   Same<Wire.EditionBody, Static<typeof EditionBody>>,
   Same<Omit<Wire.EditionPage, 'data'>, Omit<Static<typeof EditionList>, 'data'>>,
   Same<Wire.Named, Static<typeof NamedList>['data'][number]>,

@@ -10,7 +10,7 @@ import { createSamples } from '../../packages/desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../packages/desk/words.ts'
 import { QuoinError, type Draft, type LockView } from '../../packages/client/src/client.ts'
-import { contentModel } from '../../lib/editions/site/model.ts'
+import { contentModel } from '../../lib/editions/model.ts'
 import fc from '../fixtures/property.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'], references: { field_section: 'taxonomy_term' } }) as Model

@@ -8,7 +8,7 @@ import { createParked } from '../../packages/desk/parked.ts'
 import { isAtRisk } from '../../packages/desk/risk.ts'
 import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../packages/client/src/client.ts'
-import { contentModel } from '../../lib/editions/site/model.ts'
+import { contentModel } from '../../lib/editions/model.ts'
 
 const model = contentModel({}) as Model
 

@@ -7,7 +7,7 @@ import { checkCms } from '../../lib/doctor/cms.ts'
 import { checkIssuer } from '../../lib/doctor/issuer.ts'
 import { checkStore } from '../../lib/doctor/store.ts'
 import { createStore } from '../../lib/dynamodb/client.ts'
-import { contentModel } from '../../lib/editions/site/model.ts'
+import { contentModel } from '../../lib/editions/model.ts'
 import { report, type Finding } from '../../lib/findings.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import model from '../../config/content-model.json' with { type: 'json' }

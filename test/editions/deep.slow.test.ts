@@ -3,7 +3,7 @@ import t from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import type { JsonapiAnswer, JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { list, type ListOptions, type Source } from '../../lib/editions/list/listing.ts'
-import { createSight } from '../../lib/editions/list/visibility.ts'
+import { createVisibilityCheck } from '../../lib/editions/list/visibility.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, open } from './site.ts'
@@ -213,8 +213,8 @@ t.test('that nothing is hidden is believed only where Drupal says so', async (t)
   const collection = { resourceType: 'publisher_container--daily', entityType: 'publisher_container', bundle: 'daily', path: '/publisher_container/daily' }
   for (const [what, filtered, translated, believed] of cases) {
     const cms = { request: async ({ query = [] }: JsonapiRequest) => [...query].some(([, value]) => value === 'default_langcode') ? translated : filtered }
-    t.equal(await createSight({ cms, model })(collection, 100, 7, {}), believed, what)
+    t.equal(await createVisibilityCheck({ cms, model })(collection, 100, 7, {}), believed, what)
   }
   const refuses = { request: async () => ({ status: 403, document: { errors: [{ detail: 'no' }] } }) }
-  await t.rejects(createSight({ cms: refuses, model })(collection, 100, 7, {}), { code: 'CMS_FORBIDDEN' })
+  await t.rejects(createVisibilityCheck({ cms: refuses, model })(collection, 100, 7, {}), { code: 'CMS_FORBIDDEN' })
 })

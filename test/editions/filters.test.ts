@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Collection } from '../../lib/editions/site/catalog.ts'
-import { createFilters, remark, type Verdict } from '../../lib/editions/site/filters.ts'
+import { createFilters, filterAdvice, type Verdict } from '../../lib/editions/site/filters.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 
 type Rows = string[]
@@ -61,10 +61,10 @@ t.test('filters work only where one was seen to find what is there', async (t) =
     t.equal(await filters.verdict(collections, {}), verdict, what)
     t.equal(filters.known(collections, {}), { work: true, trap: false, unknown: false, empty: undefined }[verdict], what)
     t.equal(asked(), requests, `${what}: found out once`)
-    t.strictSame(warnings, [remark(verdict, 'publisher_container')].filter(Boolean), what)
+    t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
-  t.match(remark('trap', 'publisher_container'), /lets some users see publisher_container entities but not filter them.*hook_jsonapi_publisher_container_filter_access/)
-  t.match(remark('unknown', 'publisher_container'), /is not known, since they were shown none of the first 50.*hook_jsonapi_publisher_container_filter_access/)
+  t.match(filterAdvice('trap', 'publisher_container'), /lets some users see publisher_container entities but not filter them.*hook_jsonapi_publisher_container_filter_access/)
+  t.match(filterAdvice('unknown', 'publisher_container'), /is not known, since they were shown none of the first 50.*hook_jsonapi_publisher_container_filter_access/)
 })
 
 t.test('what was found out is believed for ten minutes, that nothing was for one, and of each caller apart', async (t) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { contentModel } from '../../lib/editions/site/model.ts'
-import type { Entity, Item } from '../../lib/editions/translate/read.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+import type { EditionJson, Item } from '../../lib/editions/translate/read.ts'
 import { createShapes, type Shape } from '../../lib/editions/site/shapes.ts'
 import type { Resolve } from '../../lib/editions/translate/write.ts'
 import type { Resource, ResourceIdentifier } from '../../lib/jsonapi/document.ts'
@@ -95,6 +95,6 @@ export const anyEdition: fc.Arbitrary<Resource> = record({
 })
 
 /** An entity as core REST shows it, without what a caller need not send. */
-export function withoutUrls (entity: Entity): Entity {
+export function withoutUrls (entity: EditionJson): EditionJson {
   return Object.fromEntries(Object.entries(entity).map(([field, items]) => [field, items.map(({ url: _, ...item }: Item) => item)]))
 }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { certain } from '../../lib/editions/save/outcome.ts'
+import { confirmWrite } from '../../lib/editions/save/outcome.ts'
 import { Failure } from '../../lib/errors.ts'
 import { build } from '../helper.ts'
 
@@ -90,7 +90,7 @@ t.test('where the CMS cannot be asked, the caller is told that nobody knows', as
 
 t.test('an answer that says what happened is taken at its word', async (t) => {
   const look = async () => { throw new Error('nobody looks') }
-  const fail = (failure: unknown) => certain(uuid, async () => { throw failure }, look, () => {})
+  const fail = (failure: unknown) => confirmWrite(uuid, async () => { throw failure }, look, () => {})
   for (const cause of [undefined, Object.assign(new Error(), { status: 503, isDrupals: true })]) {
     const maintenance = new Failure('CMS_UNAVAILABLE', 'later', { cause })
     t.equal(await fail(maintenance).catch((error) => error), maintenance)
@@ -98,12 +98,12 @@ t.test('an answer that says what happened is taken at its word', async (t) => {
   const refused = new Failure('CMS_UNREACHABLE', 'away', { cause: Object.assign(new Error(), { code: 'ECONNREFUSED' }) })
   t.equal(await fail(refused).catch((error) => error), refused)
   await t.rejects(fail(new TypeError('a defect')), { message: 'a defect' })
-  t.equal(await certain(uuid, async () => 1, look, () => {}), 1)
+  t.equal(await confirmWrite(uuid, async () => 1, look, () => {}), 1)
 })
 
 t.test('an edition that others changed meanwhile leaves the outcome open; so does a CMS that may still be writing', async (t) => {
   const failure = (code: 'CMS_FAILED' | 'CMS_TIMEOUT') => async () => { throw new Failure(code, 'Bad', { cause: new Error() }) }
-  await t.rejects(certain(uuid, failure('CMS_FAILED'), async () => { throw new Error('others') }, () => {}), { message: /not known/ })
-  await t.rejects(certain(uuid, failure('CMS_TIMEOUT'), async () => undefined, () => {}), { message: /not known/, code: 'CMS_TIMEOUT' })
-  await t.rejects(certain(uuid, failure('CMS_FAILED'), async () => undefined, () => {}), { message: 'Bad; nothing was saved' })
+  await t.rejects(confirmWrite(uuid, failure('CMS_FAILED'), async () => { throw new Error('others') }, () => {}), { message: /not known/ })
+  await t.rejects(confirmWrite(uuid, failure('CMS_TIMEOUT'), async () => undefined, () => {}), { message: /not known/, code: 'CMS_TIMEOUT' })
+  await t.rejects(confirmWrite(uuid, failure('CMS_FAILED'), async () => undefined, () => {}), { message: 'Bad; nothing was saved' })
 })

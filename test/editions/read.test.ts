@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { splitType } from '../../lib/editions/site/model.ts'
-import { read, type Entity, type Item } from '../../lib/editions/translate/read.ts'
+import { splitType } from '../../lib/editions/model.ts'
+import { read, type EditionJson, type Item } from '../../lib/editions/translate/read.ts'
 import { createShapes } from '../../lib/editions/site/shapes.ts'
 import { targetOf } from '../../lib/editions/site/targets.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
@@ -50,7 +50,7 @@ t.test('of a reference to an entity that is gone only its place is left', async 
   const { data } = recording('jsonapi-individual-include-dangling').response.body
   const rest = recording('rest-get-after-referenced-article-deleted').response.body
   const entity = read(data, model)
-  const gone = rest.field_articles.findIndex((item: Entity) => !('target_type' in item))
+  const gone = rest.field_articles.findIndex((item: EditionJson) => !('target_type' in item))
   t.strictSame(entity.field_articles![gone], { target_id: null })
   t.equal(entity.field_articles!.length, rest.field_articles.length)
   t.strictSame(read({ ...data, relationships: { parent: { data: { type: 'taxonomy_term--sections', id: 'virtual' } } } }, model).parent, [{ target_id: null }])

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import { contentModel } from '../../lib/editions/site/model.ts'
-import { normalize, unlike } from '../../lib/editions/translate/write.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+import { normalize, differingFields } from '../../lib/editions/translate/write.ts'
 import { openHostile, type HostileDesk, type Said } from './hostile-cms.ts'
 import { editionsOf, failed, writes } from './site.ts'
 
@@ -126,7 +126,7 @@ t.test('what an edition shows of what was sent to create it', (t: Test) => {
     },
     relationships: { field_cover: { data: { type: 'file--file', id: '00000000-0000-4000-8000-00000000000a', meta: { drupal_internal__target_id: 5, alt: 'A', width: 100 } } } }
   }
-  const differing = (body: object) => unlike(normalize(body as Record<string, unknown>, model), shown, model)
+  const differing = (body: object) => differingFields(normalize(body as Record<string, unknown>, model), shown, model)
   const same = {
     uuid: [{ value: uuid.toUpperCase() }],
     type: 'daily',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { findById, isFound, selects } from '../../lib/editions/list/scan.ts'
+import { findById, matchesText, matchesSelection } from '../../lib/editions/list/scan.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 
@@ -29,7 +29,7 @@ t.test('a long run of hidden rows is walked over', async (t) => {
 
 t.test('what is selected here is what a filter selects', async (t) => {
   const attributes = { title: 'Straße "100 %" & more', status: true, field_publisher_edition_type: 'daily', field_key: 'k-1' }
-  const is = (selection: Parameters<typeof selects>[0]) => selects(selection, { attributes }, model)
+  const is = (selection: Parameters<typeof matchesSelection>[0]) => matchesSelection(selection, { attributes }, model)
   t.ok(is({}))
   t.ok(is({ q: '' }))
   t.ok(is({ q: 'STRASSE' }) === false && is({ q: 'straße' }) && is({ q: '"100 %" &' }))
@@ -37,16 +37,16 @@ t.test('what is selected here is what a filter selects', async (t) => {
   t.ok(is({ status: 1 }) && !is({ status: 0 }))
   t.ok(is({ types: ['daily'] }) && !is({ types: ['daily', 'special'] }))
   t.ok(is({ key: 'k-1' }) && !is({ key: 'K-1' }))
-  t.ok(selects({ key: '32' }, { attributes: { field_key: 32 } }, model), 'a key that is a number')
-  t.notOk(selects({ key: 'k-1' }, {}, model))
-  t.notOk(selects({ q: 'x' }, {}, model), 'a title that may not be seen contains nothing')
-  t.ok(selects({ types: ['daily'] }, {}, { ...model, fields: { ...model.fields, editionType: null } }))
+  t.ok(matchesSelection({ key: '32' }, { attributes: { field_key: 32 } }, model), 'a key that is a number')
+  t.notOk(matchesSelection({ key: 'k-1' }, {}, model))
+  t.notOk(matchesSelection({ q: 'x' }, {}, model), 'a title that may not be seen contains nothing')
+  t.ok(matchesSelection({ types: ['daily'] }, {}, { ...model, fields: { ...model.fields, editionType: null } }))
 })
 
 t.test('what a database has found by a key that only it takes for the same is not found', async (t) => {
-  const finds = (q: string, title: string, key: unknown) => isFound(q, { attributes: { title, field_key: key } }, model)
+  const finds = (q: string, title: string, key: unknown) => matchesText(q, { attributes: { title, field_key: key } }, model)
   t.ok(finds('k-1', 'T', 'k-1'))
   t.notOk(finds('k-1', 'T', 'K-1') || finds('uber', 'T', 'Über'))
   t.ok(finds('k-1', 'All of K-1', 'K-1'), 'by its title too')
-  t.ok(finds('strasse', 'Straße', 'other') && finds('x', 'T', null) && isFound('x', {}, model), 'what a title contains is for Drupal to say')
+  t.ok(finds('strasse', 'Straße', 'other') && finds('x', 'T', null) && matchesText('x', {}, model), 'what a title contains is for Drupal to say')
 })

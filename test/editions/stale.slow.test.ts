@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { createCatalog } from '../../lib/editions/site/catalog.ts'
-import { createCopies, type Copy } from '../../lib/editions/stale-cache.ts'
+import { createStaleCache, type Copy } from '../../lib/editions/stale-cache.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
@@ -221,7 +221,7 @@ t.test('an answer is as old as the oldest thing in it', async (t) => {
 
 t.test('copies are bounded in age, number and size', async (t) => {
   const clock = { now: 0 }
-  const copies = createCopies({ seconds: 10, model, now: () => clock.now })
+  const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
   const copy = (payload: string, at = clock.now): Copy => ({ payload, etag: undefined, at, isEdition: true })
   copies.keep('a', copy('x'), 0, {})
   for (const [now, age] of [[0, 0], [1, 1], [9001, 10], [10_000, 10], [10_001, undefined]] as const) {

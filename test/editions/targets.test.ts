@@ -3,9 +3,9 @@ import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createTargetMemory, targetOf } from '../../lib/editions/site/targets.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
-import { splitType } from '../../lib/editions/site/model.ts'
-import type { Entity } from '../../lib/editions/translate/read.ts'
-import type { Edition } from '../../lib/editions/translate/texts.ts'
+import { splitType } from '../../lib/editions/model.ts'
+import type { EditionJson } from '../../lib/editions/translate/read.ts'
+import type { EditionText } from '../../lib/editions/translate/texts.ts'
 import { includeOf, urlsOf } from '../../lib/editions/translate/urls.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
@@ -57,13 +57,13 @@ async function openWithAliases (t: Test) {
     update: async (...given: Parameters<typeof update>) => parsed(await update(...given)),
     async search (...given: Parameters<typeof search>) {
       const { editions, ...found } = await search(...given)
-      return { ...found, editions: editions.map((json): Entity => JSON.parse(json)) }
+      return { ...found, editions: editions.map((json): EditionJson => JSON.parse(json)) }
     }
   }
   return { editions, site, asked: () => asked.splice(0) }
 }
 
-function parsed ({ json, ...edition }: Edition): Omit<Edition, 'json'> & { entity: Entity } {
+function parsed ({ json, ...edition }: EditionText): Omit<EditionText, 'json'> & { entity: EditionJson } {
   return { ...edition, entity: JSON.parse(json) }
 }
 
@@ -269,21 +269,21 @@ t.test('targets are remembered for a minute from when the first was asked for', 
   const user = (id: string) => ({ type: 'user--user', id })
   const path = { alias: '/people/a' }
 
-  const told = memory.toldTo(caller)
+  const told = memory.of(caller)
   t.equal(memory.age(caller), 0)
   memory.learn(told, [], {}, caller)
-  t.not(memory.toldTo(caller), told, 'nothing was told')
+  t.not(memory.of(caller), told, 'nothing was told')
   now = 1100
   memory.learn(told, [user('a'), user('b')], { included: [{ ...user('a'), attributes: { path, other: 1 } }] }, caller)
   now = 2000
-  const { targets: known } = memory.toldTo(caller)
+  const { targets: known } = memory.of(caller)
   t.strictSame([...known.get('user--user')!], [['a', { alias: '/people/a' }], ['b', {}]])
-  memory.learn(memory.toldTo(caller), [user('a')], {}, caller)
+  memory.learn(memory.of(caller), [user('a')], {}, caller)
   t.strictSame(known.get('user--user')!.get('a'), {}, 'hidden since')
   t.equal(memory.age(caller), 1000, 'as old as the oldest')
-  t.equal(memory.toldTo(basic('editor')).targets.size, 0)
+  t.equal(memory.of(basic('editor')).targets.size, 0)
   now = 61_000
-  t.equal(memory.toldTo(caller).targets.size, 0)
+  t.equal(memory.of(caller).targets.size, 0)
   t.equal(memory.age(caller), 0)
   t.end()
 })
@@ -292,13 +292,13 @@ t.test('of more targets than are remembered those of whom asked longest ago are 
   const memory = createTargetMemory(() => () => undefined)
   const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
   const names = ['anna', 'ben', 'cleo']
-  for (const name of names) memory.learn(memory.toldTo(basic(name)), many(name), {}, basic(name))
-  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.get('node--article')?.size), [undefined, 40_000, 40_000])
-  memory.learn(memory.toldTo(basic('ben')), many('of ben too '), {}, basic('ben'))
-  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.get('node--article')?.size), [undefined, 80_000, undefined], 'what is told later counts too')
-  for (let page = 0; page < 20_000; page++) memory.learn(memory.toldTo(basic('ben')), [], {}, basic('ben'), `/daily?${page}`)
-  t.equal(memory.toldTo(basic('ben')).pages.size, 20_000)
-  memory.learn(memory.toldTo(basic('ben')), [], {}, basic('ben'), '/daily')
-  t.strictSame(names.map((name) => memory.toldTo(basic(name)).targets.size), [0, 0, 0], 'and so do pages')
+  for (const name of names) memory.learn(memory.of(basic(name)), many(name), {}, basic(name))
+  t.strictSame(names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size), [undefined, 40_000, 40_000])
+  memory.learn(memory.of(basic('ben')), many('of ben too '), {}, basic('ben'))
+  t.strictSame(names.map((name) => memory.of(basic(name)).targets.get('node--article')?.size), [undefined, 80_000, undefined], 'what is told later counts too')
+  for (let page = 0; page < 20_000; page++) memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), `/daily?${page}`)
+  t.equal(memory.of(basic('ben')).pages.size, 20_000)
+  memory.learn(memory.of(basic('ben')), [], {}, basic('ben'), '/daily')
+  t.strictSame(names.map((name) => memory.of(basic(name)).targets.size), [0, 0, 0], 'and so do pages')
   t.end()
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { instant, sameItems } from '../../lib/editions/translate/canonical.ts'
-import { read, type Entity } from '../../lib/editions/translate/read.ts'
+import { read, type EditionJson } from '../../lib/editions/translate/read.ts'
 import { shapeOf, type Shape } from '../../lib/editions/site/shapes.ts'
 import * as write from '../../lib/editions/translate/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
@@ -13,7 +13,7 @@ const daily = recordedShape('publisher_container--daily')
 const { bundleOf, create, difference, normalize, unresolved } = write
 
 /** An update by what the edition itself shows of its fields. */
-function update (changes: Entity, current: Resource, by: typeof model, resolve: write.Resolve): NewResource {
+function update (changes: EditionJson, current: Resource, by: typeof model, resolve: write.Resolve): NewResource {
   return write.update(changes, current, shapeOf(current, by), by, resolve)
 }
 
@@ -57,12 +57,12 @@ t.test('bodies that core REST accepted become documents of the forms that JSON:A
   }
   t.strictSame([...notYetSeen], [], 'no form that no recording shows as accepted')
 
-  function ownFields (entity: Entity, { id, changed, uuid, revision_id: revision }: Entity): Entity {
+  function ownFields (entity: EditionJson, { id, changed, uuid, revision_id: revision }: EditionJson): EditionJson {
     return { ...entity, ...(entity.id && { id: id! }), ...(entity.changed && { changed: changed! }), ...(entity.uuid && { uuid: uuid! }), ...(entity.revision_id && { revision_id: revision! }) }
   }
 
   /** An edition of the same bundle that differs in all other fields from what a PATCH left. */
-  function current (body: Entity): Resource {
+  function current (body: EditionJson): Resource {
     const edition = structuredClone(editions.find(({ type }) => type === `publisher_container--${String(body.type![0]!.target_id)}`)!)
     edition.id = String(body.uuid![0]!.value)
     Object.assign(edition.attributes!, { drupal_internal__id: body.id![0]!.value, changed: body.changed![0]!.value, drupal_internal__revision_id: body.revision_id![0]!.value })

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { abortable, type Signal } from '../../lib/http/aborter.ts'
-import { callOf, endWith, inCall } from '../../lib/http/calls.ts'
+import { callOf, endOnHangUp, inCall } from '../../lib/http/calls.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
-import { createFlights } from '../../lib/http/single-flight.ts'
+import { createSingleFlight } from '../../lib/http/single-flight.ts'
 
 const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000 }
 const never = new Promise<never>(() => {})
@@ -16,7 +16,7 @@ t.test('a call ends when its time is over, and when its caller hangs up', async 
   const impatient = {}
   let isSubscribed = false
   let leave = () => {}
-  endWith(impatient, (listener) => {
+  endOnHangUp(impatient, (listener) => {
     leave = listener
     isSubscribed = true
     return () => { isSubscribed = false }
@@ -77,24 +77,24 @@ t.test('what fails leaves nothing behind', async (t) => {
 t.test('after a write reads have a time of their own, caller or not', async (t) => {
   const caller = {}
   let leave = () => {}
-  endWith(caller, (listener) => { leave = listener; return () => {} })
+  endOnHangUp(caller, (listener) => { leave = listener; return () => {} })
   await inCall(caller, { ...LIMITS, lookUpMs: 20 }, async () => {
     const call = callOf(caller)!
     t.equal(call.signal, call.waiting)
     leave()
     t.ok(call.signal.aborted)
-    call.written()
+    call.endWrite()
     t.notOk(call.signal.aborted)
     t.equal(call.signal, call.signal)
     t.ok(call.waiting.aborted, 'another write is not begun')
     await t.rejects(waiting(caller), { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms' })
-    call.written()
+    call.endWrite()
     t.notOk(call.signal.aborted, 'nor does the time of one write end that of the next')
   })
 })
 
 t.test('shared work goes on while one waits for it, and is aborted when nobody does', async (t) => {
-  const { share, part } = createFlights<string>()
+  const { share, forgetAll } = createSingleFlight<string>()
   const signals: Signal[] = []
   const { promise, resolve } = Promise.withResolvers<string>()
   const work = (signal: Signal) => {
@@ -117,7 +117,7 @@ t.test('shared work goes on while one waits for it, and is aborted when nobody d
   const patient = share('k', work)
   const late = new AbortController()
   const other = share('k', work, late.signal)
-  part()
+  forgetAll()
   late.abort(gone)
   await t.rejects(other, gone)
   t.equal(signals.length, 2, 'what was aborted is not joined')

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/save/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
-import { changeLine, createBreaker, type BreakerOptions, type Stopped } from '../../lib/http/breaker.ts'
-import { endWith, inCall, type Caller } from '../../lib/http/calls.ts'
+import { changeLine, createBreaker, type BreakerOptions, type BreakerScope } from '../../lib/http/breaker.ts'
+import { endOnHangUp, inCall, type Caller } from '../../lib/http/calls.ts'
 import { createJsonapi, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { createHttp, isDown } from '../../lib/http/client.ts'
 import { errors, JSONAPI, say, startDeaf, startScriptedCms, type Script } from '../editions/scripted-cms.ts'
@@ -73,7 +73,7 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
 t.test('a write of a caller who has hung up is not sent', async (t) => {
   const { cms, outcome } = await clientFor(t)
   const caller = {}
-  endWith(caller, (listener) => {
+  endOnHangUp(caller, (listener) => {
     listener()
     return () => {}
   })
@@ -130,13 +130,13 @@ t.test('a write that no connection is free for in time is not sent later', async
 })
 
 t.test('after failures in a row nothing is sent, until one request has found the CMS well', async (t) => {
-  const states: Array<['open' | 'closed', Stopped]> = []
+  const states: Array<['open' | 'closed', BreakerScope]> = []
   // The clock of the library is the system's; here it stands but for what the test adds.
   const { now } = Date
   let clock = now()
   Date.now = () => clock
   t.teardown(() => { Date.now = now })
-  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, changed: (state, stopped) => states.push([state, stopped]) })
+  const { cms, script, breaker, ask, outcome } = await clientFor(t, { failures: 3, restMs: 5000, onChange: (state, stopped) => states.push([state, stopped]) })
   script.push(...Array.from({ length: 3 }, () => answers(500)))
   for (let time = 0; time < 3; time++) t.equal(await outcome(), 'CMS_FAILED')
   t.equal(breaker.state(), 'open')
@@ -216,7 +216,7 @@ t.test('writes that fail are counted, whatever reads come between them', async (
   Date.now = () => clock
   t.teardown(() => { Date.now = now })
   const lines: string[] = []
-  const { cms, script, ask, outcome, breaker } = await clientFor(t, { failures: 3, restMs: 5000, timeoutMs: 300, changed: (...change) => lines.push(changeLine(...change)) })
+  const { cms, script, ask, outcome, breaker } = await clientFor(t, { failures: 3, restMs: 5000, timeoutMs: 300, onChange: (...change) => lines.push(changeLine(...change)) })
   const write = async (fault: Script) => {
     script.push(fault)
     const result = await outcome(POST)

@@ -1,4 +1,4 @@
-import { disorder } from '../lookup/asked.ts'
+import { disorder } from '../translate/verify.ts'
 import { findStarts, type Start } from './deep.ts'
 
 /** One page of a collection as it came. */

@@ -1,15 +1,15 @@
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
-import { rowId } from '../lookup/asked.ts'
-import type { Loaded, Resources } from '../lookup/resources.ts'
+import type { LoadedEdition, Resources } from '../lookup/resources.ts'
+import { publicName, type ContentModel } from '../model.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
 import type { Filters } from '../site/filters.ts'
-import { publicName, type ContentModel } from '../site/model.ts'
+import { filterQuery, pageQuery, PAGE_MAX, type Selection } from '../translate/query.ts'
+import { rowId } from '../translate/verify.ts'
 import { list, type Listing, type Page, type Source } from './listing.ts'
-import { filterQuery, pageQuery, PAGE_MAX, type Selection } from './query.ts'
-import { isFound, selects } from './scan.ts'
-import { createCountCheck, createSight } from './visibility.ts'
+import { matchesText, matchesSelection } from './scan.ts'
+import { createCountCheck, createVisibilityCheck } from './visibility.ts'
 
 /** What a list is asked for. */
 export interface Search {
@@ -44,11 +44,11 @@ const LOOKS = 10
  */
 export function createSearch ({ cms, catalog, resources, filters, model }: SearchOptions) {
   const idAttribute = publicName(model, model.keys.id)
-  const nothingHidden = createSight({ cms, model })
+  const nothingHidden = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
   const compared = [idAttribute, ...[model.keys.label, model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
-  return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<Loaded>> {
+  return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     const { collections, types } = await scope(bundle, type, caller)
     const wanted = { ...selection, types }
     const isFiltered = filterQuery(wanted, model).length > 0
@@ -56,8 +56,8 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
     // What can be compared exactly is compared again where Drupal filters: databases do not tell upper from lower case, and a
     // filter matches any translation of an edition, be it shown or not.
     const { q, ...exact } = wanted
-    const isFilterMatch = ({ resource }: Loaded) => selects(exact, resource, model) && (!q || isFound(q, resource, model))
-    const isScanMatch = ({ resource }: Loaded) => selects(wanted, resource, model)
+    const isFilterMatch = ({ resource }: LoadedEdition) => matchesSelection(exact, resource, model) && (!q || matchesText(q, resource, model))
+    const isScanMatch = ({ resource }: LoadedEdition) => matchesSelection(wanted, resource, model)
     const listed = (page: typeof filtered, isWanted: typeof isScanMatch) => list({
       sources: collections.map((collection) => page(collection, wanted, caller)),
       offset,
@@ -99,7 +99,7 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
    * Pages that Drupal filters. A site without keys, and one that does not show them to the caller, refuses to filter by them:
    * then `q` is looked for in titles alone.
    */
-  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<Loaded> {
+  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
     let byKey = Boolean(selection.q)
     return (offset, size, purpose) => {
       return ask().catch((error) => {
@@ -108,7 +108,7 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
         return ask()
       })
 
-      function ask (): Promise<Page<Loaded>> {
+      function ask (): Promise<Page<LoadedEdition>> {
         const query = [...filterQuery(selection, model, byKey), ...pageQuery(offset, size, model)]
         return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
       }
@@ -116,7 +116,7 @@ export function createSearch ({ cms, catalog, resources, filters, model }: Searc
   }
 
   /** All pages, for callers whom Drupal does not let filter. */
-  function scanned (collection: Collection, _selection: Selection, caller: Caller): Source<Loaded> {
+  function scanned (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> {
     return async (offset, size) => {
       const { rows, more } = await resources.page(collection, pageQuery(offset, size, model), caller)
       return { rows, more }

@@ -3,10 +3,10 @@ import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi, JsonapiAnswer } from '../../jsonapi/client.ts'
 import { fingerprint } from '../../jsonapi/credentials.ts'
 import { resources } from '../../jsonapi/document.ts'
+import { publicName, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
-import { publicName, type ContentModel } from '../site/model.ts'
 import { refusal } from '../translate/failures.ts'
-import { everyQuery, pageQuery, translatedQuery } from './query.ts'
+import { everyQuery, pageQuery, translatedQuery } from '../translate/query.ts'
 
 /**
  * Whether a caller may see every edition of a collection down to the one with this id, whose position among all of them is
@@ -18,7 +18,7 @@ import { everyQuery, pageQuery, translatedQuery } from './query.ts'
  * Where there are translations that does not hold: a filter takes an edition for published that is so in a language that
  * is not shown.
  */
-export function createSight ({ cms, model }: { cms: Jsonapi, model: ContentModel }) {
+export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: ContentModel }) {
   const idAttribute = publicName(model, model.keys.id)
 
   return async function nothingHidden (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {

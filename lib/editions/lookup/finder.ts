@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
-import { pageQuery, PAGE_MAX } from '../list/query.ts'
 import { findById } from '../list/scan.ts'
+import { publicName, type ContentModel } from '../model.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
 import type { Filters } from '../site/filters.ts'
-import { publicName, type ContentModel } from '../site/model.ts'
-import { integerId, mismatch, rowId } from './asked.ts'
-import type { Loaded, Resources } from './resources.ts'
+import { pageQuery, PAGE_MAX } from '../translate/query.ts'
+import { integerId, mismatch, rowId } from '../translate/verify.ts'
+import type { LoadedEdition, Resources } from './resources.ts'
 
 export interface Finder {
   load: Resources['load']
   /** The edition with a uuid, of whatever bundle; undefined where there is none. */
-  findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<Loaded | undefined>
+  findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined>
   /** That the ids of a resource are its own. */
   remember (resource: Resource): void
 }
@@ -26,7 +26,7 @@ export interface FinderOptions {
    * The edition of a collection with this uuid or integer id; undefined where there is none.
    * @throws {Failure} CMS_INVALID_RESPONSE where the CMS answers with another one
    */
-  one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<Loaded | undefined>
+  one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined>
   sparsePage: Resources['sparsePage']
 }
 
@@ -51,7 +51,7 @@ export function createFinder ({ catalog, filters, model, one, sparsePage }: Find
     for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) remembered.set(id, { type, uuid })
   }
 
-  async function load (given: string, caller: Caller, purpose: Purpose = 'edition'): Promise<Loaded> {
+  async function load (given: string, caller: Caller, purpose: Purpose = 'edition'): Promise<LoadedEdition> {
     const id = given.toLowerCase()
     const collections = await catalog.editions(caller)
     const known = remembered.get(id)
@@ -70,19 +70,19 @@ export function createFinder ({ catalog, filters, model, one, sparsePage }: Find
   }
 
   /** Drupal does not compare the bundle in the path with the edition's own, so any collection of the entity type serves. */
-  function findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
+  function findByUuid (collection: Collection, uuid: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
     return one(collection, { uuid }, caller, purpose)
   }
 
-  async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
+  async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition> {
     if (filters.known(collections, caller) === false) return byScan(collections, id, caller, purpose)
     const answers = await Promise.all(collections.map((collection) => one(collection, { id }, caller, purpose)))
     const found = answers.find((found) => found !== undefined)
     return found ?? (await filters.usable(collections, caller) ? notFound(id) : byScan(collections, id, caller, purpose))
   }
 
-  async function byScan (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<Loaded> {
-    const idOf = ({ resource }: Loaded) => rowId(resource, idAttribute)
+  async function byScan (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition> {
+    const idOf = ({ resource }: LoadedEdition) => rowId(resource, idAttribute)
     const rows = await Promise.all(collections.map(async (collection) => {
       const row = await findById(Number(id), (offset) => sparsePage(collection, pageQuery(offset, PAGE_MAX, model), [idAttribute], caller), idOf)
       return row && { collection, uuid: row.resource.id }

@@ -1,10 +1,10 @@
 import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
+import { publicName, type ContentModel } from '../model.ts'
 import type { Catalog } from '../site/catalog.ts'
-import { publicName, type ContentModel } from '../site/model.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
-import { individualPath, mismatch } from './asked.ts'
+import { individualPath, mismatch } from '../translate/verify.ts'
 import type { Resources } from './resources.ts'
 
 /** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms, of users. */

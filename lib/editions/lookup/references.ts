@@ -4,14 +4,14 @@ import { callOf, type Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import type { Page } from '../list/listing.ts'
-import { idQuery, PAGE_MAX } from '../list/query.ts'
 import { findById } from '../list/scan.ts'
+import { publicName, splitType, type ContentModel } from '../model.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
 import type { Filters } from '../site/filters.ts'
-import { publicName, splitType, type ContentModel } from '../site/model.ts'
 import { invalid, refusal, type Violation } from '../translate/failures.ts'
+import { idQuery, PAGE_MAX } from '../translate/query.ts'
+import { mismatch, rowId, rowsOf } from '../translate/verify.ts'
 import type { Resolve, Unresolved } from '../translate/write.ts'
-import { mismatch, rowId, rowsOf } from './asked.ts'
 
 export interface References {
   /**

@@ -3,24 +3,24 @@ import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi, JsonapiAnswer } from '../../jsonapi/client.ts'
 import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
 import type { Page } from '../list/listing.ts'
-import { idQuery, pageQuery, referringQuery } from '../list/query.ts'
+import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import type { Catalog, Collection } from '../site/catalog.ts'
 import type { Filters } from '../site/filters.ts'
-import { internalName, publicName, splitType, type ContentModel } from '../site/model.ts'
 import { createShapes, type Shape } from '../site/shapes.ts'
-import { createTargetMemory, referencesIn, untoldIn, type Told } from '../site/targets.ts'
+import { createTargetMemory, referencesIn, namesWithUnknownTargets, type KnownTargets } from '../site/targets.ts'
 import { notIncludable, refusal, unknownProperties } from '../translate/failures.ts'
+import { idQuery, pageQuery, referringQuery } from '../translate/query.ts'
 import type { UrlOf } from '../translate/read.ts'
 import { covers, includeOf, urlsOf, USER, type Include } from '../translate/urls.ts'
+import { individualPath, integerId, mismatch, rowsOf } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
-import { individualPath, integerId, mismatch, rowsOf } from './asked.ts'
 import { createFinder, type Purpose, type Wanted } from './finder.ts'
 
 /**
  * An edition as JSON:API gives it, with the urls of its references. What a caller is given again and again without a change in
  * either is the same objects.
  */
-export interface Loaded {
+export interface LoadedEdition {
   resource: Resource
   urlOf: UrlOf
 }
@@ -30,18 +30,18 @@ export interface Resources {
    * The edition with an integer id or uuid; a `bare` one without the urls of its references, which Drupal answers sooner.
    * @throws {Failure} NOT_FOUND, CMS_UNAUTHORIZED, CMS_FORBIDDEN, and those of the CMS.
    */
-  load (id: string, caller: Caller, purpose?: Purpose): Promise<Loaded>
+  load (id: string, caller: Caller, purpose?: Purpose): Promise<LoadedEdition>
   /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
-  page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<Loaded>>
+  page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<LoadedEdition>>
   /** The same with no more than some attributes of each row. */
-  sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<Loaded>>
+  sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>>
   /**
    * What is known of the fields of a resource type; a document is looked at when none was seen before, and one more for
    * each of the relationships that are still to be told what they refer to.
    */
   shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
   /** Writes a new edition, or changes one that is as given: as it is afterwards, or the CMS's refusal. */
-  send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }>
+  send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }>
   /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -79,7 +79,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const page = `${path}?${query.join('&')}`
     const exposed = await catalog.all(caller)
     for (let attempt = 0; ; attempt++) {
-      const told = memory.toldTo(caller)
+      const told = memory.of(caller)
       const include = includeOf(shapes.of(resourceType), model, exposed, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
       const answer = await cms.request({ path, query: [...query, ...include.query], caller })
       if (isExcluded(answer, resourceType, include)) continue
@@ -93,7 +93,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
       const covered = found.every((resource) => resource.type === resourceType && covers(include, resource, model))
       if (covered || attempt > 1) {
         memory.learn(told, referencesIn(found, include.included), answer.document, caller, purpose === 'page' ? page : undefined)
-        const untold = untoldIn(found, include.relationships, told.targets)
+        const untold = namesWithUnknownTargets(found, include.relationships, told.targets)
         if (untold.length === 0) told.learned.add(answer.document)
         else await learnRest(told, found, untold, path, query, caller)
         return { ...answer, urlOf: told.urlOf }
@@ -111,7 +111,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   /** Asks for the targets of some relationships of these resources alone. */
-  async function learnRest (told: Told, asked: Resource[], names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
+  async function learnRest (told: KnownTargets, asked: Resource[], names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
     const { type: resourceType } = asked[0]!
     const { query: include, included } = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
     const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resourceType}]`, included.join(',')]], caller })
@@ -128,7 +128,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   /** Who may see but the label of an edition is shown nothing else of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
-  async function one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<Loaded | undefined> {
+  async function one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
     const [path, query]: [string, Parameters] = 'uuid' in wanted ? [individualPath(collection, wanted.uuid), []] : [collection.path, idQuery(idAttribute, [wanted.id])]
     const answer = await get(collection.resourceType, path, query, caller, purpose)
     if (answer.status === 404) return undefined
@@ -151,21 +151,21 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return splitType(model, type).entityType === model.entityType
   }
 
-  function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): Loaded {
+  function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): LoadedEdition {
     finder.remember(resource)
     return { resource, urlOf }
   }
 
-  async function page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<Loaded>> {
+  async function page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>> {
     return pageOf(await get(collection.resourceType, collection.path, query, caller, 'page'), collection)
   }
 
-  async function sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<Loaded>> {
+  async function sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>> {
     const { path, resourceType } = collection
     return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }), collection)
   }
 
-  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer, collection: Collection): Page<Loaded> {
+  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer, collection: Collection): Page<LoadedEdition> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta } = answer.document
     return {
@@ -190,7 +190,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     return (await catalog.editions(caller)).find((collection) => collection.resourceType === resourceType)!
   }
 
-  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
+  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
     const collection = await collectionOf(resource.type, caller)
     const target = current
       ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current) } as const
@@ -198,7 +198,7 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     return write(0)
 
-    async function write (dropped: number): Promise<{ saved: Loaded } | { refused: JsonapiAnswer }> {
+    async function write (dropped: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer, resource, collection, include, caller) }
       if (isExcluded(answer, resource.type, include)) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
@@ -208,11 +208,11 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     }
   }
 
-  async function saved (answer: JsonapiAnswer, sent: Resource, collection: Collection, include: Include, caller: Caller): Promise<Loaded> {
+  async function saved (answer: JsonapiAnswer, sent: Resource, collection: Collection, include: Include, caller: Caller): Promise<LoadedEdition> {
     const [resource] = learned(answer.document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     if (!isEdition(resource) || !isSameUuid(resource.id, sent.id)) throw mismatch(`edition ${sent.id}`, resource)
-    const told = memory.toldTo(caller)
+    const told = memory.of(caller)
     memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
     const saved = loaded(resource, told.urlOf)
     if (covers(include, resource, model)) return saved

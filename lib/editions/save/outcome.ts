@@ -17,7 +17,7 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIM
  * @param warn told about an answer that was wrong
  * @throws {Failure} that of the write, which says what is known of its outcome and has the uuid in `details` and `Location`
  */
-export async function certain<T> (uuid: string, write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
+export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
   try {
     return await write()
   } catch (error) {
@@ -55,11 +55,11 @@ export function unlessConflict (error: unknown): 'unknown' {
 }
 
 function told ({ code, message, cause, headers }: Failure, uuid: string, outcome: string): Failure {
-  const handle = handleOf(uuid)
+  const handle = editionAddress(uuid)
   return new Failure(code, `${message}; ${outcome}`, { cause, details: handle.details, headers: { ...headers, ...handle.headers } })
 }
 
 /** Where the answer to a write has the edition's uuid, by which it can be read or a create be repeated. */
-export function handleOf (uuid: string): { details: { uuid: string }, headers: { location: string } } {
+export function editionAddress (uuid: string): { details: { uuid: string }, headers: { location: string } } {
   return { details: { uuid }, headers: { location: `/api/collection/${encodeURIComponent(uuid.toWellFormed())}` } }
 }

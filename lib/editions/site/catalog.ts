@@ -5,10 +5,10 @@ import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
 import { isObject, resources, scalarText } from '../../jsonapi/document.ts'
-import { pageQuery, PAGE_MAX } from '../list/query.ts'
-import { mismatch, rowsOf } from '../lookup/asked.ts'
+import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from '../model.ts'
 import { refusal } from '../translate/failures.ts'
-import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from './model.ts'
+import { pageQuery, PAGE_MAX } from '../translate/query.ts'
+import { mismatch, rowsOf } from '../translate/verify.ts'
 
 /** A JSON:API collection: one bundle of one entity type. */
 export interface Collection {

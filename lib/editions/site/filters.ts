@@ -3,8 +3,8 @@ import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { fingerprint } from '../../jsonapi/credentials.ts'
 import { resources, type Resource } from '../../jsonapi/document.ts'
-import { anyQuery, PAGE_MAX, uuidQuery } from '../list/query.ts'
 import { refusal } from '../translate/failures.ts'
+import { anyQuery, PAGE_MAX, uuidQuery } from '../translate/query.ts'
 import type { Collection } from './catalog.ts'
 
 /**
@@ -63,7 +63,7 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
 
   async function verdict (collections: Collection[], caller: Caller): Promise<Verdict> {
     const verdict = together(await Promise.all(collections.map(async (collection) => recalled(collection, caller) ?? probe(collection, caller))))
-    const message = collections[0] && remark(verdict, collections[0].entityType)
+    const message = collections[0] && filterAdvice(verdict, collections[0].entityType)
     if (message !== undefined && !warned.has(message)) {
       warned.add(message)
       warn(message)
@@ -105,7 +105,7 @@ function together (verdicts: Array<Verdict | undefined>): Verdict {
 }
 
 /** What an operator should know of a verdict, and can do. */
-export function remark (verdict: Verdict, entityType: string): string | undefined {
+export function filterAdvice (verdict: Verdict, entityType: string): string | undefined {
   switch (verdict) {
     case 'trap': return `Drupal lets some users see ${entityType} entities but not filter them, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`
     case 'unknown': return `Whether Drupal lets some users filter ${entityType} entities is not known, since they were shown none of the first ${PAGE_MAX}, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`

@@ -1,5 +1,5 @@
 import { identifiers, isObject, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
-import { internalName, splitType, type ContentModel } from './model.ts'
+import { internalName, splitType, type ContentModel } from '../model.ts'
 import { planFor, type Plan } from '../translate/plans.ts'
 
 /** What documents have shown of one field. */

@@ -14,7 +14,7 @@ export interface Target {
 export type Targets = ReadonlyMap<string, ReadonlyMap<string, Target>>
 
 /** What one caller was told of targets, all within a minute. */
-export interface Told {
+export interface KnownTargets {
   /** When the first of it was asked for, in milliseconds of the clock. */
   since: number
   targets: Map<string, Map<string, Target>>
@@ -34,12 +34,12 @@ export interface Told {
  */
 export interface TargetMemory {
   /** What a caller was told within the last minute, or else room for what he will be. */
-  toldTo (caller: Caller): Told
+  of (caller: Caller): KnownTargets
   /**
    * Takes what a document includes; those of the references whose targets it leaves out the caller may not see.
    * @param page the page of a list that the document is
    */
-  learn (told: Told, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void
+  learn (told: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void
   /** How long ago the oldest was asked for of what is remembered for a caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -53,20 +53,20 @@ const HIDDEN: Target = {}
 
 /** @param urlsOf makes the urls of targets, be they put there before or after */
 export function createTargetMemory (urlsOf: (targets: Targets) => UrlOf, now: () => number = Date.now): TargetMemory {
-  const remembered = new LRUCache<string, Told>({ maxSize: REMEMBERED, sizeCalculation: count })
+  const remembered = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
   const keyOf = (caller: Caller) => readKey('', caller)
 
-  function fresh (caller: Caller): Told | undefined {
+  function fresh (caller: Caller): KnownTargets | undefined {
     const told = remembered.get(keyOf(caller))
     return told && now() - told.since < REMEMBERED_MS ? told : undefined
   }
 
-  function empty (): Told {
+  function empty (): KnownTargets {
     const targets = new Map()
     return { since: now(), targets, urlOf: urlsOf(targets), learned: new WeakSet(), pages: new Set() }
   }
 
-  function learn (told: Told, references: ResourceIdentifier[], { included = [] }: Document, caller: Caller, page?: string): void {
+  function learn (told: KnownTargets, references: ResourceIdentifier[], { included = [] }: Document, caller: Caller, page?: string): void {
     const { targets, pages } = told
     const before = count(told)
     if (page !== undefined) pages.add(page)
@@ -81,7 +81,7 @@ export function createTargetMemory (urlsOf: (targets: Targets) => UrlOf, now: ()
   }
 
   return {
-    toldTo: (caller) => fresh(caller) ?? empty(),
+    of: (caller) => fresh(caller) ?? empty(),
     learn,
     age (caller) {
       const told = fresh(caller)
@@ -102,7 +102,7 @@ export function referencesIn (found: Resource[], names: string[]): ResourceIdent
 }
 
 /** The relationships, of these, in which resources refer to what nothing was told of. */
-export function untoldIn (found: Resource[], names: ReadonlySet<string>, targets: Targets): string[] {
+export function namesWithUnknownTargets (found: Resource[], names: ReadonlySet<string>, targets: Targets): string[] {
   const isTold = (identifier: ResourceIdentifier) => isLost(identifier) || targets.get(identifier.type)?.has(identifier.id)
   return [...names].filter((name) => !found.every(({ relationships }) => identifiers(relationships?.[name]).every(isTold)))
 }
@@ -130,14 +130,14 @@ function encoded (alias: string): string {
 const PLAIN = /^(?:\/(?!\.)[\w.~-]+)+$/
 
 /** Whether another target was known in its place. */
-function put (targets: Told['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
+function put (targets: KnownTargets['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const known = ofType.get(id)
   ofType.set(id, target)
   return known !== undefined && (known.alias !== target.alias || known.fileUrl !== target.fileUrl)
 }
 
-function count ({ targets, pages }: Told): number {
+function count ({ targets, pages }: KnownTargets): number {
   let sum = pages.size
   for (const ofType of targets.values()) sum += ofType.size
   return sum

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
-import type { ContentModel } from '../site/model.ts'
+import type { ContentModel } from '../model.ts'
 import type { Item } from './read.ts'
 
 /** Computed properties of attributes, and of references, that core REST shows and nobody can set; elsewhere they are like any other. */

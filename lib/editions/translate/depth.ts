@@ -5,7 +5,7 @@ import { Failure } from '../../errors.ts'
  * depth, but the stack of such work ends after some thousand levels.
  * @throws {Failure} CMS_INVALID_RESPONSE where they are nested too deep, or make too long a text
  */
-export function bounded<T> (work: () => T): T {
+export function withinDepth<T> (work: () => T): T {
   try {
     return work()
   } catch (error) {

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { identifiers, type Resource } from '../../jsonapi/document.ts'
-import { bounded } from './depth.ts'
+import { withinDepth } from './depth.ts'
 
 /** How many characters of a digest a tag has: 96 bits. */
 const LENGTH = 16
@@ -33,7 +33,7 @@ const PADDED = /(?<!\\)"(-?\d+)(?:\.0+|(\.\d*[1-9])0+)"/g
  * database pads them (MySQL: "2.50"). Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
  */
 function digest (value: object): string {
-  return hash('sha256', bounded(() => JSON.stringify(value)).replace(PADDED, '"$1$2"'), 'base64url').slice(0, LENGTH)
+  return hash('sha256', withinDepth(() => JSON.stringify(value)).replace(PADDED, '"$1$2"'), 'base64url').slice(0, LENGTH)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
-import type { Entity, Item } from './read.ts'
+import type { EditionJson, Item } from './read.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
 export interface Violation {
@@ -26,7 +26,7 @@ const OTHER_LANGUAGE = /^The requested translation of the resource object does n
  * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
  * @param sent the fields of a write, to say where an item of theirs stands
  */
-export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: Entity = {}): Failure {
+export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: EditionJson = {}): Failure {
   const { errors = [] } = document
   const details = errors.map(detailOf).filter(Boolean)
   const detail = details.join('\n')
@@ -113,7 +113,7 @@ export function lostReference ({ status, document }: JsonapiAnswer): string | un
   return status === 404 ? UNKNOWN_REFERENCE.exec(firstDetail(document))?.[1] : undefined
 }
 
-function unknownReference (detail: string, sent: Entity, cause: Error): Failure {
+function unknownReference (detail: string, sent: EditionJson, cause: Error): Failure {
   const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
   const items = Object.values(sent).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
   const delta = Math.max(0, items.findIndex((item) => item.target_uuid === uuid))

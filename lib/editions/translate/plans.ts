@@ -1,6 +1,6 @@
 import { isObject, type Resource } from '../../jsonapi/document.ts'
-import { internalName, splitType, type ContentModel } from '../site/model.ts'
-import type { Entity, Item } from './read.ts'
+import { internalName, splitType, type ContentModel } from '../model.ts'
+import type { EditionJson, Item } from './read.ts'
 
 /** How the values of an attribute become items. */
 export interface AttributePlan {
@@ -19,7 +19,7 @@ export interface Plan {
   /** Fields. */
   relationships: string[]
   /** An entity with all its fields, in order, none of which has a value yet: to be copied. */
-  blank: Entity
+  blank: EditionJson
   /** What the entity's bundle is known from when no member tells it. */
   bundle: Item | undefined
   /** Public names, which make out what the plan is for. */

@@ -1,12 +1,12 @@
 import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
-import { splitType, type ContentModel } from '../site/model.ts'
+import { splitType, type ContentModel } from '../model.ts'
 import { planFor, type AttributePlan } from './plans.ts'
 
 /** One item of a field, in core REST's JSON: its properties by name. */
 export type Item = Record<string, unknown>
 
 /** An entity in core REST's JSON (`?_format=json`): every field a list of items. */
-export type Entity = Record<string, Item[]>
+export type EditionJson = Record<string, Item[]>
 
 /** Gives the `url` of a reference, or undefined where none is known. */
 export type UrlOf = (identifier: ResourceIdentifier, entityType: string) => string | undefined
@@ -26,11 +26,11 @@ export function isProperty (name: string): boolean {
  * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws, whatever the values are;
  * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
  */
-export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): Entity {
+export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): EditionJson {
   const plan = planFor(resource, model)
   const attributes = Object.values(resource.attributes ?? {})
   const relationships = Object.values(resource.relationships ?? {})
-  const entity: Entity = { ...plan.blank }
+  const entity: EditionJson = { ...plan.blank }
   entity[model.keys.uuid] = [{ value: resource.id }]
   for (let index = 0; index < attributes.length; index++) {
     const how = plan.attributes[index]!

@@ -1,12 +1,12 @@
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
-import { bounded } from './depth.ts'
+import type { LoadedEdition } from '../lookup/resources.ts'
+import { publicName, type ContentModel } from '../model.ts'
+import { withinDepth } from './depth.ts'
 import { etagOf } from './etag.ts'
-import { publicName, type ContentModel } from '../site/model.ts'
 import { read, type UrlOf } from './read.ts'
-import type { Loaded } from '../lookup/resources.ts'
 
 /** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
-export interface Edition {
+export interface EditionText {
   json: string
   etag: string
   id: string
@@ -14,8 +14,8 @@ export interface Edition {
 
 /** What editions are answered with: made once for a resource, for as long as it comes again as it was. */
 export interface Texts {
-  jsonOf (loaded: Loaded): string
-  editionOf (loaded: Loaded): Edition
+  jsonOf (loaded: LoadedEdition): string
+  editionOf (loaded: LoadedEdition): EditionText
 }
 
 interface Text {
@@ -31,7 +31,7 @@ export function createTexts (model: ContentModel): Texts {
   const texts = new WeakMap<Resource, Text>()
   const idAttribute = publicName(model, model.keys.id)
 
-  function textOf ({ resource, urlOf }: Loaded): Text {
+  function textOf ({ resource, urlOf }: LoadedEdition): Text {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
     const urls: Text['urls'] = []
@@ -40,7 +40,7 @@ export function createTexts (model: ContentModel): Texts {
       urls.push(url)
       return url
     }
-    const text = { urlOf, json: bounded(() => JSON.stringify(read(resource, model, telling))), urls }
+    const text = { urlOf, json: withinDepth(() => JSON.stringify(read(resource, model, telling))), urls }
     texts.set(resource, text)
     return text
   }

@@ -1,9 +1,9 @@
 import { identifiers, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
-import { internalName, publicName, splitType, type ContentModel } from '../site/model.ts'
-import type { UrlOf } from './read.ts'
 import { isContentEntity, type Shape } from '../site/shapes.ts'
 import type { Targets } from '../site/targets.ts'
+import type { UrlOf } from './read.ts'
 
 /** Drupal's entity type of users. */
 export const USER = 'user'

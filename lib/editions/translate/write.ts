@@ -1,11 +1,11 @@
 import { Failure } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
-import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
-import { bounded } from './depth.ts'
-import { invalid, unknownUuid } from './failures.ts'
-import { internalName, publicName, type ContentModel } from '../site/model.ts'
-import { isProperty, read, type Entity, type Item } from './read.ts'
+import { internalName, publicName, type ContentModel } from '../model.ts'
 import { isContentEntity, targetEntityType, type FieldShape, type Shape } from '../site/shapes.ts'
+import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
+import { withinDepth } from './depth.ts'
+import { invalid, unknownUuid } from './failures.ts'
+import { isProperty, read, type EditionJson, type Item } from './read.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
 export interface Unresolved {
@@ -29,7 +29,7 @@ const DEPTH_MAX = 500
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
  *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep.
  */
-export function normalize (body: Record<string, unknown>, model: ContentModel): Entity {
+export function normalize (body: Record<string, unknown>, model: ContentModel): EditionJson {
   refuseDepth(body)
   return Object.fromEntries(Object.entries(body).map(([field, value]) => {
     if (value === null) return [field, []]
@@ -56,7 +56,7 @@ function refuseDepth (body: object): void {
 }
 
 /** The bundle that a body names, in any of the forms that core takes, or undefined. */
-export function bundleOf (entity: Entity, model: ContentModel): string | undefined {
+export function bundleOf (entity: EditionJson, model: ContentModel): string | undefined {
   const [item] = entity[model.keys.bundle] ?? []
   const bundle = item?.target_id ?? item?.value
   return typeof bundle === 'string' ? bundle : undefined
@@ -66,7 +66,7 @@ export function bundleOf (entity: Entity, model: ContentModel): string | undefin
  * The references of some fields that only an integer id names, for `Resolve` to have looked them up; in the order of the
  * fields, which is the one in which Drupal names their violations.
  */
-export function unresolved (entity: Entity, shape: Shape | undefined, model: ContentModel): Unresolved[] {
+export function unresolved (entity: EditionJson, shape: Shape | undefined, model: ContentModel): Unresolved[] {
   const order = [...shape?.keys() ?? []]
   const fields = Object.entries(entity).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b))
   return fields.flatMap(([field, items]) => {
@@ -82,7 +82,7 @@ export function unresolved (entity: Entity, shape: Shape | undefined, model: Con
 }
 
 /** The relationships of a body of which neither its items nor the model nor any document tell what they refer to. */
-export function untold (entity: Entity, shape: Shape, model: ContentModel): string[] {
+export function withoutTargetType (entity: EditionJson, shape: Shape, model: ContentModel): string[] {
   const fields = Object.entries(entity).filter(([field, items]) => shape.get(field)?.kind === 'relationship' && field !== model.keys.bundle &&
     items.some((item) => !entityTypeOf(field, item, shape.get(field), model)))
   return fields.map(([field]) => publicName(model, field))
@@ -93,24 +93,24 @@ export function untold (entity: Entity, shape: Shape, model: ContentModel): stri
  * client-generated id; revision ids are Drupal's to give.
  * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
  */
-export function create (entity: Entity, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
+export function create (entity: EditionJson, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
   const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const id = uuidOf(entity, model)
   return { type: resourceType, ...(id !== undefined && { id }), ...members(fields, shape, model, resolve) }
 }
 
 /** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE for what is no text. */
-export function uuidOf (entity: Entity, model: ContentModel): string | undefined {
+export function uuidOf (entity: EditionJson, model: ContentModel): string | undefined {
   const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
   if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: 'This value should be of the correct primitive type.' }])
   return uuid === undefined ? undefined : String(uuid)
 }
 
 /** The fields in which an edition does not show what was sent to create it; what was not sent is Drupal's to fill in. */
-export function unlike (entity: Entity, resource: Resource, model: ContentModel): string[] {
+export function differingFields (entity: EditionJson, resource: Resource, model: ContentModel): string[] {
   const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
-  const shown: Entity = Object.assign(Object.create(null), read(resource, model))
-  return Object.entries(fields).filter(([field, items]) => !bounded(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
+  const shown: EditionJson = Object.assign(Object.create(null), read(resource, model))
+  return Object.entries(fields).filter(([field, items]) => !withinDepth(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
 }
 
 /**
@@ -119,10 +119,10 @@ export function unlike (entity: Entity, resource: Resource, model: ContentModel)
  *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
  *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
  */
-export function difference (entity: Entity, current: Resource, model: ContentModel): Entity {
+export function difference (entity: EditionJson, current: Resource, model: ContentModel): EditionJson {
   const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
-  const was: Entity = Object.assign(Object.create(null), read(current, model))
-  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !bounded(() => sameItems(field, was[field]!, items, model)))
+  const was: EditionJson = Object.assign(Object.create(null), read(current, model))
+  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !withinDepth(() => sameItems(field, was[field]!, items, model)))
   for (const [field, items] of differing) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
@@ -139,7 +139,7 @@ export function stale (changed: unknown): Failure {
 }
 
 /** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
-export function update (changes: Entity, current: Resource, shape: Shape, model: ContentModel, resolve: Resolve): NewResource {
+export function update (changes: EditionJson, current: Resource, shape: Shape, model: ContentModel, resolve: Resolve): NewResource {
   return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
 }
 
@@ -153,7 +153,7 @@ export function dropProperties ({ attributes = {}, relationships = {} }: NewReso
   return found.length > 0
 }
 
-function members (fields: Entity, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
+function members (fields: EditionJson, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
   const attributes: Array<[string, unknown]> = []
   const relationships: Array<[string, Relationship]> = []
   for (const [field, items] of Object.entries(fields)) {

@@ -1,4 +1,4 @@
-import { publicName, type ContentModel } from '../site/model.ts'
+import { publicName, type ContentModel } from '../model.ts'
 
 /** What a list of editions is narrowed by. */
 export interface Selection {

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { createCatalog } from '../../lib/editions/site/catalog.ts'
-import { createCopies } from '../../lib/editions/stale-cache.ts'
+import { createStaleCache } from '../../lib/editions/stale-cache.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 import { model } from './fixtures.ts'
 import { JSONAPI, openHostile, type Asked, type Behaviour } from './hostile-cms.ts'
@@ -126,7 +126,7 @@ t.test('a save that ended uncertain bars copies from before it, until a read tha
 
 t.test('copies of one caller are bounded, and those of all', async (t) => {
   const clock = { now: 0 }
-  const copies = createCopies({ seconds: 10, model, now: () => clock.now })
+  const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
   const copy = (payload = 'x') => ({ payload, etag: undefined, at: 0, isEdition: true })
   const [ann, ben] = [basic('ann'), basic('ben')]
   const isKept = (key: string) => copies.find(key) !== undefined
@@ -149,7 +149,7 @@ t.test('copies of one caller are bounded, and those of all', async (t) => {
 })
 
 t.test('only an edition itself is taken for it: no text that mentions it, no longer number', async (t) => {
-  const copies = createCopies({ seconds: 10, model, now: () => 0 })
+  const copies = createStaleCache({ seconds: 10, model, now: () => 0 })
   const edition = (id: number, title: string) => JSON.stringify({ id: [{ value: id }], uuid: [{ value: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}` }], title: [{ value: title }] })
   const kept: Record<string, string> = { one: edition(12, 'x'), text: edition(5, edition(12, 'x')), longer: edition(123, 'x'), list: `{"data":[${edition(7, 'x')},${edition(12, 'x')}]}` }
   for (const id of ['12', '00000000-0000-4000-8000-000000000012']) {

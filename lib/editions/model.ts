@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { isObject } from '../../jsonapi/document.ts'
+import { isObject } from '../jsonapi/document.ts'
 
 /** The list field of the module `publisher` that tells the edition type. */
 export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'

@@ -17,7 +17,7 @@ export const DEADLINES = 3
  * @param timeoutMs the deadline of one request to the CMS
  * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, CMS_TIMEOUT, CALLER_GONE
  */
-export function bounded (editions: Editions, timeoutMs: number): Editions {
+export function withLimits (editions: Editions, timeoutMs: number): Editions {
   const limits: CallLimits = { requests: REQUESTS, ms: DEADLINES * timeoutMs, lookUpMs: timeoutMs }
   const within = <T>(caller: Caller, work: () => Promise<T>) => inCall(caller, limits, work)
   return {
