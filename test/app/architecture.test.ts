@@ -1,6 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { ROOT } from './fixtures/processes.ts'
 
 /** A source file: its path from the root, and its text. */
@@ -167,4 +168,15 @@ t.test('what the rules allow passes', async (t) => {
     ['packages/desk/x.ts', "import { html } from 'lit-html'\nimport { live } from 'lit-html/directives/live.js'\nimport { createClient } from '../client/src/client.ts'"]
   ]
   for (const [path, text] of fine) t.strictSame(violations(new Map([...house, [path, text]])), [], path)
+})
+
+t.test('npm test runs every test file once, but the slow ones and those that need a Drupal', async (t) => {
+  const { include } = parse(readFileSync(`${ROOT}/.taprc`, 'utf8')) as { include: string[] }
+  const started = globSync(include, { cwd: ROOT }).flatMap((path) => {
+    if (!path.startsWith('test/together/')) return [path]
+    const [, patterns = ''] = /^load\((.*)\)$/m.exec(readFileSync(`${ROOT}/${path}`, 'utf8')) ?? []
+    return globSync([...patterns.matchAll(/'([^']+)'/g)].map(([, pattern]) => `test/${pattern}`), { cwd: ROOT })
+  })
+  const quick = (path: string) => !path.endsWith('.slow.test.ts')
+  t.strictSame(started.filter(quick).sort(), globSync('test/*/*.test.ts', { cwd: ROOT, exclude: ['test/drupal/**'] }).filter(quick).sort())
 })

@@ -1,0 +1,3 @@
+import { load } from './load.ts'
+
+load('editions/[a-m]*.test.ts')
