@@ -1,52 +1,53 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
 import type { Board } from '../lib/boards/boards.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams } from '../lib/editions/schemas.ts'
 import { FeedHeaders, LockView, type Entity } from '../lib/locks/schemas.ts'
+import { ref } from '../lib/schema-parts.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
-
-const sendEvents = createEventStreams(bodyOf)
-
-/** What every request may end in. */
-const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504]
+import type { Handler } from './handler.ts'
 
 /** An edition's lock board: who is at work in it. */
 export default async function boards (fastify: FastifyInstance) {
   for (const schema of [EditionFailure, LockView, LockBoard]) fastify.addSchema(schema)
 
-  fastify.get('/api/collection/:id/locks', {
-    schema: {
-      tags: ['locks'],
-      summary: 'The locks on an edition and on the articles that it holds',
-      description: 'In one call, without payloads. The content model says which fields hold the articles, and what type and id their locks have.',
-      params: EditionParams,
-      response: answers({ 200: { description: 'What was found, be it nothing', $ref: 'LockBoard#' } }, ...ALWAYS)
-    }
-  }, read)
-
-  fastify.get('/api/collection/:id/locks/events', {
-    exposeHeadRoute: false,
-    config: { tokenInQuery: true },
-    schema: {
-      tags: ['locks'],
-      summary: "An edition's lock board, live, as Server-Sent Events",
-      description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats. While the store does not answer, `stale` and `live` as there.',
-      params: EditionParams,
-      headers: FeedHeaders,
-      response: answers({ 200: eventStream('Events without end; `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
-    }
-  }, watch)
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/api/collection/:id/locks', { schema: readSchema }, read)
+    .get('/api/collection/:id/locks/events', { schema: watchSchema, exposeHeadRoute: false, config: { tokenInQuery: true } }, watch)
 }
 
-async function read (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
+
+const readSchema = {
+  operationId: 'readLockBoard',
+  tags: ['locks'],
+  summary: 'The locks on an edition and on the articles that it holds',
+  description: 'In one call, without payloads. The content model says which fields hold the articles, and what type and id their locks have.',
+  params: EditionParams,
+  response: answers({ 200: ref(LockBoard, { description: 'What was found, be it nothing' }) }, ...ALWAYS)
+}
+
+const read: Handler<typeof readSchema> = async function (request) {
   const { params: { id }, caller } = request
   await request.demand('view', this.boards.edition(id))
   return bodyOf(await this.boards.read(id, caller, (entity) => request.may('view', entity)))
 }
 
-async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams, Headers: FeedHeaders }>, reply: FastifyReply) {
+const watchSchema = {
+  operationId: 'watchLockBoard',
+  tags: ['locks'],
+  summary: "An edition's lock board, live, as Server-Sent Events",
+  description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats. While the store does not answer, `stale` and `live` as there.',
+  params: EditionParams,
+  headers: FeedHeaders,
+  response: answers({ 200: eventStream('Events without end; `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+}
+
+const watch: Handler<typeof watchSchema> = async function (request, reply) {
   const { params: { id }, headers, caller } = request
   await request.demand('view', this.boards.edition(id))
   const watcher = await this.boards.watch(id, caller, {
@@ -55,9 +56,11 @@ async function watch (this: FastifyInstance, request: FastifyRequest<{ Params: E
     // What cannot be found out is not shown, rather than that the stream breaks off.
     ...(this.access && { mayView: (entity: Entity) => request.may('view', entity).catch(() => false) })
   })
-  return sendEvents(request, reply, watcher)
+  return streamOf(request, reply, watcher)
 }
 
-function bodyOf ({ locks, entities }: Board) {
+const streamOf = createEventStreams(bodyOf)
+
+function bodyOf ({ locks, entities }: Board): LockBoard {
   return { data: locks, meta: { entities, count: locks.length } }
 }

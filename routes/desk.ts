@@ -1,8 +1,11 @@
+import { Type } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
 import { OF_PAGES } from '../lib/pages.ts'
 import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
+import type { Handler } from './handler.ts'
 
 /** No part of the API, so none of its documentation. */
 const schema = { hide: true }
@@ -28,11 +31,18 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type('application/json; charset=utf-8').send(settings))
 
   // Below /api, where it is asked who calls.
-  fastify.get('/api/desk/me', { schema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
-  fastify.get('/api/desk/labels/:id', { config: { staleCache: 'list' }, schema: { ...schema, params: EditionParams } }, labels)
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
+    .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'list' } }, labels)
 }
 
-async function labels (this: FastifyInstance, request: FastifyRequest<{ Params: EditionParams }>) {
+const User = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), Type.Undefined()]) })
+
+const meSchema = { hide: true, response: { 200: Type.Object({ user: Type.Union([User, Type.Null()]) }) } }
+
+const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Type.Record(Type.String(), Type.String()) }) } }
+
+const labels: Handler<typeof labelsSchema> = async function (request) {
   return { data: await this.editions.labels(request.params.id, request.caller) }
 }
 

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { Type } from '@sinclair/typebox'
 import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
@@ -7,7 +8,7 @@ import type { Watcher } from '../lib/locks/feed.ts'
 /** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */
 const PIECE_BYTES = 65_536
 
-/** An answer that is an event stream, as the documentation shows it. */
+/** An answer that is an event stream, as the documentation shows it: a handler answers with what the text is read from. */
 export function eventStream (description: string, snapshot: object, lock: object) {
   const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
     encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
@@ -15,7 +16,7 @@ export function eventStream (description: string, snapshot: object, lock: object
     encode({ event: 'stale', data: '{}' }) +
     encode({ event: 'live', data: '{}' }) +
     encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) })
-  return { description, content: { 'text/event-stream': { schema: { type: 'string' }, example } } }
+  return { description, content: { 'text/event-stream': { schema: Type.Unsafe<Readable>({ type: 'string' }), example } } }
 }
 
 /**
@@ -35,7 +36,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
     return text
   }
 
-  return function send (request: FastifyRequest, reply: FastifyReply, watcher: Watcher) {
+  return function streamOf (request: FastifyRequest, reply: FastifyReply, watcher: Watcher): Readable {
     const { raw: { socket }, server: { backlog } } = request
     let text: Buffer = Buffer.alloc(0)
     let rest = text
@@ -90,9 +91,8 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
       return Buffer.from(encode({ event: 'heartbeat', data: JSON.stringify({ seconds }) }))
     }
 
-    return reply
-      .headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
-      .send(stream)
+    reply.headers({ 'content-type': 'text/event-stream', 'cache-control': 'private, no-store', 'x-accel-buffering': 'no' })
+    return stream
   }
 }
 

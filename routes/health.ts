@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type, type Static } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
+import type { Handler } from './handler.ts'
 
 const Live = Type.Object({ status: Type.Literal('ok') }, { description: 'The process runs', examples: [{ status: 'ok' }] })
 
@@ -13,15 +15,6 @@ const Ready = Type.Object({
 
 type Dependencies = Static<typeof Ready>['dependencies']
 
-const ready = {
-  description: 'Every dependency answers',
-  examples: [{ status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } }]
-}
-const unavailable = {
-  description: 'A dependency does not answer',
-  examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: 'The CMS could not be reached' } } }]
-}
-
 /** How long a dependency may take to answer, in milliseconds. */
 const PATIENCE_MS = 5000
 
@@ -32,19 +25,35 @@ const SHARED_MS = 1000
 export default async function health (fastify: FastifyInstance) {
   const states = sharedStates(fastify)
 
-  fastify.get('/health/live', {
-    logLevel: 'warn',
-    schema: { tags: ['health'], summary: 'Whether the process runs', response: { 200: Live } }
-  }, async () => ({ status: 'ok' }))
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/health/live', { schema: liveSchema, logLevel: 'warn' }, live)
+    .get('/health/ready', { schema: readySchema, logLevel: 'warn' }, async (_request, reply) => {
+      const dependencies = await states()
+      const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
+      return ok ? reply.code(200).send({ status: 'ok', dependencies }) : reply.code(503).send({ status: 'unavailable', dependencies })
+    })
+}
 
-  fastify.get('/health/ready', {
-    logLevel: 'warn',
-    schema: { tags: ['health'], summary: 'Whether each dependency answers', response: { 200: { ...Ready, ...ready }, 503: { ...Ready, ...unavailable } } }
-  }, async (_request, reply) => {
-    const dependencies = await states()
-    const ok = Object.values(dependencies).every(({ status }) => status === 'ok')
-    return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'unavailable', dependencies })
-  })
+const liveSchema = { operationId: 'checkLiveness', tags: ['health'], summary: 'Whether the process runs', response: { 200: Live } }
+
+const live: Handler<typeof liveSchema> = async () => ({ status: 'ok' })
+
+const readySchema = {
+  operationId: 'checkReadiness',
+  tags: ['health'],
+  summary: 'Whether each dependency answers',
+  response: {
+    200: {
+      ...Ready,
+      description: 'Every dependency answers',
+      examples: [{ status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } }]
+    },
+    503: {
+      ...Ready,
+      description: 'A dependency does not answer',
+      examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: 'The CMS could not be reached' } } }]
+    }
+  }
 }
 
 /** Asks every dependency, for all who ask at once and for a moment after; a change of state is logged. */

@@ -1,5 +1,7 @@
+import { Type } from '@sinclair/typebox'
 import { failures, type FailureCode } from '../lib/errors.ts'
-import { Holder } from '../lib/locks/schemas.ts'
+import { Done, Holder, LockFailure } from '../lib/locks/schemas.ts'
+import { failureRef, ref } from '../lib/schema-parts.ts'
 
 const holder = Holder['examples'][0]
 
@@ -28,25 +30,25 @@ const headers = {
 }
 
 export function done (description: string) {
-  return { description, $ref: 'Done#' }
+  return ref(Done, { description })
 }
 
 /** Done, with what the header has to say of the lock. */
 export function locked (description: string) {
-  return { ...done(description), headers }
+  return ref(Done, { description, headers })
 }
 
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
 export function acquired (refusedStatus: number) {
   const yours = 'The lock is yours'
   if (refusedStatus !== 200) return { 200: locked(yours), 423: answers.held }
-  const { description, content: { 'application/json': refused } } = answers.held
-  const content = { schema: { oneOf: [{ $ref: 'Done#' }, refused.schema] }, examples: { yours: { value: { success: true } }, held: { value: refused.example } } }
+  const { description, content: { 'application/json': { schema: refused, example } } } = answers.held
+  const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
   return { 200: { description: `${yours}. Or, where success is false: ${description}`, headers, content: { 'application/json': content } } }
 }
 
 function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
   const shown = code.startsWith('STORE_') ? 'Server error' : message
   const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
-  return { description, content: { 'application/json': { schema: { $ref: 'LockFailure#' }, example } } }
+  return { description, content: { 'application/json': { schema: failureRef(LockFailure), example } } }
 }

@@ -1,3 +1,5 @@
+import { Type } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
@@ -9,97 +11,52 @@ import { ownerOf } from '../lib/locks/record.ts'
 import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
 } from '../lib/locks/schemas.ts'
+import { noBody, ref } from '../lib/schema-parts.ts'
 import drafts from './drafts.ts'
+import type { Handler } from './handler.ts'
 import { acquired, answers, done, locked } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
-
-const tags = ['locks']
 
 const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = answers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
   for (const schema of [Holder, LockRecord, LockList, Done, Listed, LockFailure]) fastify.addSchema(schema)
-  const body = fastify.authenticates ? OwnLockRequest : LockRequest
 
-  fastify.post('/api/cloud/data-state/:type/:id', {
-    schema: {
-      tags,
-      summary: 'Lock a field, or renew your own lock',
-      description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft, unless the same user goes on with it.',
-      params: Entity,
-      headers: PostHeaders,
-      body,
-      response: { ...acquired(fastify.lockRefusedStatus), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
-    }
-  }, acquire)
-
-  fastify.put('/api/cloud/data-state/:type/:id', {
-    schema: {
-      tags,
-      summary: 'Lock a field, whoever holds it',
-      description: "Replaces another user's lock without asking; its text is kept as a draft. With If-Match only the lock that was seen is replaced.",
-      params: Entity,
-      headers: ChangeHeaders,
-      body,
-      response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
-    }
-  }, overwrite)
-
-  fastify.get('/api/cloud/data-state/:type/:id', {
-    schema: {
-      tags,
-      summary: 'The locks of an entity, or that of one field',
-      description: 'Without those that have expired. ETag names the answer: sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed. At most 16 MiB: beyond it ask for one field, or leave the texts out with `payload=0`.',
-      params: Entity,
-      headers: ListHeaders,
-      querystring: ListQuery,
-      response: {
-        200: { description: 'What was found, be it nothing', $ref: 'Listed#', headers: { ETag: { type: 'string', description: 'A weak entity tag of the answer' } } },
-        304: { type: 'null', description: 'Nothing has changed since the answer that If-None-Match names' },
-        400: wrong,
-        405: otherMethod,
-        413: largeList,
-        500: broken,
-        503: unavailable
-      }
-    }
-  }, list)
-
-  fastify.delete('/api/cloud/data-state/:type/:id', {
-    schema: {
-      tags,
-      summary: "Release a field, or all of a user's fields",
-      description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds. With `fieldName` alone the text is kept as a draft, and so is that of somebody else or of a lock that has expired. If-Match needs `fieldName`.",
-      params: Entity,
-      headers: ChangeHeaders,
-      querystring: ReleaseQuery,
-      response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
-    }
-  }, release)
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .post('/api/cloud/data-state/:type/:id', { schema: acquireSchema(fastify) }, acquire)
+    .put('/api/cloud/data-state/:type/:id', { schema: overwriteSchema(fastify) }, overwrite)
+    .get('/api/cloud/data-state/:type/:id', { schema: listSchema }, list)
+    .delete('/api/cloud/data-state/:type/:id', { schema: releaseSchema }, release)
 
   // sendBeacon, which a page can still call when it closes, is POST only and sends text as text/plain.
   await fastify.register(async function beacons (scope) {
     scope.addContentTypeParser('text/plain', { parseAs: 'buffer' }, scope.parseJson)
-    scope.post('/api/cloud/data-state/:type/:id/release', {
-      schema: {
-        tags,
-        summary: 'Release as DELETE does, when a tab closes',
-        description: "DELETE's parameters in the query, or as JSON in a body of application/json or text/plain, as `navigator.sendBeacon(url, JSON.stringify({ uid }))` sends it; the query goes first.",
-        params: Entity,
-        headers: ChangeHeaders,
-        querystring: ReleaseQuery,
-        body: ReleaseRequest,
-        response: { 200: done('Released'), 400: wrong, 403: otherSite, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
-      }
-    }, releaseByBody)
+    scope.withTypeProvider<TypeBoxTypeProvider>()
+      .post('/api/cloud/data-state/:type/:id/release', { schema: beaconSchema }, releaseByBeacon)
   })
 
   await fastify.register(drafts)
   await fastify.register(lockEvents)
 }
 
-async function acquire (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: PostHeaders }>, reply: FastifyReply) {
+/** What a lock is asked for with: it need not say who asks where Quoin knows. */
+function lockRequest ({ authenticates }: FastifyInstance) {
+  return Type.Unsafe<OwnLockRequest>(authenticates ? OwnLockRequest : LockRequest)
+}
+
+const acquireSchema = (fastify: FastifyInstance) => ({
+  operationId: 'acquireLock',
+  tags: ['locks'],
+  summary: 'Lock a field, or renew your own lock',
+  description: 'Succeeds when nobody holds the field, or the same user does; then what was held is replaced. An expired lock is nobody\'s: its text is kept as a draft, unless the same user goes on with it.',
+  params: Entity,
+  headers: PostHeaders,
+  body: lockRequest(fastify),
+  response: { ...acquired(fastify.lockRefusedStatus), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
+})
+
+const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
@@ -107,7 +64,18 @@ async function acquire (this: FastifyInstance, request: FastifyRequest<{ Params:
   return told(this, reply, await this.locks.acquire(params, lock, conditions))
 }
 
-async function overwrite (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Body: OwnLockRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+const overwriteSchema = (fastify: FastifyInstance) => ({
+  operationId: 'overwriteLock',
+  tags: ['locks'],
+  summary: 'Lock a field, whoever holds it',
+  description: "Replaces another user's lock without asking; its text is kept as a draft. With If-Match only the lock that was seen is replaced.",
+  params: Entity,
+  headers: ChangeHeaders,
+  body: lockRequest(fastify),
+  response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
+})
+
+const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = conditionsIn(headers)
@@ -115,7 +83,26 @@ async function overwrite (this: FastifyInstance, request: FastifyRequest<{ Param
   return told(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
-async function list (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ListQuery, Headers: ListHeaders }>, reply: FastifyReply) {
+const listSchema = {
+  operationId: 'listLocks',
+  tags: ['locks'],
+  summary: 'The locks of an entity, or that of one field',
+  description: 'Without those that have expired. ETag names the answer: sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed. At most 16 MiB: beyond it ask for one field, or leave the texts out with `payload=0`.',
+  params: Entity,
+  headers: ListHeaders,
+  querystring: ListQuery,
+  response: {
+    200: ref(Listed, { description: 'What was found, be it nothing', headers: { ETag: { type: 'string', description: 'A weak entity tag of the answer' } } }),
+    304: noBody('Nothing has changed since the answer that If-None-Match names'),
+    400: wrong,
+    405: otherMethod,
+    413: largeList,
+    500: broken,
+    503: unavailable
+  }
+}
+
+const list: Handler<typeof listSchema> = async function (request, reply) {
   const { params, query, headers } = request
   await request.demand('view', params)
   const data = await this.locks.list(params, query)
@@ -125,23 +112,46 @@ async function list (this: FastifyInstance, request: FastifyRequest<{ Params: En
   return known ? reply.code(304).send() : { success: true, data }
 }
 
-type Releasing = FastifyRequest<{ Params: Entity, Headers: ChangeHeaders }>
+const releaseSchema = {
+  operationId: 'releaseLocks',
+  tags: ['locks'],
+  summary: "Release a field, or all of a user's fields",
+  description: "With `fieldName` that lock, with `uid` too only if it is that user's; with `uid` alone all the user's locks of the entity. Releasing what is not locked succeeds. With `fieldName` alone the text is kept as a draft, and so is that of somebody else or of a lock that has expired. If-Match needs `fieldName`.",
+  params: Entity,
+  headers: ChangeHeaders,
+  querystring: ReleaseQuery,
+  response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
+}
 
-async function release (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Headers: ChangeHeaders }>, reply: FastifyReply) {
+const release: Handler<typeof releaseSchema> = async function (request, reply) {
   return letGo(this, request, request.query, reply)
 }
 
-async function releaseByBody (this: FastifyInstance, request: FastifyRequest<{ Params: Entity, Querystring: ReleaseQuery, Body: ReleaseRequest, Headers: ChangeHeaders }>, reply: FastifyReply) {
+const beaconSchema = {
+  operationId: 'releaseLocksByBeacon',
+  tags: ['locks'],
+  summary: 'Release as DELETE does, when a tab closes',
+  description: "DELETE's parameters in the query, or as JSON in a body of application/json or text/plain, as `navigator.sendBeacon(url, JSON.stringify({ uid }))` sends it; the query goes first.",
+  params: Entity,
+  headers: ChangeHeaders,
+  querystring: ReleaseQuery,
+  body: ReleaseRequest,
+  response: { 200: done('Released'), 400: wrong, 403: otherSite, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
+}
+
+const releaseByBeacon: Handler<typeof beaconSchema> = async function (request, reply) {
   const { query, body } = request
   const { fieldName = body?.fieldName, uid = body?.uid } = query
   return letGo(this, request, { ...(fieldName !== undefined && { fieldName }), ...(uid !== undefined && { uid: String(uid) }) }, reply)
 }
 
+type Releasing = Pick<FastifyRequest<{ Params: Entity, Headers: ChangeHeaders }>, 'params' | 'headers' | 'identity' | 'may' | 'demand'>
+
 /**
  * Releases what is the caller's own, whatever the CMS says of the entity by now; what is another's only for an administrator
  * who may edit the entity. Whose another's lock is hears only who may view it.
  */
-async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply) {
+async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply): Promise<Done> {
   const { params, headers, identity: user } = request
   const options = { ...conditionsIn(headers), by: user }
   const isAdmin = user?.admin === true
@@ -181,7 +191,7 @@ function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
   return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
 }
 
-function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: Acquired | Held | Changed | Released) {
+function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: Acquired | Held | Changed | Released): Done {
   if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', 'The lock is not the one that was asked for', { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {

@@ -1,11 +1,13 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type Static } from '@sinclair/typebox'
 import { LockView } from '../locks/schemas.ts'
+import { ref } from '../schema-parts.ts'
 
 /** An edition's lock board. */
 export const LockBoard = Type.Object({
-  data: Type.Array(Type.Ref('LockView'), { description: "The edition's own locks, then those of its articles in their order" }),
+  data: Type.Array(ref(LockView), { description: "The edition's own locks, then those of its articles in their order" }),
   meta: Type.Object({
     entities: Type.Integer({ description: 'How many are looked at: the edition and its articles' }),
     count: Type.Integer({ description: 'How many locks are in data' })
   })
 }, { $id: 'LockBoard', examples: [{ data: LockView.examples, meta: { entities: 13, count: 1 } }] })
+export type LockBoard = Static<typeof LockBoard>

@@ -1,6 +1,8 @@
 import type { TSchema } from '@sinclair/typebox'
 import { failures, type FailureCode } from '../errors.ts'
 import { STATUS_CODES } from '../http/status-codes.ts'
+import { failureRef } from '../schema-parts.ts'
+import { EditionFailure } from './schemas.ts'
 
 const descriptions: Record<number, string> = {
   400: 'The request is wrong; nothing was done',
@@ -48,8 +50,9 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
 ]
 
 /** Response schemas for a route: its success, and failures of these statuses with an example of each kind. */
-export function answers (success: Record<number, TSchema | object>, ...statuses: number[]): Record<number, object> {
-  return { ...success, ...Object.fromEntries(statuses.map((status) => [status, failed(status)])) }
+export function answers<const Success extends Record<number, TSchema | object>, const Status extends number> (success: Success, ...statuses: Status[]) {
+  const failed = Object.fromEntries(statuses.map((status) => [status, failureOf(status)])) as Record<Status, ReturnType<typeof failureOf>>
+  return { ...success, ...failed }
 }
 
 const MARKS = {
@@ -58,15 +61,15 @@ const MARKS = {
 }
 
 /** The success of a route whose answers are kept (plugins/stale.ts). */
-export function orStale (schema: TSchema): TSchema {
+export function orStale<T extends TSchema> (schema: T): T {
   return { ...schema, headers: MARKS }
 }
 
-function failed (status: number): object {
+function failureOf (status: number) {
   const examples = samples.filter(([code]) => failures[code].status === status).map(([code, message, details]) =>
     [code, { value: { message, statusCode: status, error: STATUS_CODES[status], code, ...details } }])
   return {
     description: descriptions[status],
-    content: { 'application/json': { schema: { $ref: 'EditionFailure#' }, examples: Object.fromEntries(examples) } }
+    content: { 'application/json': { schema: failureRef(EditionFailure), examples: Object.fromEntries(examples) } }
   }
 }

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
+import type { JsonText } from '../json-text.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Resource } from '../jsonapi/document.ts'
 import { createSearch, type Search } from './list/search.ts'
@@ -22,7 +23,7 @@ import * as write from './translate/write.ts'
 
 export interface EditionPage {
   /** Each as a text of core REST's JSON. */
-  editions: string[]
+  editions: Array<JsonText<EditionJson>>
   hasMore: boolean
   /** How many there are in all; null where nobody has counted. */
   total: number | null

@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair/typebox'
 
 /** Largest offset of a list, and its largest limit. */
 export const OFFSET_MAX = 100_000
@@ -20,6 +20,8 @@ export const Edition = Type.Unsafe<Record<string, unknown>>({
     field_articles: [{ target_id: 4, target_type: 'node', target_uuid: '5488028b-da9e-41aa-aa6a-f0b640c7436e', url: '/node/4' }]
   }]
 })
+
+export type Edition = Static<typeof Edition>
 
 /** What is sent to create an edition: the same JSON, as many fields of it as are meant. */
 export const EditionBody = Type.Unsafe<Record<string, unknown>>({
@@ -62,19 +64,23 @@ export const SearchParams = Type.Object({
 })
 export type SearchParams = Static<typeof SearchParams>
 
+/** A parameter that a caller may leave out and a handler always has: validation fills in the default. */
+function withDefault (options: IntegerOptions & { default: number }): TInteger {
+  return Type.Optional(Type.Integer(options))
+}
+
 /** Before it is validated, `leniently` takes out what is empty and what is not named here. */
 export const SearchQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })),
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
   type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type' })),
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many editions at most; more is taken as ${LIMIT_MAX}` })),
-  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' })),
+  limit: withDefault({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many editions at most; more is taken as ${LIMIT_MAX}` }),
+  offset: withDefault({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' }),
   total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: 'Have the total found, whatever it takes' })),
   _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: "As core REST's clients send it" }))
 })
-/** Validation fills in the defaults. */
-export type SearchQuery = Static<typeof SearchQuery> & { limit: number, offset: number }
+export type SearchQuery = Static<typeof SearchQuery>
 
 /**
  * A query string as forms and caches send it, read as it is meant: what is empty is absent, what nobody knows is nothing, and
@@ -106,6 +112,8 @@ export const EditionList = Type.Object({
     links: { self: '/api/collections/daily?limit=1&offset=0', next: '/api/collections/daily?limit=1&offset=1' }
   }]
 })
+
+export type EditionList = Static<typeof EditionList>
 
 export const NamedList = Type.Object({
   data: Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))

@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { ref } from '../schema-parts.ts'
 
 /** Which entity: the path of every endpoint. No hyphen in the type, since the record's key joins both with one. */
 export const Entity = Type.Object({
@@ -125,15 +126,16 @@ export type LockRecord = Static<typeof LockRecord>
 
 /** Every record found, in the form of the document client's query result. */
 export const LockList = Type.Object({
-  Items: Type.Array(Type.Ref('LockRecord'), { description: 'Ordered by fieldName' }),
+  Items: Type.Array(ref(LockRecord), { description: 'Ordered by fieldName' }),
   Count: Type.Integer({ description: 'How many are in Items' }),
   ScannedCount: Type.Integer({ description: 'How many there were before excludeUid left some out' })
 }, { $id: 'LockList' })
-export interface LockList { Items: LockRecord[], Count: number, ScannedCount: number }
+export type LockList = Static<typeof LockList>
 
 export const Done = Type.Object({ success: Type.Literal(true) }, { $id: 'Done', examples: [{ success: true }] })
+export type Done = Static<typeof Done>
 
-export const Listed = Type.Object({ success: Type.Literal(true), data: Type.Ref('LockList') }, {
+export const Listed = Type.Object({ success: Type.Literal(true), data: ref(LockList) }, {
   $id: 'Listed',
   examples: [{ success: true, data: { Items: LockRecord.examples, Count: 1, ScannedCount: 1 } }]
 })
@@ -165,12 +167,12 @@ export const Draft = Type.Object({
 export type Draft = Static<typeof Draft>
 
 export const DraftList = Type.Object({
-  Items: Type.Array(Type.Ref('Draft'), { description: 'The newest first' }),
+  Items: Type.Array(ref(Draft), { description: 'The newest first' }),
   Count: Type.Integer({ description: 'How many are in Items' })
 }, { $id: 'DraftList' })
-export interface DraftList { Items: Draft[], Count: number }
+export type DraftList = Static<typeof DraftList>
 
-export const DraftsListed = Type.Object({ success: Type.Literal(true), data: Type.Ref('DraftList') }, {
+export const DraftsListed = Type.Object({ success: Type.Literal(true), data: ref(DraftList) }, {
   $id: 'DraftsListed',
   examples: [{ success: true, data: { Items: Draft.examples, Count: 1 } }]
 })
@@ -183,7 +185,7 @@ export const LockFailure = Type.Object({
     name: Type.String(),
     code: Type.String(),
     message: Type.String(),
-    lock: Type.Optional(Type.Ref('Holder')),
+    lock: Type.Optional(ref(Holder)),
     failed: Type.Optional(Type.Array(Type.String(), { description: 'Fields still locked after an incomplete DELETE' }))
   })
 }, {

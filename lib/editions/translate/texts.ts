@@ -1,26 +1,27 @@
+import { jsonText, type JsonText } from '../../json-text.ts'
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
 import type { LoadedEdition } from '../lookup/resources.ts'
 import { publicName, type ContentModel } from '../model.ts'
 import { withinDepth } from './depth.ts'
 import { etagOf } from './etag.ts'
-import { read, type UrlOf } from './read.ts'
+import { read, type EditionJson, type UrlOf } from './read.ts'
 
 /** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
 export interface EditionText {
-  json: string
+  json: JsonText<EditionJson>
   etag: string
   id: string
 }
 
 /** What editions are answered with: made once for a resource, for as long as it comes again as it was. */
 export interface Texts {
-  jsonOf (loaded: LoadedEdition): string
+  jsonOf (loaded: LoadedEdition): JsonText<EditionJson>
   editionOf (loaded: LoadedEdition): EditionText
 }
 
 interface Text {
   urlOf: UrlOf
-  json: string
+  json: JsonText<EditionJson>
   /** The urls in it, in the order of the references. */
   urls: Array<string | undefined>
   /** Once it was asked for: rows of a list have none. */
@@ -40,7 +41,7 @@ export function createTexts (model: ContentModel): Texts {
       urls.push(url)
       return url
     }
-    const text = { urlOf, json: withinDepth(() => JSON.stringify(read(resource, model, telling))), urls }
+    const text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, telling))), urls }
     texts.set(resource, text)
     return text
   }

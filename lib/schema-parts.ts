@@ -1,0 +1,19 @@
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+
+/**
+ * A shared schema where another schema or an answer has it: in the documentation by its name, in types as what it is.
+ * @param options what is said of it at this place
+ */
+export function ref<T extends TSchema> (schema: T, options: object = {}) {
+  return Type.Unsafe<Static<T>>({ ...options, $ref: `${schema.$id}#` })
+}
+
+/** The schema of a failure. Its type is `never`: a failure is thrown, and no handler answers with one. */
+export function failureRef (schema: TSchema) {
+  return Type.Unsafe<never>({ $ref: `${schema.$id}#` })
+}
+
+/** An answer without a body. OpenAPI has no other word for it in a response schema than the type null. */
+export function noBody (description: string) {
+  return Type.Unsafe<void>({ type: 'null', description })
+}
