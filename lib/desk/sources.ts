@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { extname, join, resolve } from 'node:path'
+import { extname, join, posix, resolve } from 'node:path'
 
 /** Something of the page that a browser asks for. */
 export interface Source {
@@ -41,23 +41,24 @@ export function sourcePaths (): string[] {
 
 /**
  * Reads the page and its files, by URL path. TypeScript loses its types, each replaced by as many spaces, so that lines
- * and columns stay; there is no build step.
+ * and columns stay; there is no build step. All addresses are relative, so that the page works wherever /desk is served.
  */
 export async function readSources (): Promise<Map<string, Source>> {
   // What Node itself strips types with; it is large, and nothing else needs it.
   const { transformSync } = await import('amaro')
   const files = findFiles().map(([url, path]): [string, string] => {
     const text = readFileSync(path, 'utf8')
-    return [url, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code) : withoutMap(text)]
+    return [url, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code, url) : withoutMap(text)]
   })
-  const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path}">`)
+  const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path.slice(1)}">`)
   const page = readFileSync(join(PACKAGES, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
   return new Map([['/desk', source('.html', page)], ...files.map(([path, text]): [string, Source] => [path, source(extname(path), text)])])
 }
 
 /** A browser finds a package only by an address; an import map would have to stand inline in the page. */
-function resolved (code: string): string {
-  return code.replaceAll(/(?<= from )'lit-html(\/[^']+)?'/g, (_, path = '/lit-html.js') => `'${FILES}lit-html${path}'`)
+function resolved (code: string, url: string): string {
+  const lit = posix.relative(posix.dirname(url), `${FILES}lit-html`)
+  return code.replaceAll(/(?<= from )'lit-html(\/[^']+)?'/g, (_, path = '/lit-html.js') => `'${lit}${path}'`)
 }
 
 function withoutMap (code: string): string {

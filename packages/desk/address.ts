@@ -26,6 +26,14 @@ export function editionAddress (id: string): string {
   return `#/editions/${id}`
 }
 
+/**
+ * Where the service is: what stands before /desk in the path of the page. Empty at the root of a host.
+ * @param pathname that of the page, such as `/quoin/desk`
+ */
+export function serviceOf (pathname: string): string {
+  return pathname.slice(0, pathname.lastIndexOf('/'))
+}
+
 /** Who sits here by `?as=anna`: only for trying, where callers are not known. */
 export function seatOf (search: string): { uid: string, name: string } | undefined {
   const as = new URLSearchParams(search).get('as')?.trim()

@@ -1,6 +1,6 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
 import { createClient, type Client, type Named } from '../client/src/client.ts'
-import { listAddress, placeOf, type Query } from './address.ts'
+import { listAddress, placeOf, serviceOf, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
@@ -64,7 +64,7 @@ function page (): TemplateResult {
     <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
-      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href="/desk">Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
+      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href=${location.pathname}>Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
     </header>
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user
       ? seatView(here)
@@ -76,7 +76,7 @@ function page (): TemplateResult {
 }
 
 async function labelsOf (id: string): Promise<Record<string, string>> {
-  return (await ask<{ data: Record<string, string> }>(`/api/desk/labels/${id}`, here)).data
+  return (await ask<{ data: Record<string, string> }>(`api/desk/labels/${id}`, here)).data
 }
 
 function focusHeading (): void {
@@ -130,7 +130,7 @@ async function open (isFirst = false): Promise<void> {
 }
 
 if (here.user) {
-  client = createClient({ ...here.options, entityType: settings.model.entityType })
+  client = createClient({ ...here.options, url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
   shelf = createShelf(sessionStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.

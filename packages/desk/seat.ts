@@ -80,7 +80,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   }
 
   async function identify (sent: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
-    const answer = await fetch('/api/desk/me', { headers: sent }).catch(() => undefined)
+    const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: Person, message?: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
     return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? AWAY }

@@ -39,7 +39,7 @@ const AGAIN_MS = 3000
 
 /** The settings, as soon as they can be had; until then the page says that they cannot. */
 export async function settingsOf (page: { textContent: string | null }, ask: (path: string) => Promise<Pick<Response, 'ok' | 'json'>> = fetch): Promise<Settings> {
-  const answer = await ask('/desk/settings.json').catch(() => undefined)
+  const answer = await ask('desk/settings.json').catch(() => undefined)
   if (answer?.ok) return await answer.json() as Settings
   page.textContent = 'The service does not answer. It is asked again.'
   await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { editionAddress, listAddress, placeOf, seatOf } from '../../packages/desk/address.ts'
+import { editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept } from '../../packages/desk/kept.ts'
 import { moved, rebased, settle, settleOrder } from '../../packages/desk/merge.ts'
@@ -159,6 +159,7 @@ t.test('a seat is named in the address', async (t) => {
   t.strictSame(seatOf('?as=anna'), { uid: 'anna', name: 'Anna' })
   t.strictSame(seatOf('?x=1&as=%20Zo%C3%AB%20'), { uid: 'zo%C3%AB', name: 'Zoë' }, 'a uid is of visible ASCII, as X-User-Uid wants it')
   for (const none of ['', '?as=', '?as=%20']) t.equal(seatOf(none), undefined)
+  t.strictSame(['/desk', '/quoin/desk', '/a/b/desk'].map(serviceOf), ['', '/quoin', '/a/b'], 'the service is where the page is')
 })
 
 t.test('a refusal is told where it belongs', async (t) => {
