@@ -17,6 +17,7 @@ import health from './plugins/health.ts'
 import hosts from './plugins/hosts.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore, { openLocks } from './plugins/locks.ts'
+import logPrivacy from './plugins/log-privacy.ts'
 import log from './plugins/log.ts'
 import metrics from './plugins/metrics.ts'
 import mount from './plugins/mount.ts'
@@ -48,6 +49,7 @@ export interface AppOptions {
  * @throws {Error} where it could not be right on this instance, with what to change
  */
 export async function app (fastify: FastifyInstance, { config, prefix = '/' }: AppOptions): Promise<void> {
+  await fastify.register(logPrivacy)
   await registerAll(fastify, config, prefix !== '/')
 }
 

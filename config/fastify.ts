@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
-import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifySchemaValidationError, type FastifyServerOptions } from 'fastify'
+import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { stdSerializers, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
@@ -15,7 +15,7 @@ export const MAX_PARAM_LENGTH = 4096
 const REQUEST_ID = /^[\w.:-]{1,128}$/
 
 /**
- * Options for the Fastify instance: limits and identifiers of requests, and how a schema violation is worded.
+ * Options for the Fastify instance: limits and identifiers of requests. docs/embedding.md says which of them a host needs.
  */
 export const fastifyOptions = {
   bodyLimit: BODY_LIMIT,
@@ -42,22 +42,8 @@ export const fastifyOptions = {
   genReqId (request) {
     const given = request.headers['x-request-id']
     return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID()
-  },
-  schemaErrorFormatter (errors, dataVar) {
-    const [error] = errors
-    const where = `${dataVar}${error!.instancePath}`
-    const { allowedValues } = error!.params as { allowedValues?: unknown[] }
-    if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
-    // Of a union every branch has said what is wrong with the same place.
-    const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(reason)
-    return new Error(`${where} ${reasons.join(' or ')}`)
   }
 } satisfies FastifyHttpOptions<Server>
-
-/** Ajv's own words, and for a pattern what it stands for. */
-function reason ({ keyword, message, parentSchema }: FastifySchemaValidationError & { parentSchema?: { description?: string } }): string | undefined {
-  return keyword === 'pattern' && parentSchema?.description ? `${message} (${parentSchema.description})` : message
-}
 
 const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]', 'req.url']
 
@@ -67,7 +53,7 @@ function censor (value: unknown, path: string[]): string {
 }
 
 /** Of a failure with a place in the vocabulary it is known where it was noticed, so it needs no stack. */
-function errorAsLogged (error: Error): SerializedError {
+export function errorAsLogged (error: Error): SerializedError {
   if (!(error instanceof Failure) || error.code === 'INTERNAL') return stdSerializers.err(error)
   return { type: error.name, code: error.code, message: causesOf(error) } as unknown as SerializedError
 }

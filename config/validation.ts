@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Ajv, AnySchema, ErrorObject, ValidateFunction } from 'ajv'
-import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
+import type { FastifySchemaCompiler, FastifySchemaValidationError, FastifyServerOptions } from 'fastify'
 
 /** An integer as one writes it: Ajv's own coercion takes " 5", "0x10" and "1e1" too, and "Infinity" for an integer. */
 const INTEGER = /^(?:0|-?[1-9]\d{0,14})$/
@@ -87,4 +87,20 @@ function readIntegers (names: string[], values: Values): void {
     const value = values[name]
     if (typeof value === 'string' && INTEGER.test(value)) values[name] = Number(value)
   }
+}
+
+/** Says what is wrong with a request, by what its schema and Ajv say. */
+export function schemaErrorFormatter (errors: FastifySchemaValidationError[], dataVar: string): Error {
+  const [error] = errors
+  const where = `${dataVar}${error!.instancePath}`
+  const { allowedValues } = error!.params as { allowedValues?: unknown[] }
+  if (allowedValues) return new Error(`${where} must be ${allowedValues.map((value) => JSON.stringify(value)).join(' or ')}`)
+  // Of a union every branch has said what is wrong with the same place.
+  const reasons = errors.filter(({ instancePath, keyword }) => instancePath === error!.instancePath && keyword !== 'anyOf').map(reason)
+  return new Error(`${where} ${reasons.join(' or ')}`)
+}
+
+/** Ajv's own words, and for a pattern what it stands for. */
+function reason ({ keyword, message, parentSchema }: FastifySchemaValidationError & { parentSchema?: { description?: string } }): string | undefined {
+  return keyword === 'pattern' && parentSchema?.description ? `${message} (${parentSchema.description})` : message
 }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
+import { BODY_LIMIT } from '../config/fastify.ts'
 import { Failure } from '../lib/errors.ts'
 
 const HAS_SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
@@ -19,6 +20,7 @@ declare module 'fastify' {
  * An empty body is no body. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
  */
 async function jsonBody (fastify: FastifyInstance) {
+  fastify.addHook('onRoute', (route) => { route.bodyLimit ??= BODY_LIMIT })
   const parse = fastify.getDefaultJsonParser('error', 'error')
   fastify.removeAllContentTypeParsers()
   fastify.decorate('parseJson', (request, bytes, done) => {

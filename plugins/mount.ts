@@ -13,6 +13,9 @@ declare module 'fastify' {
   }
 }
 
+/** The longest that a timer of Node takes, in milliseconds. */
+const LONGEST_MS = 2 ** 31 - 1
+
 export interface MountOptions {
   config: Config
   /** Whether every path below `basePath` is Quoin's. */
@@ -24,12 +27,18 @@ export interface MountOptions {
  * @throws {Error} where Quoin could not be right on this instance, with what to change
  */
 async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOptions) {
-  const { prefix, initialConfig: { routerOptions, maxParamLength } } = fastify
+  const { prefix, initialConfig } = fastify
+  const { routerOptions, maxParamLength, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
-  if (Math.max(Number(routerOptions?.maxParamLength), Number(maxParamLength)) < MAX_PARAM_LENGTH) {
-    throw new Error(`Quoin takes ids of up to ${MAX_PARAM_LENGTH} characters in paths: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
+  if (Math.max(routerOptions?.maxParamLength ?? 0, maxParamLength ?? 0) < MAX_PARAM_LENGTH) {
+    throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
   }
-  if (!ownsPaths && config.corsOrigins.length > 0) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
+  if (config.corsOrigins.length > 0) {
+    if (!ownsPaths) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
+    if (fastify.hasRequestDecorator('corsPreflightEnabled')) throw new Error('The host answers for CORS already, below the prefix too: leave CORS_ORIGINS unset, or register @fastify/cors in a scope of the routes that are its own')
+  }
+  // Quoin has deadlines of its own, and event streams have none.
+  if (Number(handlerTimeout) > 0) fastify.addHook('onRoute', (route) => { route.handlerTimeout = LONGEST_MS })
   fastify.decorate('basePath', prefix.replace(/\/+$/, ''))
   fastify.decorate('backlog', createBacklog())
 }

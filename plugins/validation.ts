@@ -1,6 +1,6 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from 'fastify'
 import fp from 'fastify-plugin'
-import { createValidation } from '../config/validation.ts'
+import { createValidation, schemaErrorFormatter } from '../config/validation.ts'
 import { Failure } from '../lib/errors.ts'
 
 /** How long after the start what no request has needed yet is compiled: the first to ask are the probes of a supervisor. */
@@ -9,8 +9,13 @@ const COMPILE_MS = 1000
 /** Requests are held to the schemas of their routes, as config/validation.ts has it, and query strings to UTF-8. */
 async function validation (fastify: FastifyInstance) {
   const { schemaController, compileAll } = createValidation()
-  // Not setValidatorCompiler: a scope that adds schemas of its own would fall back to Fastify's default validation.
+  // Not setValidatorCompiler alone: a scope that adds schemas of its own would fall back to Fastify's default validation.
   fastify.setSchemaController(schemaController)
+  // What a host has set stays in force for routes without shared schemas, and for what they answer.
+  fastify.setValidatorCompiler(schemaController.compilersFactory!.buildValidator!({}, {}) as FastifySchemaCompiler<FastifySchema>)
+  fastify.setSerializerCompiler(() => JSON.stringify)
+  fastify.setReplySerializer((payload) => JSON.stringify(payload))
+  fastify.setSchemaErrorFormatter(schemaErrorFormatter)
 
   // Requests are answered before and meanwhile, each after what it needs itself. A test compiles them all, so none can fail here.
   fastify.addHook('onListen', (done) => {
