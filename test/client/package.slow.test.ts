@@ -1,13 +1,15 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
 import { imageFiles } from '../app/fixtures/image.ts'
 import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
+import { addExamples, projectWith } from './packed.ts'
 import { recipes } from './recipes.ts'
 
 /** The most that the client may have as one ES module, gzipped, and its package unpacked, in bytes. */
@@ -20,22 +22,6 @@ let project: string
 t.before(() => {
   project = projectWith(t)
 })
-
-/** An empty project into which the client is installed as `npm install` of the packed file does. */
-function projectWith (t: Test): string {
-  const copy = emptyDirectory(t)
-  for (const path of ['package.json', 'tsconfig.json', 'packages/client/src', ...['package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
-  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  execFileSync('npm', ['run', 'build:client'], { cwd: copy, stdio: 'pipe' })
-  const directory = emptyDirectory(t)
-  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: join(copy, 'packages/client'), encoding: 'utf8', stdio: 'pipe' }).trim()
-  const target = join(directory, 'node_modules/@quoin/client')
-  mkdirSync(target, { recursive: true })
-  execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])
-  rmSync(join(directory, packed))
-  writeFileSync(join(directory, 'package.json'), '{"type":"module"}')
-  return directory
-}
 
 t.test('the client is one small ES module that exports what is documented', async (t) => {
   const directory = join(project, 'node_modules/@quoin/client')
@@ -77,7 +63,7 @@ const EVERY_VERB = `import {
   createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type ReadEdition
 } from '@quoin/client'
 
-const client: Client = createClient({ url: 'https://quoin.example.org', headers: () => ({ authorization: 'Bearer x' }), user: { uid: 7, name: 'Anna' }, timeoutMs: 1000 })
+const client: Client = createClient({ url: 'https://quoin.example.org', headers: () => ({ authorization: 'Bearer x' }), user: { uid: 7, name: 'Anna' }, entityType: 'issue', timeoutMs: 1000 })
 const { locks, editions } = client
 const { signal } = new AbortController()
 const entity = { type: 'node', id: '42' }
@@ -86,15 +72,16 @@ const field = { ...entity, fieldName: 'title' }
 export async function everyVerb (): Promise<void> {
   const held: Held = await locks.acquire(field, { payload: 'Harbour', onLost: (error) => { console.log(error.lock?.userData.name) }, signal })
   const taken: Held = await locks.overwrite(field, { payload: 'Harbour', version: held.version, signal })
-  await taken.release()
+  await taken.save('Harbour bridge', { signal })
+  await taken.release({ signal })
   await locks.release(field, { version: held.version, signal })
   await locks.release(entity)
   const records: LockRecord[] = await locks.list(entity, { payload: false, signal })
   const texts: Draft[] = await locks.drafts(entity, { fieldName: 'title', signal })
   for (const { id } of texts) await locks.discard({ ...field, draft: id }, { signal })
-  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {} })
+  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {} }, { signal })
   unsubscribe()
-  locks.releaseOnPageHide()()
+  locks.releaseOnPageHide(window, { signal })()
 
   const { edition, etag, age }: ReadEdition = await editions.create('daily', { title: [{ value: 'Monday' }] }, { signal })
   const title: unknown = edition['title']?.[0]?.['value']
@@ -105,7 +92,7 @@ export async function everyVerb (): Promise<void> {
   for await (const page of editions.search()) pages.push(page)
   const labels: string[] = [...await editions.bundles({ signal }), ...await editions.types({ signal })].map(({ label }) => label)
   const board: Board = await editions.locks(60, { signal })
-  editions.subscribe(60, { locks () {} })()
+  editions.subscribe(60, { locks () {} }, { signal })()
   console.log(records, read, age, labels, board.entities)
 }
 
@@ -114,8 +101,17 @@ export function codeOf (error: unknown): ErrorCode | undefined {
 }
 `
 
+const require = createRequire(import.meta.url)
+
+/** The compiler that tap has for itself, an earlier one. */
+const earlier = createRequire(require.resolve('@tapjs/test'))('typescript') as typeof ts
+
 /** Two versions of the compiler, as outside projects have them. */
-const compilers = { [`TypeScript ${ts.version}`]: ts, 'TypeScript 5.9': (await import('typescript-5')).default as unknown as typeof ts }
+const compilers = Object.fromEntries([ts, earlier].map((compiler) => [`TypeScript ${compiler.versionMajorMinor}`, compiler]))
+
+t.test('the client is compiled by two versions of TypeScript', async (t) => {
+  t.strictSame(Object.keys(compilers), ['TypeScript 6.0', 'TypeScript 5.9'])
+})
 
 /** How outside projects have modules found. */
 const RESOLUTIONS = { bundler: { module: 'esnext', moduleResolution: 'bundler' }, nodenext: { module: 'nodenext', moduleResolution: 'nodenext' } }
@@ -127,6 +123,12 @@ for (const [name, compiler] of Object.entries(compilers)) {
     })
   }
 }
+
+t.test('the examples for React and Vue compile with every strict flag', async (t) => {
+  const pages = addExamples(project)
+  // That of React and Vue itself is their affair.
+  t.strictSame(problemsIn(ts, RESOLUTIONS.bundler, pages, { jsx: 'react-jsx', skipLibCheck: true }), [])
+})
 
 /** What the recipes take as given. */
 const GIVEN = `import { locks, editions } from './module-0.ts'
@@ -166,6 +168,10 @@ function problemsOf (compiler: typeof ts, modules: object, sources: string[], mo
     writeFileSync(name, code)
     return name
   })
+  return problemsIn(compiler, modules, names, more)
+}
+
+function problemsIn (compiler: typeof ts, modules: object, names: string[], more: object = {}): string[] {
   const { options, errors } = compiler.convertCompilerOptionsFromJson({ target: 'es2022', lib: ['es2023', 'dom', 'dom.iterable'], types: [], noEmit: true, allowImportingTsExtensions: true, ...modules, ...STRICT, ...more }, project)
   const problems = [...errors, ...compiler.getPreEmitDiagnostics(compiler.createProgram(names, options))]
   return problems.map(({ file, messageText }) => `${file?.fileName.split('/').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`)
