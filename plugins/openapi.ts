@@ -59,13 +59,15 @@ async function documented ({ securitySchemes, basePath }: FastifyInstance, schem
   await documentation.register(import('@fastify/swagger'), {
     openapi: {
       openapi: '3.1.0',
-      ...(basePath && { servers: [{ url: basePath }] }),
-      info: { title: 'Quoin', version: manifest.version, description: `${manifest.description}. ${EVERYWHERE}` },
+      servers: [{ url: basePath || '/' }],
+      info: { title: 'Quoin', version: manifest.version, license: { name: manifest.license, identifier: manifest.license }, description: `${manifest.description}. ${EVERYWHERE}` },
       tags: [
         { name: 'locks', description: 'Who is editing which field of which entity' },
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
         { name: 'health', description: 'Whether the service and what it depends on are up' }
       ],
+      // Of operations that have no security of their own: anybody may call them.
+      security: [],
       ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },
     // Shared schemas keep their names.

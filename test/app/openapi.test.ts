@@ -19,6 +19,7 @@ interface Content { schema: Record<string, unknown>, example?: unknown, examples
 interface Body { description?: string, content?: Record<string, Content> }
 interface Parameter { name: string, in: string, description?: string, required?: boolean, schema: Record<string, unknown>, example?: unknown, examples?: Record<string, { value: unknown }> }
 interface Operation {
+  operationId?: string
   summary?: string
   tags?: string[]
   parameters?: Parameter[]
@@ -100,6 +101,13 @@ t.test('what no request has needed yet is compiled a second after the service li
   await wait(200)
   t.equal(read.size, 0, 'the first requests do not wait for it')
   while (read.size < 2) await wait(20)
+})
+
+t.test('each operation has a name of its own, a verb and a noun', (t) => {
+  const names = operations.map(({ operation: { operationId } }) => operationId)
+  for (const [index, name] of names.entries()) t.match(name, /^[a-z]+(?:[A-Z][a-z]+)+$/, operations[index]!.name)
+  t.equal(new Set(names).size, operations.length)
+  t.end()
 })
 
 t.test('each operation says what it does and shows what is sent and answered', async (t) => {
