@@ -1,10 +1,12 @@
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { parse, type ScalarTag } from 'yaml'
 import manifest from '../../package.json' with { type: 'json' }
-import { Environment } from '../../config/env.ts'
+import { Environment, readConfig, type Config } from '../../config/env.ts'
+import { SECRETS } from '../../config/secret-files.ts'
 import { REMOVE_AT, tableDefinition } from '../../lib/dynamodb/table.ts'
+import { build, problemsOf } from '../helper.ts'
 import { dockerignore, execForm, imageFiles } from './fixtures/image.ts'
 import { ROOT } from './fixtures/processes.ts'
 
@@ -13,31 +15,34 @@ const text = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 /** CloudFormation's short forms that the template uses, as their long ones. */
 const customTags: ScalarTag[] = [
   { tag: '!Ref', resolve: (name) => ({ Ref: name }) },
+  { tag: '!Sub', resolve: (text) => ({ 'Fn::Sub': text }) },
   { tag: '!GetAtt', resolve: (name) => ({ 'Fn::GetAtt': name }) }
 ]
 
 const template = parse(text('config/aws/quoin.yaml'), { customTags })
 
 t.test('the template makes the table that npm run table makes', async (t) => {
-  const { Type, DeletionPolicy, UpdateReplacePolicy, Properties: { TableName, TimeToLiveSpecification, PointInTimeRecoverySpecification, DeletionProtectionEnabled, ...table } } = template.Resources.LockTable
+  const { Type, DeletionPolicy, UpdateReplacePolicy, Properties: { TableName, TimeToLiveSpecification, PointInTimeRecoverySpecification, DeletionProtectionEnabled, SSESpecification, ...table } } = template.Resources.LockTable
   const { TableName: _, ...definition } = tableDefinition('DataState')
   t.strictSame(table, definition)
   t.strictSame(TimeToLiveSpecification, { AttributeName: REMOVE_AT, Enabled: true })
   t.strictSame(PointInTimeRecoverySpecification, { PointInTimeRecoveryEnabled: true })
   t.strictSame({ Type, DeletionPolicy, UpdateReplacePolicy, DeletionProtectionEnabled }, { Type: 'AWS::DynamoDB::Table', DeletionPolicy: 'Retain', UpdateReplacePolicy: 'Retain', DeletionProtectionEnabled: true })
+  t.strictSame(SSESpecification, { 'Fn::If': ['HasKmsKey', { SSEEnabled: true, SSEType: 'KMS', KMSMasterKeyId: { Ref: 'KmsKeyArn' } }, { Ref: 'AWS::NoValue' }] })
   t.strictSame(TableName, { Ref: 'TableName' })
   const { Default, AllowedPattern } = template.Parameters.TableName
   t.strictSame({ Default, AllowedPattern }, { Default: Environment.properties.DATA_STATE_TABLE.default, AllowedPattern: Environment.properties.DATA_STATE_TABLE.pattern!.slice(1, -1) })
 })
 
+/** The statements of a policy of the template: the first, and what others there are. */
+function statements (t: Test, policy: string) {
+  const { Statement: [first, ...more], Version } = template.Resources[policy].Properties.PolicyDocument
+  t.equal(Version, '2012-10-17')
+  t.match(first, { Effect: 'Allow', Resource: { 'Fn::GetAtt': 'LockTable.Arn' } })
+  return { actions: first.Action as string[], more }
+}
+
 t.test('the policies allow what the code calls, each on this table alone, and nothing else', async (t) => {
-  const actions = (policy: string) => {
-    const { Statement, Version } = template.Resources[policy].Properties.PolicyDocument
-    t.equal(Version, '2012-10-17')
-    t.equal(Statement.length, 1)
-    t.match(Statement[0], { Effect: 'Allow', Resource: { 'Fn::GetAtt': 'LockTable.Arn' } })
-    return Statement[0].Action as string[]
-  }
   const called = (files: string[]) => {
     const commands = files.flatMap((path) => [...text(path).matchAll(/new (\w+)Command\(/g)].map(([, command]) => command!))
     return [...new Set(commands.map((command) => `dynamodb:${itemOperation[command] ?? command}`))].sort()
@@ -46,10 +51,151 @@ t.test('the policies allow what the code calls, each on this table alone, and no
   const itemOperation: Record<string, string> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem' }
   const setUp = ['lib/dynamodb/table.ts', 'lib/dynamodb/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
   const service = globSync('{lib,plugins}/**/*.ts', { cwd: ROOT }).filter((path) => !setUp.includes(path))
-  t.strictSame(actions('ServicePolicy'), called(service))
+  const allowed = { service: statements(t, 'ServicePolicy'), setUp: statements(t, 'SetupPolicy') }
+  t.strictSame(allowed.service.actions, called(service))
   t.strictSame(called(service), ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'])
-  t.strictSame(actions('SetupPolicy'), called(setUp).filter((action) => !called(service).includes(action)))
-  t.ok(actions('SetupPolicy').length > 0)
+  t.strictSame(allowed.setUp.actions, called(setUp).filter((action) => !called(service).includes(action)))
+  t.ok(allowed.setUp.actions.length > 0)
+  t.strictSame(allowed.setUp.more, [])
+  t.strictSame(allowed.service.more, [{
+    'Fn::If': ['HasKmsKey', {
+      Effect: 'Allow',
+      Action: ['kms:Decrypt', 'kms:DescribeKey', 'kms:Encrypt', 'kms:GenerateDataKey*', 'kms:ReEncrypt*'],
+      Resource: { Ref: 'KmsKeyArn' },
+      Condition: { StringEquals: { 'kms:ViaService': { 'Fn::Sub': ['dynamodb.', '{AWS::Region}.amazonaws.com'].join('$') } } }
+    }, { Ref: 'AWS::NoValue' }]
+  }], 'a key of KMS, by way of DynamoDB alone')
+})
+
+/** What an alarm adds up: the name of each metric, and the operation if it is of one. */
+type Summed = Array<[metric: string, operation?: string]>
+
+t.test('the alarms are for throttles, for what DynamoDB fails at and for what it refuses', async (t) => {
+  const alarms = Object.entries<any>(template.Resources).filter(([, { Type }]) => Type === 'AWS::CloudWatch::Alarm')
+  const summed = alarms.map(([name, { Condition, Properties: { Metrics: [sum, ...metrics], AlarmActions } }]) => {
+    t.equal(Condition, 'HasAlarms', name)
+    t.strictSame(AlarmActions, [{ Ref: 'AlarmTopicArn' }])
+    t.match(sum, { Expression: 'SUM(FILL(METRICS(), 0))', ReturnData: true })
+    return metrics.map(({ ReturnData, MetricStat: { Metric: { Namespace, MetricName, Dimensions = [] } } }: any) => {
+      t.strictSame({ ReturnData, Namespace }, { ReturnData: false, Namespace: 'AWS/DynamoDB' })
+      const { TableName, ...others } = Object.fromEntries(Dimensions.map(({ Name, Value }: any) => [Name, Value]))
+      // Those of UserErrors are of the account and its region.
+      t.strictSame(TableName, MetricName === 'UserErrors' ? undefined : { Ref: 'LockTable' })
+      return [MetricName, ...Object.values(others)]
+    })
+  })
+  const operations = statements(t, 'ServicePolicy').actions.map((action) => action.replace('dynamodb:', ''))
+  const wanted: Summed[] = [[['ReadThrottleEvents'], ['WriteThrottleEvents']], operations.map((name) => ['SystemErrors', name]), [['UserErrors']]]
+  t.strictSame(summed, wanted)
+})
+
+const terraform = text('config/terraform/quoin.tf')
+
+/** A top-level block of the Terraform configuration, which has a line of its own for its end. */
+function block (kind: string, ...labels: string[]): string {
+  const head = [kind, ...labels.map((label) => `"${label}"`)].join(' ')
+  const [, body] = terraform.split(`\n${head} {\n`) as [string, string?]
+  if (body === undefined) throw new Error(`${head} is not there`)
+  return body.slice(0, body.indexOf('\n}\n'))
+}
+
+/** The texts of every list of this name in a block. */
+function lists (name: string, body: string): string[][] {
+  return [...body.matchAll(new RegExp(`^ *${name}\\s*= \\[([^\\]]*)\\]$`, 'gm'))].map(([, items]) => [...items!.matchAll(/"([^"]*)"/g)].map(([, item]) => item!))
+}
+
+t.test('Terraform makes the same table, with the same policies and alarms', async (t) => {
+  const { KeySchema, AttributeDefinitions, BillingMode } = tableDefinition('DataState')
+  const table = block('resource', 'aws_dynamodb_table', 'locks')
+  const values = Object.fromEntries([...table.matchAll(/^ +(\w+) += (.*)$/gm)].map(([, name, value]) => [name, value!.replaceAll('"', '')]))
+  t.match(values, { hash_key: KeySchema![0]!.AttributeName, range_key: KeySchema![1]!.AttributeName, billing_mode: BillingMode, attribute_name: REMOVE_AT, deletion_protection_enabled: 'true', prevent_destroy: 'true' })
+  t.strictSame([...table.matchAll(/attribute \{\n +name = "(\w+)"\n +type = "(\w+)"/g)].map(([, AttributeName, AttributeType]) => ({ AttributeName, AttributeType })), AttributeDefinitions)
+  for (const name of ['ttl', 'point_in_time_recovery']) t.match(table, new RegExp(`^  ${name} \\{[^}]* enabled *= true$`, 'm'))
+  t.match(block('variable', 'table_name'), `default     = "${Environment.properties.DATA_STATE_TABLE.default}"`)
+  t.match(block('variable', 'table_name'), Environment.properties.DATA_STATE_TABLE.pattern!)
+
+  const { actions, more: [{ 'Fn::If': [, key] }] } = statements(t, 'ServicePolicy')
+  const service = block('data', 'aws_iam_policy_document', 'service')
+  t.strictSame(lists('actions', service), [actions, key.Action])
+  t.match(service, '  resources = [aws_dynamodb_table.locks.arn]\n')
+  t.match(service, 'resources = [statement.value]\n')
+  t.match(service, 'variable = "kms:ViaService"')
+  const setUp = block('data', 'aws_iam_policy_document', 'setup')
+  t.strictSame(lists('actions', setUp), [statements(t, 'SetupPolicy').actions])
+  t.equal(terraform.match(/\bactions\b/g)!.length, 3, 'no other policy')
+  t.notMatch(terraform, /resources\s+= \["\*"\]|\bnot_actions\b/)
+
+  const alarms = block('locals')
+  t.strictSame([...alarms.matchAll(/for name in \[([^\]]*)\]/g)].map(([, names]) => [...names!.matchAll(/"(\w+)"/g)].map(([, name]) => name)), [
+    ['ReadThrottleEvents', 'WriteThrottleEvents'], actions.map((action) => action.replace('dynamodb:', ''))
+  ])
+  t.match(alarms, 'name = "UserErrors", dimensions = {}')
+})
+
+/** The image's own user, port and check. */
+const image = {
+  user: Number(/^USER (\d+)$/m.exec(text('Dockerfile'))![1]),
+  port: Number(/^EXPOSE (\d+)$/m.exec(text('Dockerfile'))![1]),
+  check: () => execForm(/^ {2}CMD (\[.*\])$/m)
+}
+
+/** Settings of a manifest: each exists, none is a secret, and Quoin starts with them. */
+function takes (t: Test, where: string, settings: Array<[name: string, value: string]>, secrets: string[] = []): Config {
+  for (const [name] of settings) t.ok(Object.hasOwn(Environment.properties, name), `${where}: ${name}`)
+  for (const name of secrets) t.ok((SECRETS as readonly string[]).includes(name), `${where}: ${name} is a secret`)
+  for (const name of SECRETS) t.notOk(settings.some(([set]) => set === name), `${where}: ${name} comes from outside`)
+  const env = { ...Object.fromEntries(settings), ...Object.fromEntries(secrets.map((name) => [name, 'secret'])) }
+  t.strictSame(problemsOf(env), [], where)
+  return readConfig(env)
+}
+
+t.test('the manifests for Kubernetes fit the service and each other', async (t) => {
+  const manifests = globSync('config/kubernetes/*.yaml', { cwd: ROOT }).sort().map((path) => parse(text(path)))
+  t.strictSame(manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`), ['apps/v1 Deployment', 'policy/v1 PodDisruptionBudget', 'v1 ServiceAccount', 'v1 Service'])
+  const [deployment, budget, account, service] = manifests
+  const { replicas, selector, template: { metadata, spec: pod } } = deployment.spec
+  const [container, ...others] = pod.containers
+  t.strictSame(others, [])
+
+  t.ok(replicas > budget.spec.maxUnavailable, 'one instance stays')
+  for (const labels of [selector.matchLabels, budget.spec.selector.matchLabels, service.spec.selector]) t.strictSame(labels, metadata.labels)
+  t.equal(pod.serviceAccountName, account.metadata.name)
+  t.equal(container.image.split(':')[1], manifest.version)
+
+  const config = takes(t, 'kubernetes', container.env.map(({ name, value }: { name: string, value: string }) => [name, value]))
+  for (const [, name] of text('config/kubernetes/deployment.yaml').matchAll(/# - name: (\w+)/g)) t.ok(Object.hasOwn(Environment.properties, name!), name!)
+  const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: any) => [name, containerPort]))
+  t.strictSame(ports, { http: config.port, metrics: config.metrics!.port })
+  t.equal(config.port, image.port)
+  t.match(metadata.annotations, { 'prometheus.io/port': String(ports.metrics), 'prometheus.io/path': '/metrics' })
+  t.strictSame(service.spec.ports.map(({ targetPort }: any) => targetPort), ['http'], 'metrics stay inside')
+
+  const app = await build(t)
+  const probes = { startupProbe: '/health/ready', readinessProbe: '/health/live', livenessProbe: '/health/live' }
+  for (const [name, path] of Object.entries(probes)) {
+    t.match(container[name].httpGet, { path, port: 'http' })
+    t.ok(app.hasRoute({ method: 'GET', url: path }), path)
+  }
+  t.ok(container.startupProbe.timeoutSeconds > 5, '/health/ready gives a dependency 5 seconds')
+
+  const [, pause] = container.lifecycle.preStop.exec.command
+  t.ok(pod.terminationGracePeriodSeconds > Number(pause) + config.graceMs / 1000, 'it may finish what runs')
+  t.match(pod.securityContext, { runAsNonRoot: true, runAsUser: image.user, seccompProfile: { type: 'RuntimeDefault' } })
+  t.match(container.securityContext, { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
+  t.ok(container.resources.requests.cpu && container.resources.requests.memory && container.resources.limits.memory)
+})
+
+t.test('the task definition for ECS fits the service', async (t) => {
+  const { taskRoleArn, executionRoleArn, containerDefinitions: [container, ...others] } = JSON.parse(text('config/aws/ecs-task.json'))
+  t.strictSame(others, [])
+  t.ok(taskRoleArn && executionRoleArn && taskRoleArn !== executionRoleArn)
+  const config = takes(t, 'ECS', container.environment.map(({ name, value }: any) => [name, value]), container.secrets.map(({ name }: any) => name))
+  t.strictSame(container.portMappings.map(({ containerPort }: any) => containerPort), [config.port])
+  t.strictSame(container.healthCheck.command, ['CMD', ...image.check()])
+  t.ok(container.stopTimeout > config.graceMs / 1000)
+  t.match(container, { user: String(image.user), readonlyRootFilesystem: true, linuxParameters: { capabilities: { drop: ['ALL'] } } })
+  t.equal(container.image.split(':')[1], manifest.version)
+  t.ok(container.ulimits[0].softLimit > 10_000, 'for as many connections as Quoin holds')
 })
 
 t.test('the image has what production needs, and no more', async (t) => {
@@ -58,7 +204,7 @@ t.test('the image has what production needs, and no more', async (t) => {
   for (const path of [...named, ...ignored]) t.ok(globSync(path, { cwd: ROOT }).length > 0, `${path} is there`)
   const files = imageFiles()
   for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
-  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/aws)/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
+  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
   const dockerfile = text('Dockerfile')
   for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
   t.match(dockerfile, /^FROM node:24-/m)
