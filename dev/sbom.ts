@@ -1,0 +1,33 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+// `npm run sbom`: prints the bill of materials of what production runs, in CycloneDX. Not by `npm sbom --omit dev` in this
+// tree: npm leaves out every package that a development tool needs too, such as ajv (`.dev` of its query selectors).
+
+interface Package { dev?: boolean, optional?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object }
+
+const ROOT = join(import.meta.dirname, '..')
+const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
+
+/** A manifest without what production does not install. */
+function pruned<T extends Package> ({ devDependencies, optionalDependencies, ...manifest }: T) {
+  return manifest
+}
+
+const { packages, ...lock } = read('package-lock.json') as { packages: Record<string, Package> }
+const { '': root, ...others } = packages
+const installed = Object.entries(others).filter(([path, { dev, optional, devOptional }]) => path.includes('node_modules/') && !dev && !optional && !devOptional)
+
+const directory = mkdtempSync(join(tmpdir(), 'sbom-'))
+try {
+  // npm calls the whole by the name of its directory.
+  const cwd = join(directory, 'quoin')
+  mkdirSync(cwd)
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(pruned(read('package.json'))))
+  writeFileSync(join(cwd, 'package-lock.json'), JSON.stringify({ ...lock, packages: { '': pruned(root!), ...Object.fromEntries(installed) } }))
+  execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
+} finally {
+  rmSync(directory, { recursive: true })
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import lock from '../../package-lock.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
+
+// What .ci/run checks: `npm run sbom` prints CycloneDX 1.5, with every package that production runs and no other.
+
+interface Component {
+  'bom-ref': string
+  type: string
+  name: string
+  version: string
+  purl: string
+  hashes?: Array<{ alg: string, content: string }>
+}
+
+interface Locked { version?: string, dev?: boolean, optional?: boolean, devOptional?: boolean, link?: boolean }
+
+const bom = JSON.parse(execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
+const components: Component[] = bom.components
+
+assert.deepEqual({ format: bom.bomFormat, spec: bom.specVersion, version: bom.version }, { format: 'CycloneDX', spec: '1.5', version: 1 })
+assert.match(bom.serialNumber, /^urn:uuid:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
+assert.equal(bom.metadata.component.purl, `pkg:npm/${manifest.name}@${manifest.version}`)
+
+for (const { 'bom-ref': ref, type, name, version, purl, hashes = [] } of components) {
+  assert.equal(type, 'library', ref)
+  assert.equal(purl, `pkg:npm/${name.replace('@', '%40')}@${version}`, ref)
+  assert.ok(hashes.some(({ alg, content }) => alg === 'SHA-512' && /^[0-9a-f]{128}$/.test(content)), `${ref} has no hash`)
+}
+const refs = [bom.metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]
+assert.equal(new Set(refs).size, refs.length, 'a reference stands for one component')
+for (const { ref, dependsOn } of bom.dependencies) for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), `${each} is no component`)
+
+const locked = Object.entries(lock.packages as Record<string, Locked>)
+  .filter(([path, { dev, optional, devOptional, link }]) => path.includes('node_modules/') && !dev && !optional && !devOptional && !link)
+  .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`)
+assert.deepEqual(components.map(({ name, version }) => `${name}@${version}`).sort(), [...new Set(locked)].sort())
+
+const names = components.map(({ name }) => name)
+for (const name of Object.keys(manifest.dependencies)) assert.ok(names.includes(name), `${name} is not in it`)
+for (const name of Object.keys(manifest.devDependencies)) assert.ok(!names.includes(name) || locked.some((each) => each.startsWith(`${name}@`)), `${name} is for development alone`)
+
+console.log(`${components.length} packages, among them the ${Object.keys(manifest.dependencies).length} that package.json names`)
