@@ -5,6 +5,7 @@ import type { Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
+import { createSite } from '../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
@@ -39,11 +40,8 @@ export function openEditions (fastify: FastifyInstance, config: Config, locks: L
   const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
   const editions = withLimits(createEditions({
-    cms,
-    model,
-    cmsUrl: url,
+    site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
-    warn: (message) => fastify.log.warn(message),
     saved: staleCache.outdate,
     refused: staleCache.refuse
   }), timeoutMs)

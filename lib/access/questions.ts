@@ -1,8 +1,9 @@
 import { createEditions, type Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { createCatalog } from '../editions/site/catalog.ts'
+import { createSite } from '../editions/site/site.ts'
+import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { refusal } from '../editions/translate/failures.ts'
-import type { EditionJson } from '../editions/translate/read.ts'
 import { Failure, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
@@ -65,7 +66,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
   function lookUp (entityType: string): Editions['bare'] {
     const known = lookups.get(entityType)
     if (known) return known
-    const { bare } = createEditions({ cms, model: modelOf(entityType, model), cmsUrl, warn })
+    const { bare } = createEditions({ site: createSite({ cms, model: modelOf(entityType, model), cmsUrl, warn }) })
     lookups.set(entityType, bare)
     return bare
   }

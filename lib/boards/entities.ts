@@ -1,5 +1,5 @@
 import type { ContentModel } from '../editions/model.ts'
-import type { EditionJson, Item } from '../editions/translate/read.ts'
+import type { EditionJson, Item } from '../editions/translate/edition-json.ts'
 import { scalarText } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 

@@ -2,34 +2,36 @@ import { randomUUID } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
 import type { JsonText } from '../json-text.ts'
-import type { Jsonapi } from '../jsonapi/client.ts'
 import type { Resource } from '../jsonapi/document.ts'
 import { createSearch, type Search } from './list/search.ts'
+import { createFinder, type Load } from './lookup/finder.ts'
 import { createLabels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
-import { createResources, type LoadedEdition, type Resources } from './lookup/resources.ts'
-import { publicName, type ContentModel } from './model.ts'
+import { createResources, type Resources } from './lookup/resources.ts'
+import { publicName } from './model.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { createSaveQueue } from './save/save-queue.ts'
-import { createCatalog, type Collection, type Named } from './site/catalog.ts'
-import { createFilters, filterAdvice } from './site/filters.ts'
-import { completed, shapeOf, type Shape } from './site/shapes.ts'
+import type { Collection, Named } from './site/catalog.ts'
+import { filterAdvice } from './site/filters.ts'
+import type { Site } from './site/site.ts'
+import type { EditionJson } from './translate/edition-json.ts'
 import { typeOf } from './translate/edition-type.ts'
 import { etagOf, isSame, matches } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
-import { read, type EditionJson } from './translate/read.ts'
+import { read, type LoadedEdition } from './translate/read.ts'
+import { completed, shapeOf, type Shape } from './translate/shape.ts'
 import { createTexts, type EditionText } from './translate/texts.ts'
 import * as write from './translate/write.ts'
 
 export interface EditionPage {
-  /** Each as a text of core REST's JSON. */
+  /** Each as JSON in core REST's form. */
   editions: Array<JsonText<EditionJson>>
   hasMore: boolean
-  /** How many there are in all; null where nobody has counted. */
+  /** How many there are in all; null where that is not known. */
   total: number | null
 }
 
-/** A change that is about to be saved: of which edition, in which fields, by whom if that is known. */
+/** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
 export interface Change {
   edition: EditionJson
   fields: string[]
@@ -39,79 +41,78 @@ export interface Change {
 export interface UpdateOptions {
   /** The If-Match header field. */
   ifMatch?: string | undefined
-  /** Who asks, for the guard. */
+  /** Who makes the change, for the guard. */
   uid?: string | undefined
 }
 
-/** Editions as the routes see them. All verbs throw the failures of the CMS (lib/jsonapi/client.ts, failures.ts). */
+/** Editions as the routes see them. All verbs also throw the failures of the CMS (lib/http/client.ts, lib/jsonapi/client.ts, translate/failures.ts). */
 export interface Editions {
   /**
-   * Creates an edition. A body with the uuid of an edition that shows what is sent gives that one, so that a create whose
-   * outcome is not known can be repeated.
-   * @returns `isNew`: whether it was not there before
+   * Creates an edition. Where the edition with the body's uuid is there already and has the same fields, answers with that
+   * one: so a caller can repeat a create whose outcome is not known.
+   * @returns `isNew`: whether this call has created it
    * @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates; CONFLICT where
    *   another edition has the uuid.
    */
   create (body: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }>
   /**
-   * Changes the fields given that differ; writes nothing when none does, as core REST.
+   * Changes the fields of the body that differ. Writes nothing where none differs, as core REST.
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what the guard throws.
    */
   update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<EditionText>
   /**
+   * Reads an edition.
+   * @param id integer id or uuid
    * @param ifMatch the If-Match header field
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED.
    */
   read (id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<EditionJson>
-  /** @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
+  /** Lists editions. @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
   search (bundle: string, search: Search, caller: Caller): Promise<EditionPage>
-  /** What the articles of an edition, and its other references, are called, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
+  /** The labels of an edition's articles and other references, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Record<string, string>>
+  /** The bundles of editions, with their labels. */
   bundles (caller: Caller): Promise<Named[]>
+  /** The edition types, with their labels. */
   types (caller: Caller): Promise<Named[]>
-  /** How much older than the request the oldest thing may be that an answer to this caller is made from, in milliseconds. */
+  /** How old the oldest data may be that an answer to this caller is made from, in milliseconds. */
   age (caller: Caller): number
-  /** Resolves when the CMS answers; with a remark for its operator, if there is something to mend. */
+  /** Resolves when the CMS answers. The text advises the operator, where there is something to mend. */
   probe (caller: Caller): Promise<string | undefined>
 }
 
 export interface EditionsOptions {
-  cms: Jsonapi
-  model: ContentModel
-  /** Origin of the CMS, with a path if Drupal lives under one: a file's url starts with it. */
-  cmsUrl: string
-  /** Asked before an update is sent to the CMS; throws where it must not be. */
+  site: Site
+  /** Asked before an update goes to the CMS; throws where the update is not allowed. */
   guard?: (change: Change) => Promise<void>
-  /** Told what an operator should know. */
-  warn: (message: string) => void
-  /** Told the uuid of each edition that was saved, or may have been. */
+  /** Called with the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
-  /** Told what the CMS refuses to show a caller: an edition, or without an id more than that. */
+  /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. */
   refused?: (caller: Caller, id?: string) => void
 }
 
-type Written = Awaited<ReturnType<Resources['send']>>
+type WriteResult = Awaited<ReturnType<Resources['send']>>
 
-/** Editions over a Drupal's JSON:API. */
-export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
-  const catalog = createCatalog({ cms, model })
-  const filters = createFilters({ cms, warn })
-  const upstream = createResources({ cms, catalog, filters, model, cmsUrl })
-  const resources: Resources = { ...upstream, load: (id, caller, purpose) => telling(upstream.load(id, caller, purpose), caller, id) }
-  const references = createReferences({ cms, catalog, filters, model })
-  const search = createSearch({ cms, catalog, resources, filters, model })
-  const labels = createLabels({ cms, catalog, resources: upstream, model })
+/** Editions of a site. */
+export function createEditions ({ site, guard, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
+  const { cms, model, catalog, filters, warn } = site
+  const resources = createResources(site)
+  const find = createFinder(site, resources)
+  const load: Load = (id, caller, purpose) => reportRefusal(find(id, caller, purpose), caller, id)
+  const references = createReferences(site)
+  const search = createSearch(site, resources)
+  const labels = createLabels(site, find)
   const saves = createSaveQueue()
-  /** For each update that looks at its edition: which editions were saved meanwhile, so that it may have seen them as they were. */
-  const looks = new Set<Set<string>>()
+  /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
+  const reads = new Set<Set<string>>()
   const changedAttribute = publicName(model, model.keys.changed)
-  const { jsonOf, editionOf } = createTexts(model)
+  const { jsonOf, editionOf } = createTexts(site)
 
-  /** Work for a caller; whoever keeps copies is told where the CMS refuses it. That there is no such bundle is no refusal. */
-  async function telling<T> (work: Promise<T>, caller: Caller, id?: string): Promise<T> {
+  /** Reports a refusal of the CMS, for the stale cache. An unknown bundle is no refusal. */
+  async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string): Promise<T> {
     try {
       return await work
     } catch (error) {
@@ -121,67 +122,67 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     }
   }
 
-  function entityOf ({ resource, urlOf }: LoadedEdition): EditionJson {
-    return read(resource, model, urlOf)
+  function jsonObjectOf ({ resource, urlOf }: LoadedEdition): EditionJson {
+    return read(resource, model, urlOf, site.planFor(resource))
   }
 
-  async function create (body: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }> {
-    const entity = write.normalize(body, model)
-    const collection = collectionFor(entity, await catalog.editions(caller))
-    const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(entity, shape, model), caller)
-    // With an id of our own it can be told afterwards whether the edition was saved.
-    const given = write.uuidOf(entity, model)
-    const id = given ?? randomUUID()
-    const present = () => created(id, collection, entity, caller)
-    const attempt = (entity: EditionJson) => referring(() => references.resolver(write.unresolved(entity, shape, model), caller), (resolve) => {
-      const resource = { ...write.create(entity, collection.resourceType, shape, model, resolve), id }
-      return confirmWrite(id, () => send(resource, caller), present, warn)
+  async function create (json: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }> {
+    const body = write.normalize(json, model)
+    const collection = collectionFor(body, await catalog.editions(caller))
+    const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(body, shape, model), caller)
+    // With an id of its own Quoin can find out afterwards whether the CMS has saved the edition.
+    const uuid = write.uuidOf(body, model)
+    const id = uuid ?? randomUUID()
+    const find = () => findCreated(id, collection, body, caller)
+    const attempt = (body: EditionJson) => sendResolved(() => references.resolver(write.unresolved(body, shape, model), caller), (resolve) => {
+      const resource = { ...write.create(body, collection.resourceType, shape, model, resolve), id }
+      return confirmWrite(id, () => send(resource, caller), find, warn)
     })
-    const typed = await withType(entity, collection, shape, caller)
-    let result = await attempt(typed)
-    // Nobody has sent the edition type: where the site, or the caller's rights, do not take it, it is left out.
-    if (typed !== entity && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!))) result = await attempt(entity)
+    const typedBody = await withType(body, collection, shape, caller)
+    let result = await attempt(typedBody)
+    // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
+    if (typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!))) result = await attempt(body)
     if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
-    // Drupal validates first: a uuid that is taken is 409, or 422 where something else has to be unique too.
+    // A uuid that is taken is 409; or 422, since Drupal validates first, where something else has to be unique too.
     const { status } = result.refused
-    const earlier = status === 409 || (status === 422 && given !== undefined) ? await present().catch(unlessConflict) : undefined
-    if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, entity)
+    const earlier = status === 409 || (status === 422 && uuid !== undefined) ? await find().catch(unlessConflict) : undefined
+    if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, body)
     return { ...editionOf(earlier.saved), isNew: false }
   }
 
-  /** What is sent for an edition of which only the bundle was given: its edition type too. */
-  async function withType (entity: EditionJson, { bundle }: Collection, shape: Shape | undefined, caller: Caller): Promise<EditionJson> {
+  /** Adds the edition type to a body that has only the bundle. */
+  async function withType (body: EditionJson, { bundle }: Collection, shape: Shape | undefined, caller: Caller): Promise<EditionJson> {
     const { editionType } = model.fields
-    if (editionType === null || (shape && !shape.has(editionType))) return entity
-    const type = await typeOf(bundle, entity[editionType], async () => (await catalog.editionTypes(caller)).map(({ id }) => id), editionType)
-    return type === undefined ? entity : { ...entity, [editionType]: [{ value: type }] }
+    if (editionType === null || (shape && !shape.has(editionType))) return body
+    const type = await typeOf(bundle, body[editionType], async () => (await catalog.editionTypes(caller)).map(({ id }) => id), editionType)
+    return type === undefined ? body : { ...body, [editionType]: [{ value: type }] }
   }
 
   /**
-   * The edition that a create was to make, if it is there.
+   * The edition that a create has made, if it is there.
    * @throws {Failure} CONFLICT where the uuid is another edition's
    */
-  async function created (uuid: string, collection: Collection, entity: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
-    const found = await loadOrNothing(uuid, caller)
-    if (!found) return undefined
-    const unlike = found.resource.type === collection.resourceType ? write.differingFields(entity, found.resource, model) : [model.keys.bundle]
-    if (unlike.length === 0) return shown(found)
-    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${unlike.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
+  async function findCreated (uuid: string, collection: Collection, body: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
+    const edition = await loadOrNothing(uuid, caller)
+    if (!edition) return undefined
+    const fields = edition.resource.type === collection.resourceType ? write.differingFields(body, edition.resource, model) : [model.keys.bundle]
+    if (fields.length === 0) return showable(edition)
+    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${fields.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
   }
 
-  /** Writes what refers to entities by their uuids; where the CMS does not find one that was remembered, they are looked up anew. */
-  async function referring (resolver: () => Promise<write.Resolve>, send: (resolve: write.Resolve) => Promise<Written>): Promise<Written> {
+  /** Sends an edition with the uuids of its references. Where the CMS no longer finds a remembered one, looks all of them up again. */
+  async function sendResolved (resolver: () => Promise<write.Resolve>, send: (resolve: write.Resolve) => Promise<WriteResult>): Promise<WriteResult> {
     const result = await send(await resolver())
     const lost = 'refused' in result ? lostReference(result.refused) : undefined
     return lost !== undefined && references.forget(lost) ? send(await resolver()) : result
   }
 
-  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<Written> {
+  async function send (resource: Resource, caller: Caller, current?: Resource): Promise<WriteResult> {
     try {
       const result = await resources.send(resource, caller, current)
       if ('refused' in result) return result
       saved(result.saved.resource.id)
-      return shown(result.saved)
+      return showable(result.saved)
     } catch (error) {
       if (isUncertain(error)) saved(resource.id)
       throw error
@@ -189,105 +190,106 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
   }
 
   /**
-   * What was saved, and can be shown: else this fails here, where the outcome of a write is looked up.
+   * Makes sure that a saved edition can be put into an answer. A failure here, and not later, has the outcome looked up.
    * @throws {Failure} CMS_INVALID_RESPONSE
    */
-  function shown (loaded: LoadedEdition): { saved: LoadedEdition } {
-    editionOf(loaded)
-    return { saved: loaded }
+  function showable (edition: LoadedEdition): { saved: LoadedEdition } {
+    editionOf(edition)
+    return { saved: edition }
   }
 
   async function loadOrNothing (uuid: string, caller: Caller): Promise<LoadedEdition | undefined> {
     try {
-      return await resources.load(uuid, caller)
+      return await load(uuid, caller)
     } catch (error) {
       if ((error as Failure).code === 'NOT_FOUND') return undefined
       throw error
     }
   }
 
-  /** The bundle as the body names it; else the one named like the edition type, or the only one there is. */
-  function collectionFor (entity: EditionJson, collections: Collection[]): Collection {
-    const bundle = write.bundleOf(entity, model)
-    if (bundle !== undefined) return known(bundle, collections)
+  /** The collection of the bundle that the body names; else of the bundle with the edition type's name, or the only one there is. */
+  function collectionFor (body: EditionJson, collections: Collection[]): Collection {
+    const bundle = write.bundleOf(body, model)
+    if (bundle !== undefined) return collectionOf(bundle, collections)
     const { editionType } = model.fields
-    const type = editionType === null ? undefined : entity[editionType]?.[0]?.value
+    const type = editionType === null ? undefined : body[editionType]?.[0]?.value
     const derived = collections.find((collection) => collection.bundle === type) ?? (type !== undefined && collections.length === 1 ? collections[0] : undefined)
     if (!derived) throw new Failure('UNPROCESSABLE', `Could not determine entity type bundle: "${model.keys.bundle}" field is missing.`)
     return derived
   }
 
-  function known (bundle: string, collections: Collection[]): Collection {
+  function collectionOf (bundle: string, collections: Collection[]): Collection {
     const collection = collections.find((collection) => collection.bundle === bundle)
     if (!collection) throw new Failure('UNPROCESSABLE', `"${bundle}" is not a valid bundle type for denormalization.`)
     return collection
   }
 
-  async function update (id: string, body: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<EditionText> {
-    const entity = write.normalize(body, model)
-    const bundle = write.bundleOf(entity, model)
-    if (bundle !== undefined) known(bundle, await catalog.editions(caller))
+  async function update (id: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<EditionText> {
+    const body = write.normalize(json, model)
+    const bundle = write.bundleOf(body, model)
+    if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
     const savedMeanwhile = new Set<string>()
-    looks.add(savedMeanwhile)
-    const seen = await resources.load(id, caller, 'bare').finally(() => looks.delete(savedMeanwhile))
-    const { id: uuid } = seen.resource
-    // Drupal compares and saves without a lock: two requests at once could both find `changed` as they left it.
+    reads.add(savedMeanwhile)
+    const edition = await load(id, caller, 'bare').finally(() => reads.delete(savedMeanwhile))
+    const { id: uuid } = edition.resource
+    // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
     return saves.run(uuid, async (hasWaited) => {
       try {
-        return await change(hasWaited || savedMeanwhile.has(uuid) ? await resources.load(id, caller, 'bare') : seen, entity, caller, options)
+        const current = hasWaited || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
+        return await change(current, body, caller, options)
       } finally {
-        for (const look of looks) look.add(uuid)
+        for (const savedDuringRead of reads) savedDuringRead.add(uuid)
       }
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: LoadedEdition, entity: EditionJson, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
-    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await moved(current, caller)
-    const changes = write.difference(entity, current.resource, model)
-    if (Object.keys(changes).length === 0) return editionOf(await resources.load(current.resource.id, caller))
-    await guard?.({ edition: entityOf(current), fields: Object.keys(changes), uid })
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
+    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
+    const changes = write.difference(body, current.resource, model)
+    if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
+    await guard?.({ edition: jsonObjectOf(current), fields: Object.keys(changes), uid })
 
-    const learned = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
-    const shape = completed(shapeOf(current.resource, model), learned)
-    const wanted = write.unresolved(changes, shape, model)
-    const guarded = ifMatch !== undefined || Object.hasOwn(entity, model.keys.changed)
-    const result = await referring(() => references.resolver(wanted, caller, current.resource), (resolve) => {
+    const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
+    const shape = completed(shapeOf(current.resource, model), typeShape)
+    const unresolved = write.unresolved(changes, shape, model)
+    const isConditional = ifMatch !== undefined || Object.hasOwn(body, model.keys.changed)
+    const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       return confirmWrite(
         current.resource.id,
-        () => send(guarded ? withChanged(resource, current) : resource, caller, current.resource),
-        () => applied(current, changes, caller),
+        () => send(isConditional ? withChanged(resource, current) : resource, caller, current.resource),
+        () => findUpdated(current, changes, caller),
         warn
       )
     })
     if ('saved' in result) return editionOf(result.saved)
-    if (guarded && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await moved(current, caller)
+    if (isConditional && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
     throw refusal(result.refused, changes)
   }
 
-  /** The edition, if it has all of these changes; undefined if it is as it was. */
-  async function applied (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
-    const saved = await resources.load(current.resource.id, caller)
-    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return shown(saved)
+  /** The edition, if it has all of these changes; undefined if it has not changed. */
+  async function findUpdated (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
+    const saved = await load(current.resource.id, caller)
+    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return showable(saved)
     if (isSame(current.resource, saved.resource)) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
 
-  /** What an update is refused with that comes too late, with the tag of the edition as it is now if it can be read. */
-  async function moved ({ resource: { id } }: LoadedEdition, caller: Caller): Promise<Failure> {
-    const etag = await resources.load(id, caller).then((loaded) => editionOf(loaded).etag, () => undefined)
+  /** The failure of an update whose If-Match names an earlier state, with the present tag if the edition can be read. */
+  async function preconditionFailed ({ resource: { id } }: LoadedEdition, caller: Caller): Promise<Failure> {
+    const etag = await load(id, caller).then((edition) => editionOf(edition).etag, () => undefined)
     return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
       ...(etag !== undefined && { headers: { etag } })
     })
   }
 
   async function readOne (id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {
-    const edition = editionOf(await resources.load(id, caller))
+    const edition = editionOf(await load(id, caller))
     if (ifMatch === undefined || matches(ifMatch, edition.etag)) return edition
     throw new Failure('PRECONDITION_FAILED', 'The edition is not in the state that If-Match names; ETag names the present one', { headers: { etag: edition.etag } })
   }
 
-  /** Drupal refuses another `changed` than the present one, which makes it a precondition (seconds apart). */
+  /** Adds the present `changed` as a precondition: Drupal refuses any other. It counts seconds. */
   function withChanged (resource: Resource, { resource: { attributes } }: LoadedEdition): Resource {
     const changed = attributes?.[changedAttribute]
     return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: typeof changed === 'object' ? null : changed } }
@@ -297,15 +299,15 @@ export function createEditions ({ cms, model, cmsUrl, guard, warn, saved = () =>
     create,
     update,
     read: readOne,
-    bare: async (id, caller) => entityOf(await resources.load(id, caller, 'bare')),
-    async search (bundle, wanted, caller) {
-      const { rows, hasMore, total } = await telling(search(bundle, wanted, caller), caller)
+    bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
+    async search (bundle, query, caller) {
+      const { rows, hasMore, total } = await reportRefusal(search(bundle, query, caller), caller)
       return { editions: rows.map(jsonOf), hasMore, total }
     },
-    labels: (id, caller) => telling(labels(id, caller), caller, id),
-    bundles: (caller) => telling(catalog.bundles(caller), caller),
-    types: (caller) => telling(catalog.editionTypes(caller), caller),
-    age: (caller) => Math.max(catalog.age(caller), resources.age(caller)),
+    labels: (id, caller) => reportRefusal(labels(id, caller), caller, id),
+    bundles: (caller) => reportRefusal(catalog.bundles(caller), caller),
+    types: (caller) => reportRefusal(catalog.editionTypes(caller), caller),
+    age: site.age,
     async probe (caller) {
       await cms.request({ path: '', caller })
       return filterAdvice(await filters.verdict(await catalog.editions(caller), caller), model.entityType)

@@ -6,6 +6,7 @@ import { fastifyOptions } from '../../config/fastify.ts'
 import { drupalCheck } from '../../lib/auth/drupal.ts'
 import { createBoards, type Boards } from '../../lib/boards/boards.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
 import { basicAccount, oauthAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
@@ -188,7 +189,7 @@ t.test(`${ANSWERS} spoiled answers of the CMS through every endpoint: never 500`
     const credentials = account?.(options, 'editor', 'editor')
     await credentials?.credentials().catch(() => {})
     const cms = createJsonapi({ ...options, ...(credentials && { account: credentials }) })
-    const editions = createEditions({ cms, model, cmsUrl: site.url, warn () {}, guard: async () => {} })
+    const editions = createEditions({ site: createSite({ cms, model, cmsUrl: site.url, warn () {} }), guard: async () => {} })
     const locks = { view: async () => [], feed: { watch: async () => { throw new Error('nobody watches') } } }
     put(editions, createBoards({ locks, editions, model } as never), async (caller) => drupalCheck({ ...options, most: 10 })(caller, 'id'))
   }

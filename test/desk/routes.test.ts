@@ -6,7 +6,7 @@ import { newspaper } from '../../dev/content.ts'
 import type { Catalog } from '../../lib/editions/site/catalog.ts'
 import { createLabels } from '../../lib/editions/lookup/labels.ts'
 import { contentModel } from '../../lib/editions/model.ts'
-import type { Resources } from '../../lib/editions/lookup/resources.ts'
+import type { Load } from '../../lib/editions/lookup/finder.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
@@ -167,10 +167,10 @@ t.test('labels are given of what Drupal includes where it does not include anoth
   const options = {
     cms: { request } as unknown as Jsonapi,
     catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
-    resources: { load: async () => ({ resource, urlOf: () => undefined }) } as unknown as Resources,
     model: contentModel({ entityType: 'issue', references: { field_related: 'issue', field_section: 'term' } })
   }
-  t.strictSame(await createLabels(options)('a', {}), { b: 'B' })
+  const load: Load = async () => ({ resource, urlOf: () => undefined })
+  t.strictSame(await createLabels(options, load)('a', {}), { b: 'B' })
   t.strictSame(asked.map((query) => query.split('&')), [
     ['include=field_articles,field_related,field_section', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related,field_section', 'fields[term--x]=title,name,display_name'],
     ['include=field_articles,field_related', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related'],
@@ -183,9 +183,8 @@ t.test('labels are what the CMS includes, and its refusal is passed on', async (
   const labels = (answer: object) => createLabels({
     cms: { request: async () => answer } as unknown as Jsonapi,
     catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
-    resources: { load: async () => ({ resource, urlOf: () => undefined }) } as unknown as Resources,
     model: contentModel({ entityType: 'issue' })
-  })('a', {})
+  }, async () => ({ resource, urlOf: () => undefined }))('a', {})
   const included = [{ type: 'node--article', id: 'b' }, { type: 'node--article', id: 'c', attributes: { title: 'C' } }]
   t.strictSame(await labels({ status: 200, document: { included } }), { c: 'C' })
   t.strictSame(await labels({ status: 200, document: {} }), {}, 'nothing that the caller may see')

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { oneResource, resources } from '../../lib/jsonapi/document.ts'
@@ -40,7 +41,7 @@ async function open (t: Test) {
   }
 
   const warnings: string[] = []
-  const editions = createEditions({ cms: { request }, model, cmsUrl, warn: (message) => { warnings.push(message) } })
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl, warn: (message) => { warnings.push(message) } }) })
   const asked = () => cms.requestLines.splice(0).map(decodeURIComponent)
   await editions.read('1', editor)
   asked()

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { list, type ListOptions, type Source } from '../../lib/editions/list/listing.ts'
+import { list, type ListOptions } from '../../lib/editions/list/listing.ts'
+import type { Source } from '../../lib/editions/list/source.ts'
 import fc from '../fixtures/property.ts'
 
 const PAGE_MAX = 50

@@ -3,6 +3,7 @@ import t from 'tap'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createEditions, type Editions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import fc from '../fixtures/property.ts'
@@ -38,7 +39,7 @@ t.test('whatever was asked and changed before, an answer is that of a service th
   const cmsUrl = await cms.listen()
   const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
   t.teardown(async () => { await http.close(); await cms.close() })
-  const start = () => createEditions({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl, warn () {} })
+  const start = () => createEditions({ site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl, warn () {} }) })
   // Whoever may not see an edition is told 404 until the service has met it, then 403 or 401 (docs/core-rest.md).
   const outcome = (answer: Promise<unknown>) => answer.catch(({ code }) => /^CMS_(?:FORBIDDEN|UNAUTHORIZED)$/.test(code) ? 'NOT_FOUND' : code as string)
   let compared = 0

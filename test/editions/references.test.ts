@@ -3,9 +3,10 @@ import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import type { Catalog, Collection } from '../../lib/editions/site/catalog.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import type { Filters } from '../../lib/editions/site/filters.ts'
 import { createReferences } from '../../lib/editions/lookup/references.ts'
-import { shapeOf } from '../../lib/editions/site/shapes.ts'
+import { shapeOf } from '../../lib/editions/translate/shape.ts'
 import { create, normalize, unresolved } from '../../lib/editions/translate/write.ts'
 import { createJsonapi, type JsonapiAnswer, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
@@ -92,7 +93,7 @@ t.test('an id that another entity has since the site was set back is looked up a
   const [http, other] = [createHttp({ url: cmsUrl, timeoutMs: 5000 }), createHttp({ url: await second.listen(), timeoutMs: 5000 })]
   t.teardown(() => Promise.all([http.close(), other.close()]))
   let present = createJsonapi({ http, jsonapiPath: '/jsonapi' })
-  const editions = createEditions({ cms: { request: (one) => present.request(one) }, model, cmsUrl, warn () {} })
+  const editions = createEditions({ site: createSite({ cms: { request: (one) => present.request(one) }, model, cmsUrl, warn () {} }) })
   const create = async (key: string) => JSON.parse((await editions.create({ ...minimal(key), field_articles: [{ target_id: 4 }] }, basic('editor'))).json)
   t.match(await create('a'), { field_articles: [{ target_uuid: before.uuid }] })
   present = createJsonapi({ http: other, jsonapiPath: '/jsonapi' })
@@ -111,7 +112,7 @@ t.test('what a reference field refers to is told by any edition in which it is n
     const cmsUrl = await cms.listen()
     const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
     t.teardown(async () => { await http.close(); await cms.close() })
-    const editions = createEditions({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: { ...model, references: {} }, cmsUrl, warn () {} })
+    const editions = createEditions({ site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: { ...model, references: {} }, cmsUrl, warn () {} }) })
     const create = async (key: string, fields: object) => JSON.parse((await editions.create({ ...minimal(key), ...fields }, basic('editor'))).json)
     const update = async (fields: Record<string, unknown>) => JSON.parse((await editions.update(String(dailies.at(-1)!.id), fields, basic('editor'))).json)
     const asked = () => cms.requestLines.splice(0).map(decodeURIComponent).filter((line) => line.includes('IS+NOT+NULL')).length

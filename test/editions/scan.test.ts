@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
-import { findById, matchesText, matchesSelection } from '../../lib/editions/list/scan.ts'
+import { findById } from '../../lib/editions/lookup/find-by-id.ts'
+import { matchesText, matchesSelection } from '../../lib/editions/list/selection.ts'
 import fc from '../fixtures/property.ts'
 import { model } from './fixtures.ts'
 

@@ -7,6 +7,7 @@ import { newspaper } from '../../dev/content.ts'
 import { createCatalog } from '../../lib/editions/site/catalog.ts'
 import { createStaleCache, type Copy } from '../../lib/editions/stale-cache.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import fc from '../fixtures/property.ts'
@@ -308,7 +309,7 @@ t.test('what is shared is changed by nobody', async (t) => {
   t.teardown(() => http.close())
   const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
   const frozen: Jsonapi = { request: async (request) => deepFreeze(await jsonapi.request(request)) }
-  const editions = createEditions({ cms: frozen, model, cmsUrl: url, warn: () => {} })
+  const editions = createEditions({ site: createSite({ cms: frozen, model, cmsUrl: url, warn: () => {} }) })
   const caller = basic('editor')
   const { json, id } = await editions.create({ type: 'daily', title: ['T'], field_key: ['frozen'], field_articles: [{ target_id: 4, nonsense: 1 }] }, caller)
   const updated = await editions.update(id, { ...JSON.parse(json), title: [{ value: 'U' }] }, caller, { ifMatch: '*' })

@@ -1,12 +1,15 @@
 import t, { type Test } from 'tap'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { createTargetMemory, targetOf } from '../../lib/editions/site/targets.ts'
+import { createTargetMemory } from '../../lib/editions/site/targets.ts'
+import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { createEditions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
 import { splitType } from '../../lib/editions/model.ts'
-import type { EditionJson } from '../../lib/editions/translate/read.ts'
+import type { EditionJson } from '../../lib/editions/translate/edition-json.ts'
 import type { EditionText } from '../../lib/editions/translate/texts.ts'
-import { includeOf, urlsOf } from '../../lib/editions/translate/urls.ts'
+import { urlsOf } from '../../lib/editions/translate/urls.ts'
+import { includeOf } from '../../lib/editions/lookup/include.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
@@ -50,7 +53,7 @@ async function openWithAliases (t: Test) {
     return isObject(path) ? { ...resource, attributes: { ...resource.attributes, path: { ...path, alias: site.article(path['alias']) } } } : resource
   }
 
-  const { read, update, search, ...rest } = createEditions({ cms: { request }, model, cmsUrl: url, warn () {} })
+  const { read, update, search, ...rest } = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: url, warn () {} }) })
   const editions = {
     ...rest,
     read: async (...given: Parameters<typeof read>) => parsed(await read(...given)),
@@ -171,7 +174,7 @@ t.test('what has not changed is neither looked through nor translated again, but
     documents.set(key, document)
     return { status: 200, document }
   }
-  const editions = createEditions({ cms: { request }, model, cmsUrl: 'http://cms.example', warn () {} })
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl: 'http://cms.example', warn () {} }) })
   const caller = basic('editor')
   const list = async () => (await editions.search('daily', search, caller)).editions[0]
   const read = async () => (await editions.read(id, caller)).json

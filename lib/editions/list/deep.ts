@@ -1,4 +1,4 @@
-import type { ListOptions, Source } from './listing.ts'
+import type { Source } from './source.ts'
 
 /** Where a list begins in one source. */
 export interface Start {
@@ -21,6 +21,15 @@ interface Place {
   last?: number
 }
 
+export interface DeepOptions<Row> {
+  sources: Array<Source<Row>>
+  offset: number
+  /** Unique over all sources. */
+  idOf: (row: Row) => number
+  /** Rows per request. */
+  pageMax: number
+}
+
 /** How often pages are looked at before the lazy merge is left to do it. */
 const ROUNDS = 16
 
@@ -30,7 +39,7 @@ const ROUNDS = 16
  * guess. Of evenly mixed sources three pages each will do, whatever the offset.
  * @returns undefined where a page had hidden rows, or where ids are spread so unevenly that it takes too long
  */
-export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: Pick<ListOptions<Row>, 'sources' | 'offset' | 'idOf' | 'pageMax'>): Promise<Start[] | undefined> {
+export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepOptions<Row>): Promise<Start[] | undefined> {
   const looked = sources.map((): Window[] => [])
   let places: Place[] = sources.map(() => ({ position: 0 }))
   for (let round = 0; round < ROUNDS; round++) {

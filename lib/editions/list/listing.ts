@@ -1,18 +1,7 @@
+import type { Page } from '../translate/query.ts'
 import { disorder } from '../translate/verify.ts'
 import { findStarts, type Start } from './deep.ts'
-
-/** One page of a collection as it came. */
-export interface Page<Row> {
-  /** The rows that the caller may see. */
-  rows: Row[]
-  /** Whether a further row exists behind this page, be it visible or not. */
-  more: boolean
-  /** How many rows the collection has, where the CMS counts. */
-  count?: number
-}
-
-/** A collection whose rows come by descending id, in pages cut before access is checked. */
-export type Source<Row> = (offset: number, limit: number, purpose: 'rows' | 'count') => Promise<Page<Row>>
+import type { Source } from './source.ts'
 
 export interface ListOptions<Row> {
   sources: Array<Source<Row>>

@@ -1,14 +1,16 @@
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
-import type { Jsonapi } from '../../jsonapi/client.ts'
-import type { LoadedEdition, Resources } from '../lookup/resources.ts'
-import { publicName, type ContentModel } from '../model.ts'
-import type { Catalog, Collection } from '../site/catalog.ts'
-import type { Filters } from '../site/filters.ts'
+import type { Resources } from '../lookup/resources.ts'
+import { publicName } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
+import type { Site } from '../site/site.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from '../translate/query.ts'
+import type { Page } from '../translate/query.ts'
+import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
-import { list, type Listing, type Page, type Source } from './listing.ts'
-import { matchesText, matchesSelection } from './scan.ts'
+import { list, type Listing } from './listing.ts'
+import { matchesText, matchesSelection } from './selection.ts'
+import type { Source } from './source.ts'
 import { createCountCheck, createVisibilityCheck } from './visibility.ts'
 
 /** What a list is asked for. */
@@ -27,14 +29,6 @@ export interface Search {
   total: boolean
 }
 
-export interface SearchOptions {
-  cms: Jsonapi
-  catalog: Catalog
-  resources: Resources
-  filters: Filters
-  model: ContentModel
-}
-
 /** How many requests a list may take for each collection, besides those that its offset and limit take: to skip rows, and to see that none is hidden. */
 const LOOKS = 10
 
@@ -42,7 +36,7 @@ const LOOKS = 10
  * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
  */
-export function createSearch ({ cms, catalog, resources, filters, model }: SearchOptions) {
+export function createSearch ({ cms, catalog, filters, model }: Site, resources: Resources) {
   const idAttribute = publicName(model, model.keys.id)
   const nothingHidden = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })

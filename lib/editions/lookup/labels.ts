@@ -1,31 +1,24 @@
 import type { Caller } from '../../http/calls.ts'
-import type { Jsonapi } from '../../jsonapi/client.ts'
 import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
-import { publicName, type ContentModel } from '../model.ts'
-import type { Catalog } from '../site/catalog.ts'
+import { publicName } from '../model.ts'
+import { individualPath } from '../site/catalog.ts'
+import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
-import { individualPath, mismatch } from '../translate/verify.ts'
-import type { Resources } from './resources.ts'
+import { mismatch } from '../translate/verify.ts'
+import type { Load } from './finder.ts'
 
 /** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms, of users. */
 const LABELS = ['title', 'name', 'display_name']
 
-export interface LabelsOptions {
-  cms: Jsonapi
-  catalog: Catalog
-  resources: Resources
-  model: ContentModel
-}
-
-/** What an edition's articles, and the other things that it refers to, are called; its own JSON does not say. */
-export function createLabels ({ cms, catalog, resources, model }: LabelsOptions) {
+/** Reads the labels of an edition's articles and its other references, which its own JSON does not have. */
+export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>, load: Load) {
   /**
-   * Labels by uuid; those that the caller may not see are not among them.
+   * Labels by uuid, without those that the caller may not see.
    * @param id integer id or uuid of the edition
-   * @throws {Failure} as `resources.load`
+   * @throws {Failure} as `Load`
    */
   return async function labels (id: string, caller: Caller): Promise<Record<string, string>> {
-    const { resource } = await resources.load(id, caller, 'bare')
+    const { resource } = await load(id, caller, 'bare')
     const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
     const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!

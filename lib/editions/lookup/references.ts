@@ -1,17 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
-import type { Jsonapi } from '../../jsonapi/client.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
-import type { Page } from '../list/listing.ts'
-import { findById } from '../list/scan.ts'
-import { publicName, splitType, type ContentModel } from '../model.ts'
-import type { Catalog, Collection } from '../site/catalog.ts'
-import type { Filters } from '../site/filters.ts'
+import { publicName, splitType } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
+import type { Site } from '../site/site.ts'
 import { invalid, refusal, type Violation } from '../translate/failures.ts'
+import type { Page } from '../translate/query.ts'
 import { idQuery, PAGE_MAX } from '../translate/query.ts'
 import { mismatch, rowId, rowsOf } from '../translate/verify.ts'
 import type { Resolve, Unresolved } from '../translate/write.ts'
+import { findById } from './find-by-id.ts'
 
 export interface References {
   /**
@@ -23,13 +22,6 @@ export interface References {
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
   /** For an entity that the CMS does not find any more: whether anything was remembered of it. */
   forget (uuid: string): boolean
-}
-
-export interface ReferencesOptions {
-  cms: Jsonapi
-  catalog: Catalog
-  filters: Filters
-  model: ContentModel
 }
 
 const INTEGER = /^-?\d+$/
@@ -47,7 +39,7 @@ const LOOKED_UP_MAX = 1000
 const LOOKS = 16
 
 /** Translates integer ids to uuids, which is what JSON:API calls an entity. */
-export function createReferences ({ cms, catalog, filters, model }: ReferencesOptions): References {
+export function createReferences ({ cms, catalog, filters, model }: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>): References {
   // As a size, since with `max` the room for all of them would be set aside at once.
   const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttributes = new Map<string, string>()

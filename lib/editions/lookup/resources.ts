@@ -1,147 +1,180 @@
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
-import type { Jsonapi, JsonapiAnswer } from '../../jsonapi/client.ts'
+import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
-import type { Page } from '../list/listing.ts'
-import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
-import type { Catalog, Collection } from '../site/catalog.ts'
-import type { Filters } from '../site/filters.ts'
-import { createShapes, type Shape } from '../site/shapes.ts'
-import { createTargetMemory, referencesIn, namesWithUnknownTargets, type KnownTargets } from '../site/targets.ts'
+import { internalName, publicName, splitType } from '../model.ts'
+import { individualPath, type Collection } from '../site/catalog.ts'
+import type { Site } from '../site/site.ts'
+import { namesWithUnknownTargets, referencesIn, type KnownTargets } from '../site/targets.ts'
 import { notIncludable, refusal, unknownProperties } from '../translate/failures.ts'
-import { idQuery, pageQuery, referringQuery } from '../translate/query.ts'
-import type { UrlOf } from '../translate/read.ts'
-import { covers, includeOf, urlsOf, USER, type Include } from '../translate/urls.ts'
-import { individualPath, integerId, mismatch, rowsOf } from '../translate/verify.ts'
+import { idQuery, pageQuery, referringQuery, type Page, type Parameters } from '../translate/query.ts'
+import type { LoadedEdition, UrlOf } from '../translate/read.ts'
+import type { Shape } from '../translate/shape.ts'
+import { integerId, mismatch, rowsOf } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
-import { createFinder, type Purpose, type Wanted } from './finder.ts'
+import { covers, includeOf, USER, type Include } from './include.ts'
 
-/**
- * An edition as JSON:API gives it, with the urls of its references. What a caller is given again and again without a change in
- * either is the same objects.
- */
-export interface LoadedEdition {
-  resource: Resource
-  urlOf: UrlOf
-}
+/** What an edition is read by. */
+export type EditionId = { uuid: string } | { id: string }
+
+/** What an edition is read for: `bare` without the urls of its references, which Drupal answers sooner. */
+export type Purpose = 'edition' | 'bare'
 
 export interface Resources {
   /**
-   * The edition with an integer id or uuid; a `bare` one without the urls of its references, which Drupal answers sooner.
-   * @throws {Failure} NOT_FOUND, CMS_UNAUTHORIZED, CMS_FORBIDDEN, and those of the CMS.
+   * The edition of a collection with this uuid or integer id; undefined where there is none.
+   * @throws {Failure} CMS_UNAUTHORIZED, CMS_FORBIDDEN; CMS_INVALID_RESPONSE where the CMS answers with another edition;
+   *   and all other failures of the CMS
    */
-  load (id: string, caller: Caller, purpose?: Purpose): Promise<LoadedEdition>
+  individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined>
   /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
-  page (collection: Collection, query: Array<[string, string]>, caller: Caller): Promise<Page<LoadedEdition>>
+  page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>>
   /** The same with no more than some attributes of each row. */
-  sparsePage (collection: Collection, query: Array<[string, string]>, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>>
+  sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>>
   /**
-   * What is known of the fields of a resource type; a document is looked at when none was seen before, and one more for
-   * each of the relationships that are still to be told what they refer to.
+   * The fields of a resource type, as far as documents show them. Reads a document where there was none before, and one more
+   * for each relationship whose target type is still missing.
+   * @param incomplete picks these relationships
    */
-  shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
-  /** Writes a new edition, or changes one that is as given: as it is afterwards, or the CMS's refusal. */
+  shape (resourceType: string, incomplete: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined>
+  /**
+   * Writes an edition.
+   * @param current the edition as it is, if this changes one
+   * @returns the edition as it is afterwards, or the CMS's refusal
+   */
   send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }>
-  /** How long ago the oldest was asked for of what is remembered and shown to this caller, in milliseconds. */
-  age (caller: Caller): number
 }
 
-export interface ResourcesOptions {
-  cms: Jsonapi
-  catalog: Catalog
-  filters: Filters
-  model: ContentModel
-  cmsUrl: string
+/** A read of editions of one collection. */
+interface Question {
+  resourceType: string
+  path: string
+  query: Parameters
+  caller: Caller
+  purpose: Purpose | 'page'
+}
+
+/** How a question is put to the CMS. */
+interface Plan {
+  /** The resource type that the answer is expected to have. */
+  resourceType: string
+  include: Include
+  /** The targets that the caller was shown before. */
+  known: KnownTargets
+  /** The page of a list that the answer is, if it is one. */
+  page: string | undefined
 }
 
 /** An answer, with the urls of its references if they are wanted. */
 type Answer = JsonapiAnswer & { urlOf?: UrlOf }
 
-type Parameters = Array<[string, string]>
+/** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
+const DROP_ROUNDS = 50
 
-/** How often unknown properties are taken out of a body, those of one field at a time; core REST ignores any number. */
-const PROPERTIES_DROPPED = 50
-
-/** Editions as JSON:API resources, with the documents' shapes learned on the way. */
-export function createResources ({ cms, catalog, filters, model, cmsUrl }: ResourcesOptions): Resources {
-  const site = new URL(cmsUrl)
-  const shapes = createShapes(model)
-  const memory = createTargetMemory((targets) => urlsOf(targets, model, site))
+/** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
+export function createResources ({ cms, model, catalog, shapes, targets, ids }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
-  const finder = createFinder({ catalog, filters, model, one, sparsePage })
 
-  /**
-   * A GET that asks for the sources of the urls too, and once more when the answer shows references nobody knew of. Users
-   * are included only where nothing is remembered, and nothing is in a page that was asked for before: Drupal keeps no
-   * answer that includes them, or what is not published.
-   */
-  async function get (resourceType: string, path: string, query: Parameters, caller: Caller, purpose: Purpose | 'page'): Promise<Answer> {
-    const page = `${path}?${query.join('&')}`
-    const exposed = await catalog.all(caller)
+  /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
+  async function get (question: Question): Promise<Answer> {
+    let { resourceType } = question
     for (let attempt = 0; ; attempt++) {
-      const told = memory.of(caller)
-      const include = includeOf(shapes.of(resourceType), model, exposed, (_name, entityType) => purpose !== 'bare' && !told.pages.has(page) && (entityType !== USER || told.targets.size === 0))
-      const answer = await cms.request({ path, query: [...query, ...include.query], caller })
-      if (isExcluded(answer, resourceType, include)) continue
-      if (answer.status === 400 && include.query.length > 0 && attempt === 0) {
+      const plan = await planFor(question, resourceType)
+      const answer = await request(question, plan)
+      if (isExcluded(answer, plan)) continue
+      if (answer.status === 400 && plan.include.query.length > 0 && attempt === 0) {
         shapes.forget(resourceType)
         continue
       }
-      if (purpose !== 'bare' && told.learned.has(answer.document)) return { ...answer, urlOf: told.urlOf }
-      const found = learned(answer.document)
-      if (purpose === 'bare') return answer
-      const covered = found.every((resource) => resource.type === resourceType && covers(include, resource, model))
-      if (covered || attempt > 1) {
-        memory.learn(told, referencesIn(found, include.included), answer.document, caller, purpose === 'page' ? page : undefined)
-        const untold = namesWithUnknownTargets(found, include.relationships, told.targets)
-        if (untold.length === 0) told.learned.add(answer.document)
-        else await learnRest(told, found, untold, path, query, caller)
-        return { ...answer, urlOf: told.urlOf }
+      if (question.purpose === 'bare') {
+        learnShapes(answer.document)
+        return answer
       }
-      resourceType = found[0]!.type
+      if (!plan.known.documents.has(answer.document)) {
+        const otherType = await learn(question, plan, answer.document, attempt > 1)
+        if (otherType !== undefined) {
+          resourceType = otherType
+          continue
+        }
+      }
+      return { ...answer, urlOf: plan.known.urlOf }
     }
   }
 
-  /** Whether an answer fails for a relationship that Drupal does not include, which is left out from then on. */
-  function isExcluded (answer: JsonapiAnswer, resourceType: string, { included }: Include): boolean {
+  /**
+   * Plans to include all targets that the caller has not been shown yet. Users are left out as soon as anything is known: Drupal
+   * caches no answer that includes them. For the same reason a page that was read before includes nothing.
+   */
+  async function planFor ({ path, query, caller, purpose }: Question, resourceType: string): Promise<Plan> {
+    const known = targets.of(caller)
+    const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
+    const isComplete = purpose === 'bare' || (page !== undefined && known.pages.has(page))
+    const isWanted = (_name: string, entityType: string | undefined) => !isComplete && (entityType !== USER || known.targets.size === 0)
+    return { resourceType, include: includeOf(shapes.of(resourceType), model, await catalog.all(caller), isWanted), known, page }
+  }
+
+  function request ({ path, query, caller }: Question, { include }: Plan): Promise<JsonapiAnswer> {
+    return cms.request({ path, query: [...query, ...include.query], caller })
+  }
+
+  /**
+   * Takes in the fields and targets that an answer shows, and asks for targets that the plan did not include.
+   * @param isLast whether the answer has to do, whatever it shows
+   * @returns the resource type to plan for instead, where the answer shows references that the plan does not know
+   */
+  async function learn (question: Question, { resourceType, include, known, page }: Plan, document: Document, isLast: boolean): Promise<string | undefined> {
+    const editions = learnShapes(document)
+    const isCovered = editions.every((resource) => resource.type === resourceType && covers(include, resource, model))
+    if (!isCovered && !isLast) return editions[0]!.type
+    targets.learn(known, referencesIn(editions, include.included), document, question.caller, page)
+    const missing = namesWithUnknownTargets(editions, include.relationships, known.targets)
+    if (missing.length === 0) known.documents.add(document)
+    else await learnTargets(question, known, editions, missing)
+    return undefined
+  }
+
+  /** Asks for the targets of some relationships of these editions, and for nothing else. */
+  async function learnTargets ({ path, query, caller }: Question, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
+    const { type: resourceType, id } = editions[0]!
+    const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
+    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, include.included.join(',')]], caller })
+    const answered = resourcesOf(document)
+    // A page may have moved on by some rows in the meantime, but not by all of them.
+    if (answered.length > 0 && !answered.some(({ id }) => editions.some((edition) => edition.id === id))) throw mismatch(`${resourceType} ${id}`, answered[0]!)
+    targets.learn(known, referencesIn(answered, include.included), document, caller)
+  }
+
+  function learnShapes (document: Document): Resource[] {
+    const editions = resourcesOf(document)
+    editions.forEach(shapes.learn)
+    return editions
+  }
+
+  /** Whether an answer fails because Drupal does not include a relationship. From then on no plan includes it. */
+  function isExcluded (answer: JsonapiAnswer, { resourceType, include }: Pick<Plan, 'resourceType' | 'include'>): boolean {
     const name = notIncludable(answer)
-    if (name === undefined || !included.includes(name)) return false
+    if (name === undefined || !include.included.includes(name)) return false
     shapes.exclude(resourceType, internalName(model, name))
     return true
   }
 
-  /** Asks for the targets of some relationships of these resources alone. */
-  async function learnRest (told: KnownTargets, asked: Resource[], names: string[], path: string, query: Parameters, caller: Caller): Promise<void> {
-    const { type: resourceType } = asked[0]!
-    const { query: include, included } = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
-    const { document } = await cms.request({ path, query: [...query, ...include, [`fields[${resourceType}]`, included.join(',')]], caller })
-    const found = resourcesOf(document)
-    // A page may have moved on by some rows meanwhile, but not by all.
-    if (found.length > 0 && !found.some(({ id }) => asked.some((resource) => resource.id === id))) throw mismatch(`${resourceType} ${asked[0]!.id}`, found[0]!)
-    memory.learn(told, referencesIn(found, included), document, caller)
-  }
-
-  function learned (document: Document): Resource[] {
-    const found = resourcesOf(document)
-    found.forEach(shapes.learn)
-    return found
-  }
-
-  /** Who may see but the label of an edition is shown nothing else of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
-  async function one (collection: Collection, wanted: Wanted, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
-    const [path, query]: [string, Parameters] = 'uuid' in wanted ? [individualPath(collection, wanted.uuid), []] : [collection.path, idQuery(idAttribute, [wanted.id])]
-    const answer = await get(collection.resourceType, path, query, caller, purpose)
+  /** A caller who may see no more than the label of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
+  async function individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
+    const { resourceType } = collection
+    const answer = await get('uuid' in id
+      ? { resourceType, path: individualPath(collection, id.uuid), query: [], caller, purpose }
+      : { resourceType, path: collection.path, query: idQuery(idAttribute, [id.id]), caller, purpose })
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    const found = resourcesOf(answer.document)
-    for (const resource of found) if (!isWanted(resource, wanted)) throw mismatch(`edition ${'uuid' in wanted ? wanted.uuid : wanted.id}`, resource)
-    const [resource] = found
+    const editions = resourcesOf(answer.document)
+    for (const resource of editions) if (!hasId(resource, id)) throw mismatch(`edition ${'uuid' in id ? id.uuid : id.id}`, resource)
+    const [resource] = editions
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', 'You may see the label of this edition at most')
     return resource && loaded(resource, answer.urlOf)
   }
 
   /** Whether a resource is the edition asked for, or its label, which has no integer id. */
-  function isWanted (resource: Resource, wanted: Wanted): boolean {
+  function hasId (resource: Resource, wanted: EditionId): boolean {
     const id = integerId(resource, idAttribute)
     const isLabel = resource.attributes?.[idAttribute] === undefined
     return isEdition(resource) && ('uuid' in wanted ? isSameUuid(resource.id, wanted.uuid) && (isLabel || id > 0) : isLabel || id === Number(wanted.id))
@@ -152,12 +185,13 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
   }
 
   function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): LoadedEdition {
-    finder.remember(resource)
+    ids.learn(resource)
     return { resource, urlOf }
   }
 
   async function page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>> {
-    return pageOf(await get(collection.resourceType, collection.path, query, caller, 'page'), collection)
+    const { resourceType, path } = collection
+    return pageOf(await get({ resourceType, path, query, caller, purpose: 'page' }), collection)
   }
 
   async function sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>> {
@@ -175,13 +209,14 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
     }
   }
 
-  async function shape (resourceType: string, untold: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined> {
+  async function shape (resourceType: string, incomplete: (shape: Shape) => string[], caller: Caller): Promise<Shape | undefined> {
     const collection = await collectionOf(resourceType, caller)
     if (!shapes.of(resourceType)) await page(collection, pageQuery(0, 1, model), caller)
-    const names = untold(shapes.of(resourceType) ?? new Map())
+    const names = incomplete(shapes.of(resourceType) ?? new Map())
     await Promise.all(names.map(async (name) => {
       const query: Parameters = [...referringQuery(name), ['page[limit]', '1'], [`fields[${resourceType}]`, name]]
-      rowsOf(resources((await cms.request({ path: collection.path, query, caller })).document), collection).forEach(shapes.learn)
+      const { document } = await cms.request({ path: collection.path, query, caller })
+      rowsOf(resources(document), collection).forEach(shapes.learn)
     }))
     return shapes.of(resourceType)
   }
@@ -196,36 +231,33 @@ export function createResources ({ cms, catalog, filters, model, cmsUrl }: Resou
       ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current) } as const
       : { method: 'POST', path: collection.path } as const
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
-    return write(0)
-
-    async function write (dropped: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
+    for (let round = 0; ; round++) {
       const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
-      if (answer.status < 400) return { saved: await saved(answer, resource, collection, include, caller) }
-      if (isExcluded(answer, resource.type, include)) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
+      if (answer.status < 400) return { saved: await saved(answer.document, resource, collection, include, caller) }
+      if (isExcluded(answer, { resourceType: resource.type, include })) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
-      if (!unknown || dropped === PROPERTIES_DROPPED || !dropProperties(resource, unknown, model)) return { refused: answer }
-      return write(dropped + 1)
+      if (!unknown || round === DROP_ROUNDS || !dropProperties(resource, unknown, model)) return { refused: answer }
     }
   }
 
-  async function saved (answer: JsonapiAnswer, sent: Resource, collection: Collection, include: Include, caller: Caller): Promise<LoadedEdition> {
-    const [resource] = learned(answer.document)
+  async function saved (document: Document, { id }: Resource, collection: Collection, include: Include, caller: Caller): Promise<LoadedEdition> {
+    const [resource] = learnShapes(document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
-    if (!isEdition(resource) || !isSameUuid(resource.id, sent.id)) throw mismatch(`edition ${sent.id}`, resource)
-    const told = memory.of(caller)
-    memory.learn(told, referencesIn([resource], include.included), answer.document, caller)
-    const saved = loaded(resource, told.urlOf)
-    if (covers(include, resource, model)) return saved
-    // It is saved: where the CMS cannot be asked for the aliases now, or tells of it no more, the urls are those without.
-    return finder.findByUuid(collection, resource.id, caller, 'edition').then((found) => found ?? saved, () => saved)
+    if (!isEdition(resource) || !isSameUuid(resource.id, id)) throw mismatch(`edition ${id}`, resource)
+    const known = targets.of(caller)
+    targets.learn(known, referencesIn([resource], include.included), document, caller)
+    const edition = loaded(resource, known.urlOf)
+    if (covers(include, resource, model)) return edition
+    // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those without.
+    return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)
   }
 
-  return { load: finder.load, page, sparsePage, shape, send, age: memory.age }
+  return { individual, page, sparsePage, shape, send }
 }
 
 /**
- * The language that Drupal shows an edition in. Where it goes by Accept-Language, it refuses to change an edition in the
- * caller's that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
+ * The language that Drupal shows an edition in. Where Drupal goes by Accept-Language, it refuses to change an edition in a
+ * language that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 function languageOf ({ attributes }: Resource): string | undefined {
   const langcode = attributes!['langcode']

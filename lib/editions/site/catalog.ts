@@ -172,3 +172,8 @@ function pathname (link: unknown): string {
   const href = isObject(link) ? link.href : link
   return URL.parse(scalarText(href), 'http://cms')?.pathname ?? ''
 }
+
+/** The path of one entity of a collection. */
+export function individualPath ({ path }: Pick<Collection, 'path'>, uuid: string): string {
+  return `${path}/${encodeURIComponent(uuid.toWellFormed())}`
+}

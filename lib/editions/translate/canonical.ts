@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
 import type { ContentModel } from '../model.ts'
-import type { Item } from './read.ts'
+import type { Item } from './edition-json.ts'
 
 /** Computed properties of attributes, and of references, that core REST shows and nobody can set; elsewhere they are like any other. */
 export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }

@@ -1,5 +1,5 @@
+import type { Item } from './edition-json.ts'
 import { invalid } from './failures.ts'
-import type { Item } from './read.ts'
 
 /**
  * The edition type to add to a new edition of which only the bundle was sent: the one of the bundle's name, where there is one.

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
-import type { EditionJson, Item } from './read.ts'
+import type { EditionJson, Item } from './edition-json.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
 export interface Violation {

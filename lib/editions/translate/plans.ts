@@ -1,6 +1,6 @@
 import { isObject, type Resource } from '../../jsonapi/document.ts'
 import { internalName, splitType, type ContentModel } from '../model.ts'
-import type { EditionJson, Item } from './read.ts'
+import type { EditionJson, Item } from './edition-json.ts'
 
 /** How the values of an attribute become items. */
 export interface AttributePlan {
@@ -12,7 +12,7 @@ export interface AttributePlan {
   timestamp: boolean
 }
 
-/** How resources of one type and with the same members are read: found out once, for a list has them by the thousand. */
+/** How to read resources of one type with the same members. A list has them by the thousand, so it is made once. */
 export interface Plan {
   type: string
   attributes: AttributePlan[]
@@ -26,22 +26,25 @@ export interface Plan {
   names: { attributes: string[], relationships: string[] }
 }
 
-/** Of how many kinds of resources the plans are kept; which fields there are depends on the bundle and on who asks. */
-const KEPT = 16
+/** How many plans are kept. Which fields a resource has depends on its bundle and on who asks. */
+const PLANS = 16
 
-const plans = new WeakMap<ContentModel, Plan[]>()
+/** Gives the plan for a resource. */
+export type Plans = (resource: Resource) => Plan
 
-/** The plan for a resource like this one. */
-export function planFor (resource: Resource, model: ContentModel): Plan {
-  const { type, attributes, relationships } = resource
-  const kept = plans.get(model) ?? []
-  const known = kept.find((plan) => plan.type === type && areNames(plan.names.attributes, attributes) && areNames(plan.names.relationships, relationships))
-  if (known) return known
-  const plan = make(type, { attributes: namesIn(attributes), relationships: namesIn(relationships) }, model)
-  plans.set(model, kept)
-  kept.unshift(plan)
-  if (kept.length > KEPT) kept.pop()
-  return plan
+/** The plans of a site, each made once. */
+export function createPlans (model: ContentModel): Plans {
+  const plans: Plan[] = []
+
+  return function planFor (resource) {
+    const { type, attributes, relationships } = resource
+    const last = plans.find((plan) => plan.type === type && areNames(plan.names.attributes, attributes) && areNames(plan.names.relationships, relationships))
+    if (last) return last
+    const plan = planOf(resource, model)
+    plans.unshift(plan)
+    if (plans.length > PLANS) plans.pop()
+    return plan
+  }
 }
 
 /** Whether these are the names of all members, in their order; makes no list of them. */
@@ -51,7 +54,9 @@ function areNames (names: string[], members: object | undefined): boolean {
   return index === names.length
 }
 
-function make (type: string, names: Plan['names'], model: ContentModel): Plan {
+/** The plan for resources with the type and the members of this one. */
+export function planOf ({ type, attributes: values, relationships: references }: Resource, model: ContentModel): Plan {
+  const names = { attributes: namesIn(values), relationships: namesIn(references) }
   const attributes = names.attributes.map((name) => internalName(model, name)).map((field): AttributePlan => ({
     field,
     main: model.mainProperty[field] ?? 'value',
@@ -61,7 +66,7 @@ function make (type: string, names: Plan['names'], model: ContentModel): Plan {
   const relationships = names.relationships.map((name) => internalName(model, name))
   const { uuid, bundle } = model.keys
   const fields = new Set([uuid, ...attributes.map(({ field }) => field), ...relationships])
-  const isTold = fields.has(bundle)
+  const hasBundle = fields.has(bundle)
   const members = [...fields.add(bundle)].map((field) => `${JSON.stringify(field)}:[]`)
   return {
     type,
@@ -69,7 +74,7 @@ function make (type: string, names: Plan['names'], model: ContentModel): Plan {
     relationships,
     // Of an object that is put together member by member V8 makes a hash table, slow to fill and slow to write out.
     blank: JSON.parse(`{${members.join(',')}}`),
-    bundle: isTold ? undefined : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
+    bundle: hasBundle ? undefined : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
     names
   }
 }

@@ -12,7 +12,18 @@ export interface Selection {
   key?: string
 }
 
-type Parameters = Array<[string, string]>
+/** Query parameters of a request. */
+export type Parameters = Array<[string, string]>
+
+/** One page of a collection as it came. */
+export interface Page<Row> {
+  /** The rows that the caller may see. */
+  rows: Row[]
+  /** Whether a further row exists behind this page, be it visible or not. */
+  more: boolean
+  /** How many rows the collection has, where the CMS counts. */
+  count?: number
+}
 
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
 export const PAGE_MAX = 50

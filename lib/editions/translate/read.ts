@@ -1,15 +1,19 @@
 import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
-import { planFor, type AttributePlan } from './plans.ts'
-
-/** One item of a field, in core REST's JSON: its properties by name. */
-export type Item = Record<string, unknown>
-
-/** An entity in core REST's JSON (`?_format=json`): every field a list of items. */
-export type EditionJson = Record<string, Item[]>
+import type { EditionJson, Item } from './edition-json.ts'
+import { planOf, type AttributePlan, type Plan } from './plans.ts'
 
 /** Gives the `url` of a reference, or undefined where none is known. */
 export type UrlOf = (identifier: ResourceIdentifier, entityType: string) => string | undefined
+
+/**
+ * An edition as JSON:API gives it, with the urls of its references. As long as neither changes, a caller gets the same two
+ * objects every time.
+ */
+export interface LoadedEdition {
+  resource: Resource
+  urlOf: UrlOf
+}
 
 /** What core REST puts beside every time stamp. Source: Drupal\serialization\Normalizer\TimestampItemNormalizer. */
 const TIMESTAMP_FORMAT = 'Y-m-d\\TH:i:sP'
@@ -25,16 +29,16 @@ export function isProperty (name: string): boolean {
 /**
  * Translates a JSON:API resource object of an edition to core REST's JSON. Total: never throws, whatever the values are;
  * fields it does not know pass through. A list has thousands of items, so none is made that is not in the answer.
+ * @param plan of resources with the members of this one
  */
-export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined): EditionJson {
-  const plan = planFor(resource, model)
+export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined, plan: Plan = planOf(resource, model)): EditionJson {
   const attributes = Object.values(resource.attributes ?? {})
   const relationships = Object.values(resource.relationships ?? {})
   const entity: EditionJson = { ...plan.blank }
   entity[model.keys.uuid] = [{ value: resource.id }]
   for (let index = 0; index < attributes.length; index++) {
-    const how = plan.attributes[index]!
-    entity[how.field] = attributeItems(attributes[index], how)
+    const attribute = plan.attributes[index]!
+    entity[attribute.field] = attributeItems(attributes[index], attribute)
   }
   for (let index = 0; index < relationships.length; index++) {
     entity[plan.relationships[index]!] = identifiers(relationships[index]).map((identifier) => referenceItem(identifier, model, urlOf))
@@ -43,11 +47,11 @@ export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = ()
   return entity
 }
 
-function attributeItems (value: unknown, how: AttributePlan): Item[] {
+function attributeItems (value: unknown, plan: AttributePlan): Item[] {
   if (value === null || value === undefined) return []
   // Of many maps JSON:API makes a list; it does not tell them from one map that holds a list of objects.
-  if (how.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
-  return Array.isArray(value) ? value.map((item) => attributeItem(item, how)) : [attributeItem(value, how)]
+  if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
+  return Array.isArray(value) ? value.map((item) => attributeItem(item, plan)) : [attributeItem(value, plan)]
 }
 
 function attributeItem (value: unknown, { main, timestamp }: AttributePlan): Item {

@@ -1,10 +1,11 @@
 import { jsonText, type JsonText } from '../../json-text.ts'
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
-import type { LoadedEdition } from '../lookup/resources.ts'
 import { publicName, type ContentModel } from '../model.ts'
 import { withinDepth } from './depth.ts'
+import type { EditionJson } from './edition-json.ts'
 import { etagOf } from './etag.ts'
-import { read, type EditionJson, type UrlOf } from './read.ts'
+import type { Plans } from './plans.ts'
+import { read, type LoadedEdition, type UrlOf } from './read.ts'
 
 /** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
 export interface EditionText {
@@ -13,7 +14,7 @@ export interface EditionText {
   id: string
 }
 
-/** What editions are answered with: made once for a resource, for as long as it comes again as it was. */
+/** The texts that editions are answered with, each made once for as long as the resource does not change. */
 export interface Texts {
   jsonOf (loaded: LoadedEdition): JsonText<EditionJson>
   editionOf (loaded: LoadedEdition): EditionText
@@ -24,11 +25,11 @@ interface Text {
   json: JsonText<EditionJson>
   /** The urls in it, in the order of the references. */
   urls: Array<string | undefined>
-  /** Once it was asked for: rows of a list have none. */
+  /** Rows of a list have none. */
   etag?: string
 }
 
-export function createTexts (model: ContentModel): Texts {
+export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): Texts {
   const texts = new WeakMap<Resource, Text>()
   const idAttribute = publicName(model, model.keys.id)
 
@@ -36,12 +37,12 @@ export function createTexts (model: ContentModel): Texts {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
     const urls: Text['urls'] = []
-    const telling: UrlOf = (identifier, entityType) => {
+    const recordingUrlOf: UrlOf = (identifier, entityType) => {
       const url = urlOf(identifier, entityType)
       urls.push(url)
       return url
     }
-    const text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, telling))), urls }
+    const text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
     texts.set(resource, text)
     return text
   }

@@ -1,6 +1,5 @@
 import { Failure } from '../../errors.ts'
 import type { Resource } from '../../jsonapi/document.ts'
-import type { Collection } from '../site/catalog.ts'
 
 /** What of a name may be repeated to a caller: resource types, uuids and integer ids are no other letters. */
 const NAME = /^[\w.:-]{1,128}$/
@@ -27,7 +26,7 @@ export function disorder (what: string): Failure {
  * The rows of a page, all of which are of the collection that was asked for.
  * @throws {Failure} CMS_INVALID_RESPONSE for a row of another resource type
  */
-export function rowsOf (rows: Resource[], { resourceType }: Pick<Collection, 'resourceType'>): Resource[] {
+export function rowsOf (rows: Resource[], { resourceType }: { resourceType: string }): Resource[] {
   for (const row of rows) if (row.type !== resourceType) throw mismatch(`rows of ${resourceType}`, row)
   return rows
 }
@@ -47,9 +46,4 @@ export function rowId (row: Resource, attribute: string): number {
   const id = integerId(row, attribute)
   if (Number.isNaN(id) && row.attributes?.[attribute] !== undefined) throw disorder('an id that is no integer')
   return id
-}
-
-/** The path of one entity of a collection. */
-export function individualPath ({ path }: Pick<Collection, 'path'>, uuid: string): string {
-  return `${path}/${encodeURIComponent(uuid.toWellFormed())}`
 }

@@ -1,11 +1,12 @@
 import { Failure } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
-import { isContentEntity, targetEntityType, type FieldShape, type Shape } from '../site/shapes.ts'
 import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
 import { withinDepth } from './depth.ts'
+import type { EditionJson, Item } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
-import { isProperty, read, type EditionJson, type Item } from './read.ts'
+import { isProperty, read } from './read.ts'
+import { isContentEntity, targetEntityType, type FieldShape, type Shape } from './shape.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
 export interface Unresolved {

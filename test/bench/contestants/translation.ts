@@ -2,8 +2,7 @@ import { Jsona } from 'jsona'
 import * as kitsu from 'kitsu-core'
 import { createCms } from '../../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
-import { createCatalog } from '../../../lib/editions/site/catalog.ts'
-import { createFilters } from '../../../lib/editions/site/filters.ts'
+import { createSite } from '../../../lib/editions/site/site.ts'
 import { contentModel } from '../../../lib/editions/model.ts'
 import { pageQuery } from '../../../lib/editions/translate/query.ts'
 import { read } from '../../../lib/editions/translate/read.ts'
@@ -19,8 +18,8 @@ import { serveTasks } from '../tasks.ts'
 export interface Translation { contestant: string, ms: number }
 
 // 50 editions in the bundle daily.
-const site = createCms({ content: enlarged(newspaper(), 8) })
-const cmsUrl = await site.listen()
+const drupal = createCms({ content: enlarged(newspaper(), 8) })
+const cmsUrl = await drupal.listen()
 const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
 const live = createJsonapi({ http, jsonapiPath: '/jsonapi' })
 const caller = basic('editor')
@@ -39,19 +38,18 @@ const request: Jsonapi['request'] = async (one) => {
 
 const cms = { request }
 const model = contentModel({})
-const filters = createFilters({ cms, warn () {} })
-const catalog = createCatalog({ cms, model })
-const resources = createResources({ cms, catalog, filters, model, cmsUrl })
-const collection = (await catalog.editions(caller)).find(({ bundle }) => bundle === 'daily')!
+const site = createSite({ cms, model, cmsUrl, warn () {} })
+const resources = createResources(site)
+const collection = (await site.catalog.editions(caller)).find(({ bundle }) => bundle === 'daily')!
 
 async function list (): Promise<object[]> {
   const { rows } = await resources.page(collection, pageQuery(0, 50, model), caller)
-  return rows.map(({ resource, urlOf }) => read(resource, model, urlOf))
+  return rows.map(({ resource, urlOf }) => read(resource, model, urlOf, site.planFor(resource)))
 }
 
 for (let time = 0; time < 3; time++) await list()
 await http.close()
-await site.close()
+await drupal.close()
 
 const text = JSON.stringify(seen)
 const jsona = new Jsona()

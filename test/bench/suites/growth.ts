@@ -6,7 +6,9 @@ import { runInNewContext } from 'node:vm'
 import { createCms, type Cms } from '../../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../../dev/content.ts'
 import { createEditions } from '../../../lib/editions/editions.ts'
-import { list, type Source } from '../../../lib/editions/list/listing.ts'
+import { createSite } from '../../../lib/editions/site/site.ts'
+import { list } from '../../../lib/editions/list/listing.ts'
+import type { Source } from '../../../lib/editions/list/source.ts'
 import { contentModel } from '../../../lib/editions/model.ts'
 import { createJsonapi } from '../../../lib/jsonapi/client.ts'
 import { createHttp } from '../../../lib/http/client.ts'
@@ -26,7 +28,7 @@ async function withCms<T> (editions: number, work: (ask: Ask, cms: Cms) => Promi
   const cms = createCms({ content: enlarged(newspaper(), editions) })
   const url = await cms.listen()
   const http = createHttp({ url, timeoutMs: 60_000 })
-  const quoin = createEditions({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: contentModel({}), cmsUrl: url, warn () {} })
+  const quoin = createEditions({ site: createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model: contentModel({}), cmsUrl: url, warn () {} }) })
   try {
     return await work(async (as, one) => {
       const before = cms.requestLines.length

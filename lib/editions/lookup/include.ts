@@ -1,0 +1,59 @@
+import { identifiers, type Resource } from '../../jsonapi/document.ts'
+import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
+import { isContentEntity, type Shape } from '../translate/shape.ts'
+
+/** Drupal's entity type of users. */
+export const USER = 'user'
+
+/**
+ * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together from the target's path
+ * alias or file URI, which come along by `include` with sparse fields.
+ */
+export interface Include {
+  /** Public names of the relationships whose targets have urls. */
+  relationships: ReadonlySet<string>
+  /** Those of them that the request includes. */
+  included: string[]
+  /** Public names of the relationships that Drupal does not include. */
+  excluded: ReadonlySet<string>
+  query: Array<[string, string]>
+}
+
+/** For how many resource types a request names fields: servers take URLs of 8 KiB (Apache's LimitRequestLine). */
+const SPARSE_MAX = 100
+
+/**
+ * What to include for the urls of an edition's references; nothing as long as its fields are unknown.
+ * @param exposed the collections of the CMS: a field may refer to other bundles than any document has shown
+ * @param isWanted picks relationships by their public names and the entity types of their targets; default all
+ */
+export function includeOf (shape: Shape | undefined, model: ContentModel, exposed: Collection[], isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
+  const relationships = new Set<string>()
+  const included: string[] = []
+  const excluded = new Set<string>()
+  const targetTypes = new Set<string>()
+  for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
+    if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
+    const name = publicName(model, field)
+    if (isExcluded) {
+      excluded.add(name)
+      continue
+    }
+    const entityType = sample && splitType(model, sample.type).entityType
+    relationships.add(name)
+    if (!isWanted(name, entityType)) continue
+    included.push(name)
+    if (sample && entityType !== model.entityType) targetTypes.add(sample.type)
+  }
+  if (included.length === 0) return { relationships, included, excluded, query: [] }
+  const entityTypes = new Set([...targetTypes].map((type) => splitType(model, type).entityType))
+  const types = new Set([...targetTypes, ...exposed.filter(({ entityType }) => entityTypes.has(entityType)).map(({ resourceType }) => resourceType)])
+  return { relationships, included, excluded, query: [['include', included.join(',')], ...[...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
+}
+
+/** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */
+export function covers ({ relationships, excluded }: Include, resource: Resource, model: ContentModel): boolean {
+  return Object.keys(resource.relationships ?? {}).every((name) => relationships.has(name) || excluded.has(name) ||
+    internalName(model, name) === model.keys.bundle || !identifiers(resource.relationships![name]).some(isContentEntity))
+}

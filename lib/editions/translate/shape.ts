@@ -1,0 +1,47 @@
+import { identifiers, isObject, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { internalName, splitType, type ContentModel } from '../model.ts'
+import { isLost } from './read.ts'
+
+/** What documents show of one field. */
+export interface FieldShape {
+  kind: 'attribute' | 'relationship'
+  /** Whether the field holds many items: its value is a list, empty or not. */
+  many: boolean
+  /** One identifier of this relationship, if it has any: it tells the target's type and the item's properties. */
+  sample?: ResourceIdentifier
+  /** Whether Drupal refuses to include the targets. */
+  isExcluded?: boolean
+}
+
+/** The fields of a resource type, by internal name. */
+export type Shape = ReadonlyMap<string, FieldShape>
+
+/** The shape that one resource shows. */
+export function shapeOf (resource: Resource, model: ContentModel): Map<string, FieldShape> {
+  const shape = new Map<string, FieldShape>()
+  for (const [name, value] of Object.entries(resource.attributes ?? {})) {
+    shape.set(internalName(model, name), { kind: 'attribute', many: Array.isArray(value) })
+  }
+  for (const [name, relationship] of Object.entries(resource.relationships ?? {})) {
+    const sample = identifiers(relationship).find((identifier) => !isLost(identifier))
+    shape.set(internalName(model, name), {
+      kind: 'relationship', many: Array.isArray(relationship.data), ...(sample && { sample })
+    })
+  }
+  return shape
+}
+
+/** The shape that one resource shows, with the targets that others of its type have where its own references are empty. */
+export function completed (shape: Shape, ofType: Shape | undefined): Shape {
+  return new Map([...shape].map(([field, fieldShape]) => [field, { ...ofType?.get(field), ...fieldShape }]))
+}
+
+/** Whether an identifier names a content entity: those have integer ids, config entities have machine names. */
+export function isContentEntity (identifier: ResourceIdentifier): boolean {
+  return !isObject(identifier.meta) || typeof identifier.meta.drupal_internal__target_id !== 'string'
+}
+
+/** The entity type that a reference field holds: as documents show it, else as the content model names it. */
+export function targetEntityType (field: string, shape: FieldShape | undefined, model: ContentModel): string | undefined {
+  return shape?.sample ? splitType(model, shape.sample.type).entityType : model.references[field]
+}
