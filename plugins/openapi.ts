@@ -6,7 +6,7 @@ import { ownPath } from './mount.ts'
 import manifest from '../package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
-const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 421 (except below /health, without authentication: its Host is no name of this service), 429 (its caller sends too many; see Retry-After), 431 (its header fields are too large) or, except below /health, 503 (this service has more to do than it can; see Retry-After).'
+const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After) or 431 (its header fields are too large); except below /health also 421 (without authentication: its Host is not a name of this service) or 503 (this service is overloaded; see Retry-After).'
 
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
 const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"
@@ -64,7 +64,7 @@ async function documented ({ securitySchemes, basePath }: FastifyInstance, schem
       tags: [
         { name: 'locks', description: 'Who is editing which field of which entity' },
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
-        { name: 'health', description: 'Whether the service and what it depends on are up' }
+        { name: 'health', description: 'Whether the service and its dependencies are up' }
       ],
       // Of operations that have no security of their own: anybody may call them.
       security: [],

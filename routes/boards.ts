@@ -25,10 +25,10 @@ const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 const readSchema = {
   operationId: 'readLockBoard',
   tags: ['locks'],
-  summary: 'The locks on an edition and on the articles that it holds',
-  description: 'In one call, without payloads. The content model says which fields hold the articles, and what type and id their locks have.',
+  summary: 'List the locks on an edition and on its articles',
+  description: 'One request answers all of them, without texts. The content model says which fields refer to articles, and which type and id their locks have.',
   params: EditionParams,
-  response: answers({ 200: ref(LockBoard, { description: 'What was found, be it nothing' }) }, ...ALWAYS)
+  response: answers({ 200: ref(LockBoard, { description: 'The locks found; empty when there are none' }) }, ...ALWAYS)
 }
 
 const read: Handler<typeof readSchema> = async function (request) {
@@ -40,11 +40,11 @@ const read: Handler<typeof readSchema> = async function (request) {
 const watchSchema = {
   operationId: 'watchLockBoard',
   tags: ['locks'],
-  summary: "An edition's lock board, live, as Server-Sent Events",
-  description: 'First `snapshot` with the whole board, then `locked` and `released` as in the events of one entity. When the articles of the edition have changed there is a new `snapshot`, within two heartbeats. While the store does not answer, `stale` and `live` as there.',
+  summary: 'Watch the lock board of an edition, as Server-Sent Events',
+  description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes within two heartbeats. `stale` and `live` are as in those events, too.',
   params: EditionParams,
   headers: FeedHeaders,
-  response: answers({ 200: eventStream('Events without end; `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
 }
 
 const watch: Handler<typeof watchSchema> = async function (request, reply) {

@@ -22,11 +22,11 @@ export default async function drafts (fastify: FastifyInstance) {
 const listSchema = {
   operationId: 'listDrafts',
   tags: ['locks'],
-  summary: 'The kept texts of displaced locks of an entity',
-  description: 'Whenever a lock with a payload is taken over (PUT, or POST when it had expired) or released (DELETE without its uid) by somebody else, the payload is kept for DRAFT_DAYS, at most 50 of one field and user: the oldest go first. That of an expired lock is shown as a draft before anybody takes the field. A text displaced by two at once is shown once, and may name either.',
+  summary: 'List the drafts of an entity: the texts of displaced locks',
+  description: 'When somebody else takes over a lock with a text (PUT, or POST after it expired) or releases it (DELETE without its uid), Quoin keeps the text for DRAFT_DAYS. It keeps at most 50 drafts of one user for one field and drops the oldest first. The text of an expired lock is listed as soon as the lock expires. A text that two users displaced at once is listed once and names one of them.',
   params: Entity,
   querystring: DraftsQuery,
-  response: { 200: ref(DraftsListed, { description: 'What was found, be it nothing' }), 400: wrong, 405: otherMethod, 413: largeList, 500: broken, 503: unavailable }
+  response: { 200: ref(DraftsListed, { description: 'The drafts found; empty when there are none' }), 400: wrong, 405: otherMethod, 413: largeList, 500: broken, 503: unavailable }
 }
 
 const list: Handler<typeof listSchema> = async function (request) {
@@ -39,7 +39,7 @@ const discardSchema = {
   operationId: 'discardDrafts',
   tags: ['locks'],
   summary: 'Discard the drafts of a field, of a user, or of both',
-  description: 'At least one of the two is needed. Discarding what is not there succeeds.',
+  description: 'At least one of `fieldName` and `uid` is needed. Discarding what does not exist succeeds.',
   params: Entity,
   querystring: DraftsQuery,
   response: { 200: done('Discarded'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }

@@ -37,12 +37,12 @@ const createSchema = {
   operationId: 'createEdition',
   tags: ['editions'],
   summary: 'Create an edition',
-  description: 'After 502, 503 or 504 with a uuid, or no answer at all, send the same body again with that uuid: it makes no second edition. Best give each create a uuid of your own.',
+  description: 'After 502, 503 or 504 with a uuid, send the same body again with that uuid: it does not create a second edition. Give each create a uuid of your own, so that you can do the same when there is no answer at all.',
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
-    201: asText({ ...Edition, description: 'The new edition, whole; Location has its path' }),
-    200: asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields has made, whole' })
+    201: asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }),
+    200: asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' })
   }, 409, 413, 415, 422, ...ALWAYS)
 }
 
@@ -56,11 +56,11 @@ const updateSchema = {
   operationId: 'updateEdition',
   tags: ['editions'],
   summary: 'Change an edition',
-  description: 'Only the fields sent change; nothing is written when none of them differs. With EDITION_LOCKS=enforce it is refused when somebody else has locked one of the fields that differ.',
+  description: 'Changes only the fields that are sent, and writes nothing when none of them differs. With EDITION_LOCKS=enforce the change is refused when another user has locked one of the fields that differ.',
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
-  response: answers({ 200: asText({ ...Edition, description: 'The edition as it is now, whole' }) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: asText({ ...Edition, description: 'The edition as it is now, with all its fields' }) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
@@ -75,12 +75,12 @@ const readSchema = {
   operationId: 'readEdition',
   tags: ['editions'],
   summary: 'Read an edition',
-  description: 'ETag names the edition as this caller is shown it: who may see other fields, or reads another language, has another one. Sent back as If-None-Match it is answered 304, without a body, as long as nothing has changed; sent as If-Match with a change it lets nothing through that its sender has not seen.',
+  description: 'ETag names the edition as this caller is shown it: callers who may see other fields, or who read another language, get another ETag. As long as nothing changes, a request with that ETag in If-None-Match is answered 304, without a body. A change with that ETag in If-Match is refused when somebody has saved the edition since.',
   params: EditionParams,
   headers: ReadHeaders,
   response: answers({
-    200: orStale(asText({ ...Edition, description: 'The edition; ETag names this state of it' })),
-    304: noBody('The edition is as in the answer that If-None-Match names')
+    200: orStale(asText({ ...Edition, description: 'The edition. ETag names its state' })),
+    304: noBody('The edition has not changed since the answer that If-None-Match names')
   }, 404, 412, ...ALWAYS)
 }
 
@@ -115,7 +115,7 @@ const searchSchema = {
   operationId: 'searchEditions',
   tags: ['editions'],
   summary: 'List and search editions, newest first',
-  description: 'An empty parameter counts as absent; one that is not listed here is ignored.',
+  description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored.',
   params: SearchParams,
   querystring: SearchQuery,
   response: answers({ 200: orStale(asText(EditionList)) }, 404, ...ALWAYS)

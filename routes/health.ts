@@ -34,14 +34,14 @@ export default async function health (fastify: FastifyInstance) {
     })
 }
 
-const liveSchema = { operationId: 'checkLiveness', tags: ['health'], summary: 'Whether the process runs', response: { 200: Live } }
+const liveSchema = { operationId: 'checkLiveness', tags: ['health'], summary: 'Tell whether the process runs', response: { 200: Live } }
 
 const live: Handler<typeof liveSchema> = async () => ({ status: 'ok' })
 
 const readySchema = {
   operationId: 'checkReadiness',
   tags: ['health'],
-  summary: 'Whether each dependency answers',
+  summary: 'Tell whether each dependency answers',
   response: {
     200: {
       ...Ready,

@@ -7,26 +7,26 @@ const holder = Holder['examples'][0]
 
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const answers = {
-  wrong: failed('BAD_REQUEST', 'The request is wrong; nothing was done', "body must have required property 'fieldName'"),
-  otherSite: failed('FORBIDDEN', 'A page of another site sent this request, by what the browser says', 'The browser says that a page of another site sent this request'),
-  otherMethod: failed('METHOD_NOT_ALLOWED', 'Another method than those of this path', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE'),
-  changed: failed('LOCK_CHANGED', 'The lock is not as the request wants it: error.lock has its present holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
-  largeBody: failed('TOO_LARGE', 'The request body is too large; the message has both sizes', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),
-  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large; the message has both sizes', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken'),
+  wrong: failed('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
+  otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', 'The browser says that a page of another site sent this request'),
+  otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE'),
+  changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
+  largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),
+  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken'),
   largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', 'The answer would have more than 16777216 bytes; ask for one field (fieldName), or leave the texts out (payload=0)'),
   otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', 'headers/content-type must be application/json'),
   neitherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', 'headers/content-type must be application/json or text/plain'),
   held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder }),
-  broken: failed('STORE_FAILED', 'The store refused or failed', 'The lock store could not do what was asked'),
-  unavailable: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
-  unwatched: failed('TOO_MANY_WATCHERS', 'There are as many event streams as there may be; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
-  unfinished: failed('STORE_UNAVAILABLE', 'The store is throttled, unreachable or slow; see Retry-After. Call again to release error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
+  broken: failed('STORE_FAILED', 'The lock store refused the request or failed', 'The lock store could not do what was asked'),
+  unavailable: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
+  unwatched: failed('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
+  unfinished: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
 }
 
 const headers = {
   ETag: { type: 'string', description: "The lock's version, for If-Match" },
-  'Lock-Since': { type: 'integer', description: 'Unix time in seconds: the `timestamp` that the lock has now. A renewal that sends it again keeps it' },
-  'Lock-Expires': { type: 'integer', description: 'Unix time in seconds when the lock ends unless it is renewed; absent when it does not expire' }
+  'Lock-Since': { type: 'integer', description: 'Unix time in seconds: the `timestamp` of the lock. A renewal that sends it again keeps it' },
+  'Lock-Expires': { type: 'integer', description: 'Unix time in seconds when the lock ends unless it is renewed. Absent when the lock does not expire' }
 }
 
 export function done (description: string) {
@@ -44,7 +44,7 @@ export function acquired (refusedStatus: number) {
   if (refusedStatus !== 200) return { 200: locked(yours), 423: answers.held }
   const { description, content: { 'application/json': { schema: refused, example } } } = answers.held
   const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
-  return { 200: { description: `${yours}. Or, where success is false: ${description}`, headers, content: { 'application/json': content } } }
+  return { 200: { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } } }
 }
 
 function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {

@@ -19,12 +19,12 @@ const [example] = LockView.examples
 const watchSchema = {
   operationId: 'watchLocks',
   tags: ['locks'],
-  summary: 'The locks of an entity, live, as Server-Sent Events',
-  description: 'First `snapshot` with all locks in `data`, then `locked` (taken, renewed or taken over) and `released` (or expired), each with the lock it is about; never a payload. Whichever instance or program writes to the table: its own writes are told at once, those of others within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. `heartbeat` shows that the connection stands, with the `seconds` that have passed since the one before or the beginning: so long the next may take. `stale`: the store does not answer, so what was told may be over; expired locks are still `released`. `live`: it answers again; a `snapshot` follows. A caller that reads too slowly for every change gets a `snapshot` instead; one that reads nothing for EVENTS_HEARTBEAT_SECONDS is disconnected.',
+  summary: 'Watch the locks of an entity, as Server-Sent Events',
+  description: 'First comes `snapshot` with all locks in `data`. Then come `locked` (taken, renewed or taken over) and `released` (or expired), each with its lock. No event has a payload. An instance tells its own writes at once, those of other instances and programs within EVENTS_POLL_MS. After a reconnect with `Last-Event-ID` a snapshot is sent only if something has changed. `heartbeat` shows that the connection stands. Its `seconds` are the time since the last heartbeat, or since the beginning: the next one may take as long. `stale` says that the store does not answer, so locks that were told may be over. Locks that expire are still `released`. `live` says that the store answers again; a `snapshot` follows. A caller that reads too slowly for every change gets a `snapshot` instead. A caller that reads nothing for EVENTS_HEARTBEAT_SECONDS is disconnected.',
   params: Entity,
   headers: FeedHeaders,
   response: {
-    200: eventStream('Events without end; `id` names the state of the locks after the event', { data: [example] }, example),
+    200: eventStream('An endless stream of events. `id` names the state of the locks after the event', { data: [example] }, example),
     400: answers.wrong,
     405: answers.otherMethod,
     413: answers.largeList,

@@ -5,20 +5,20 @@ import { failureRef } from '../schema-parts.ts'
 import { EditionFailure } from './schemas.ts'
 
 const descriptions: Record<number, string> = {
-  400: 'The request is wrong; nothing was done',
-  401: 'The CMS wants to know who is asking; see WWW-Authenticate',
-  403: 'The CMS does not let this user do that',
+  400: 'The request is invalid. Nothing was changed',
+  401: 'The CMS asks for credentials; see WWW-Authenticate',
+  403: 'The CMS does not allow this user to do that',
   404: 'There is no such edition, or no such bundle',
-  405: 'Another method than those of this path; see Allow',
-  409: 'The edition has moved on, or has a draft; nothing was changed',
-  412: 'The edition has moved on since the ETag of If-Match; nothing was changed',
-  413: 'The request body is too large; the message has both sizes',
+  405: 'This path does not take this method; see Allow',
+  409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken. Nothing was changed',
+  412: 'The edition has changed since it had an ETag of If-Match. Nothing was changed',
+  413: 'The request body is too large. The message has its size and the limit',
   415: 'The request body is not application/json',
   422: 'The CMS refuses the values; see violations',
-  423: 'Somebody else has locked a field that would change: see locks; nothing was changed',
-  500: 'A fault of this service',
-  502: 'The CMS cannot be reached, fails, or answers what is not JSON:API',
-  503: 'The CMS is in maintenance or overloaded, or was not asked after repeated failures; the answer takes too many requests to it; too many saves of the edition wait; or the lock store, where it is needed, does not answer; see Retry-After',
+  423: 'Another user has locked a field that would change; see locks. Nothing was changed',
+  500: 'This service failed',
+  502: 'The CMS cannot be reached, fails, or does not answer in JSON:API',
+  503: 'The CMS is in maintenance or overloaded; it failed so often that Quoin does not ask it for now; the answer takes too many requests to it; too many saves of the edition wait; or the lock store is needed and does not answer. See Retry-After',
   504: 'The CMS is too slow'
 }
 
@@ -56,8 +56,8 @@ export function answers<const Success extends Record<number, TSchema | object>, 
 }
 
 const MARKS = {
-  Age: { type: 'integer', description: 'Only of a copy, given while the CMS is down: how old its oldest part is, in seconds' },
-  'Cache-Status': { type: 'string', description: 'Only of a copy: why it was given, as RFC 9211 has it', example: 'quoin; fwd=stale; fwd-status=500; ttl=-42; detail=CMS_FAILED' }
+  Age: { type: 'integer', description: 'Only in an answer from the stale cache, while the CMS is down: how old its oldest part is, in seconds' },
+  'Cache-Status': { type: 'string', description: 'Only in an answer from the stale cache: why it was given, in the form of RFC 9211', example: 'quoin; fwd=stale; fwd-status=500; ttl=-42; detail=CMS_FAILED' }
 }
 
 /** The success of a route whose answers are kept (plugins/stale.ts). */

@@ -43,19 +43,19 @@ export const EditionParams = Type.Object({
 export type EditionParams = Static<typeof EditionParams>
 
 export const ReadHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 where the edition, the urls of its references included, is still as it was' })),
-  'if-match': Type.Optional(Type.String({ description: 'Only if the edition is still in one of these states, else 412' }))
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer. If neither the edition nor the urls of its references have changed, the answer is 304' })),
+  'if-match': Type.Optional(Type.String({ description: 'Read only an edition that still has one of these ETags, otherwise 412' }))
 })
 export type ReadHeaders = Static<typeof ReadHeaders>
 
 export const CreateHeaders = Type.Object({
-  'x-csrf-token': Type.Optional(Type.String({ description: "What Drupal's /session/token gives; needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" })),
-  'x-user-uid': Type.Optional(Type.String({ description: "For whom this is meant, percent-encoded where it is not visible ASCII: another caller is answered 403 USER_CHANGED. With AUTH=none it says who asks, for EDITION_LOCKS=enforce: the uid that is in the locks; without it every lock is another's" }))
+  'x-csrf-token': Type.Optional(Type.String({ description: "The token that Drupal's /session/token answers. Needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" })),
+  'x-user-uid': Type.Optional(Type.String({ description: "The uid of the user who wants this, percent-encoded unless it is visible ASCII. Another caller is answered 403 USER_CHANGED. With AUTH=none it says who calls, so that EDITION_LOCKS=enforce can compare it with the uid of a lock; without it every lock counts as another user's" }))
 })
 
 export const UpdateHeaders = Type.Object({
   ...CreateHeaders.properties,
-  'if-match': Type.Optional(Type.String({ description: 'The ETag that was read: the update is refused (412) when any field that the caller is shown has another value by now' }))
+  'if-match': Type.Optional(Type.String({ description: 'The ETag that you read. The change is refused (412) when any field that you are shown has another value by now' }))
 })
 export type UpdateHeaders = Static<typeof UpdateHeaders>
 
@@ -77,8 +77,8 @@ export const SearchQuery = Type.Object({
   key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
   limit: withDefault({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many editions at most; more is taken as ${LIMIT_MAX}` }),
   offset: withDefault({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' }),
-  total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: 'Have the total found, whatever it takes' })),
-  _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: "As core REST's clients send it" }))
+  total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 has the total counted, even when that takes more requests to the CMS' })),
+  _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: 'Has no effect. Clients of core REST send it' }))
 })
 export type SearchQuery = Static<typeof SearchQuery>
 
@@ -101,7 +101,7 @@ export const EditionList = Type.Object({
     limit: Type.Integer(),
     offset: Type.Integer(),
     hasMore: Type.Boolean(),
-    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many there are in all that the caller may see, where that is known: the end was reached, total=1 asked for it, or the CMS counts and hides nothing from the caller' })
+    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many editions there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null' })
   }),
   links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
 }, {
@@ -125,7 +125,7 @@ export const EditionFailure = Type.Object({
   statusCode: Type.Integer(),
   error: Type.String(),
   code: Type.String(),
-  uuid: Type.Optional(Type.String({ description: 'Of the edition of a write whose outcome is not known, or of the one that is in the way; Location has its path. A create is repeated with it' })),
+  uuid: Type.Optional(Type.String({ description: 'The uuid of an edition whose write has an unknown outcome, or of the edition that is in the way. Location has its path. Repeat a create with it' })),
   violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
 }, {
   $id: 'EditionFailure',

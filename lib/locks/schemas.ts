@@ -20,10 +20,10 @@ export const LockRequest = Type.Object({
       Type.String({ minLength: 1 }),
       Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })
     ], { description: "The user's id; kept as a string" }),
-    name: Type.Optional(Type.String({ description: 'Who the others are shown' }))
+    name: Type.Optional(Type.String({ description: 'The name that other users see' }))
   }, { additionalProperties: true }),
-  payload: Type.Optional(Type.String({ description: "The field's content, held with the lock" })),
-  timestamp: Type.Optional({ ...Seconds, description: "Unix time in seconds; by default the server's clock" })
+  payload: Type.Optional(Type.String({ description: "The field's text, kept with the lock" })),
+  timestamp: Type.Optional({ ...Seconds, description: "Unix time in seconds. Default: the server's clock" })
 }, {
   additionalProperties: true,
   examples: [{ fieldName: 'field_headline', userData: { uid: '7', name: 'Ada' }, payload: 'Water found on Mars' }]
@@ -43,15 +43,15 @@ export const OwnLockRequest = Type.Object({
 export type OwnLockRequest = Static<typeof OwnLockRequest>
 
 export const ListQuery = Type.Object({
-  fieldName: Type.Optional({ ...FieldName, description: 'Only the record of this field; excludeUid is then ignored' }),
-  excludeUid: Type.Optional(Type.String({ description: 'Leave out the records of this user' })),
-  payload: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the payloads out' }))
+  fieldName: Type.Optional({ ...FieldName, description: 'Only the lock of this field. excludeUid is then ignored' }),
+  excludeUid: Type.Optional(Type.String({ description: 'Leave out the locks of this user' })),
+  payload: Type.Optional(Type.Integer({ minimum: 0, maximum: 1, description: '0 leaves the texts out' }))
 })
 export type ListQuery = Static<typeof ListQuery>
 
 export const ReleaseQuery = Type.Object({
-  fieldName: Type.Optional({ ...FieldName, description: 'Only the record of this field' }),
-  uid: Type.Optional({ ...Uid, description: 'Only records of this user; at least one of the two is needed' })
+  fieldName: Type.Optional({ ...FieldName, description: 'Only the lock of this field' }),
+  uid: Type.Optional({ ...Uid, description: 'Only locks of this user. At least one of the two is needed' })
 })
 export type ReleaseQuery = Static<typeof ReleaseQuery>
 
@@ -59,11 +59,11 @@ export type ReleaseQuery = Static<typeof ReleaseQuery>
 export const ReleaseRequest = Type.Union([
   Type.Object({ fieldName: Type.Optional(FieldName), uid: Type.Optional(LockRequest.properties.userData.properties.uid) }, { additionalProperties: true }),
   Type.Null()
-], { description: 'The same parameters, where they are not in the query', examples: [{ uid: '7' }] })
+], { description: 'The same parameters, if they are not in the query', examples: [{ uid: '7' }] })
 export type ReleaseRequest = Static<typeof ReleaseRequest>
 
 export const FeedHeaders = Type.Object({
-  'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event that was received: without a change since then no snapshot is sent' }))
+  'last-event-id': Type.Optional(Type.String({ description: 'The id of the last event that you received. If nothing has changed since, no snapshot is sent' }))
 })
 export type FeedHeaders = Static<typeof FeedHeaders>
 
@@ -74,7 +74,7 @@ export const DraftsQuery = Type.Object({
 })
 export type DraftsQuery = Static<typeof DraftsQuery>
 
-const IfMatch = Type.Optional(Type.String({ description: 'Only if the lock is in one of these versions, as ETag named them, else 412; * is any' }))
+const IfMatch = Type.Optional(Type.String({ description: 'Act only on a lock in one of these versions (values of ETag), otherwise 412. * means any version' }))
 
 /** Conditions in the header of a request. */
 export const PostHeaders = Type.Object({
@@ -85,7 +85,7 @@ export type PostHeaders = Static<typeof PostHeaders>
 export const ChangeHeaders = Type.Object({ 'if-match': IfMatch })
 export type ChangeHeaders = Static<typeof ChangeHeaders>
 export const ListHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer: 304 if nothing has changed since' }))
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer. If nothing has changed since, the answer is 304' }))
 })
 export type ListHeaders = Static<typeof ListHeaders>
 
@@ -103,7 +103,7 @@ export const LockView = Type.Object({
   entityType: Entity.properties.type,
   entityId: Entity.properties.id,
   ...Holder.properties,
-  version: Type.Optional(Type.String({ description: 'Another one after every write; ETag without the quotes' }))
+  version: Type.Optional(Type.String({ description: 'Changes with every write. ETag has it in quotes' }))
 }, {
   $id: 'LockView',
   examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' }, version: 'Zm9vYmFyYmF6cXV4' }]
@@ -116,7 +116,7 @@ export const LockRecord = Type.Object({
   ...Holder.properties,
   payload: Type.Optional(Type.String()),
   version: LockView.properties.version,
-  removeAt: Type.Optional({ ...Seconds, description: "Unix time in seconds for the table's time to live" })
+  removeAt: Type.Optional({ ...Seconds, description: 'Unix time in seconds after which DynamoDB may delete the record' })
 }, {
   $id: 'LockRecord',
   additionalProperties: true,
@@ -128,7 +128,7 @@ export type LockRecord = Static<typeof LockRecord>
 export const LockList = Type.Object({
   Items: Type.Array(ref(LockRecord), { description: 'Ordered by fieldName' }),
   Count: Type.Integer({ description: 'How many are in Items' }),
-  ScannedCount: Type.Integer({ description: 'How many there were before excludeUid left some out' })
+  ScannedCount: Type.Integer({ description: 'How many records there were before excludeUid left some out' })
 }, { $id: 'LockList' })
 export type LockList = Static<typeof LockList>
 
@@ -142,13 +142,13 @@ export const Listed = Type.Object({ success: Type.Literal(true), data: ref(LockL
 
 /** The text of a lock that somebody else took over or released, or that has expired. */
 export const Draft = Type.Object({
-  id: Type.String({ description: 'Tells it from the other drafts of the field' }),
+  id: Type.String({ description: 'Unique among the drafts of the field' }),
   ...Holder.properties,
-  payload: Type.String({ description: 'The text that was held with the lock' }),
-  version: Type.Optional(Type.String({ description: 'The version of the lock that held it' })),
+  payload: Type.String({ description: 'The text that the lock held' }),
+  version: Type.Optional(Type.String({ description: 'The version of the lock that held the text' })),
   displacedAt: { ...Seconds, description: 'Unix time in seconds when the lock was taken over, released or expired' },
   displacedBy: Type.Optional(Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, {
-    description: 'By whom; absent where a field was released without a uid, or the lock has expired. Where a text fills its lock, a name that makes more than 128 bytes with the uid is left out, and a longer uid ends in …'
+    description: 'Who displaced the lock. Absent when the field was released without a uid, or when the lock expired. When the text fills its record, a name that makes more than 128 bytes with the uid is left out, and a longer uid ends in …'
   }))
 }, {
   $id: 'Draft',
@@ -186,7 +186,7 @@ export const LockFailure = Type.Object({
     code: Type.String(),
     message: Type.String(),
     lock: Type.Optional(ref(Holder)),
-    failed: Type.Optional(Type.Array(Type.String(), { description: 'Fields still locked after an incomplete DELETE' }))
+    failed: Type.Optional(Type.Array(Type.String(), { description: 'The fields that are still locked after an incomplete DELETE' }))
   })
 }, {
   $id: 'LockFailure',
