@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { Failure } from '../errors.ts'
 
 // The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
-// name lib/dynamodb/client.ts gives to a request without an answer.
+// name lib/dynamodb/transport.ts gives to a request without an answer.
 const UNAVAILABLE = new Set([
   'LimitExceededException',
   'ProvisionedThroughputExceededException',

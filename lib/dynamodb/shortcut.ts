@@ -2,7 +2,7 @@ import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall, unmarshall, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 import type { RequestSigner } from '@smithy/types'
-import type { SdkAnswer, Transport } from './client.ts'
+import type { SdkAnswer, Transport } from './transport.ts'
 
 /** A command of the document client. */
 export interface Command { constructor: unknown, input: Record<string, unknown> }
