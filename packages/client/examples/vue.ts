@@ -54,8 +54,10 @@ export function useField (locks: Client['locks'], field: Field, stored: MaybeRef
 
   onScopeDispose(() => {
     pending?.abort()
+    const lock = held.value
+    held.value = undefined // the blur of an input that goes comes later
     // A lock with a typed text stays: its user finds the text again.
-    if (!held.value?.isTyped) held.value?.release().catch(console.warn)
+    if (!lock?.isTyped) lock?.release().catch(console.warn)
   })
 
   return {
