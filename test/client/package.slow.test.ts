@@ -10,6 +10,7 @@ import manifest from '../../package.json' with { type: 'json' }
 import { imageFiles } from '../app/fixtures/image.ts'
 import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
 import { addExamples, projectWith } from './packed.ts'
+import { testRecipes } from './recipe-tests.ts'
 import { recipes } from './recipes.ts'
 
 /** The most that the client may have as one ES module, gzipped, and its package unpacked, in bytes. */
@@ -35,6 +36,10 @@ t.test('the client is one small ES module that exports what is documented', asyn
   t.ok(length < MOST, `${length} bytes`)
   const { createClient } = await import(file)
   t.match(createClient(), { locks: { acquire: Function }, editions: { search: Function } })
+})
+
+t.test('the recipes run from the package', async (t) => {
+  await testRecipes(t, (await import(join(project, 'node_modules/@quoin/client/dist/client.js'))).createClient)
 })
 
 t.test('its package has that module, its types and nothing else', async (t) => {

@@ -1,0 +1,175 @@
+import { EventSource } from 'eventsource'
+import type { Test } from 'tap'
+import { newspaper } from '../../dev/content.ts'
+import type { Client, ClientOptions, createClient as createClientType } from '../../packages/client/src/client.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
+import { anna, ben, open, title, until } from './fixtures.ts'
+import { run } from './recipes.ts'
+
+const path = '/api/cloud/data-state/node/42'
+
+/** An input with the recipe behind it, of a page whose `store` takes as long as is wanted. */
+async function page (locks: Client['locks'], store: (text: string) => Promise<void> = async () => {}) {
+  const input = { value: 'stored', readOnly: true, title: '', onfocus: async () => {}, oninput: async () => {}, onblur: async () => {} }
+  const document = { activeElement: undefined as object | undefined, querySelector: () => input }
+  const stored: string[] = []
+  await run('input.onfocus', {
+    document,
+    locks,
+    store (text: string) {
+      stored.push(text)
+      return store(text)
+    }
+  })
+  function focus (): Promise<void> {
+    document.activeElement = input
+    return input.onfocus()
+  }
+  async function type (text: string): Promise<void> {
+    if (input.readOnly) return
+    input.value = text
+    await input.oninput()
+  }
+  function blur (): Promise<void> {
+    document.activeElement = undefined
+    return input.onblur()
+  }
+  return { input, stored, focus, type, blur }
+}
+
+/** Runs every recipe of the documents with a client: that of the sources, or that of the package. */
+export async function testRecipes (t: Test, createClient: typeof createClientType): Promise<void> {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const { app, url } = await open(t, { CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
+  const clientOf = (user?: ClientOptions['user']): Client => createClient({ url, EventSource, ...(user && { user }) })
+  // A lock that is released without its uid leaves a draft.
+  t.beforeEach(async () => { for (const what of ['', '/drafts']) await app.inject({ method: 'DELETE', url: `${path}${what}?fieldName=title` }) })
+
+  const present = async () => (await clientOf().locks.list(title)).map(({ userData, payload }) => [userData.uid, payload])
+
+  t.test('the recipe for a field keeps what is typed in the lock until it is stored', async (t) => {
+    const { input, stored, focus, type, blur } = await page(clientOf(anna).locks)
+    await focus()
+    await blur()
+    t.strictSame([stored, await present()], [[], []], 'where nothing is typed nothing is stored')
+    await focus()
+    await type('typed')
+    t.strictSame(await present(), [['7', 'typed']])
+    await blur()
+    t.strictSame([stored, await present(), input.readOnly], [['typed'], [], true])
+  })
+
+  t.test('the recipe for a field does not store over what another is typing', async (t) => {
+    await (await clientOf(ben).locks.acquire(title)).save("Ben's")
+    const { input, stored, focus, type, blur } = await page(clientOf(anna).locks)
+    await focus()
+    await type('typed')
+    await blur()
+    t.match(input, { value: 'stored', readOnly: true, title: 'Ben is editing this' })
+    t.strictSame([stored, await present()], [[], [['8', "Ben's"]]])
+  })
+
+  t.test('the recipe for a field leaves a text of before a crash where it is, when one only passes through', async (t) => {
+    await (await clientOf(anna).locks.acquire(title)).save('An hour of work')
+    const { input, stored, focus, blur } = await page(clientOf(anna).locks)
+    await Promise.all([focus(), blur()])
+    t.strictSame([stored, await present(), input.value], [[], [['7', 'An hour of work']], 'An hour of work'])
+    await focus()
+    await blur()
+    t.strictSame([stored, await present()], [['An hour of work'], []])
+  })
+
+  t.test('the recipe for a field releases what is left before it was granted', async (t) => {
+    const { input, focus, blur } = await page(clientOf(anna).locks)
+    await Promise.all([focus(), blur()])
+    t.strictSame([await present(), input.readOnly], [[], true])
+  })
+
+  t.test('the recipe for a field goes on with the lock when the field is focused again while it is stored', async (t) => {
+    const waiting: Array<() => void> = []
+    const { stored, focus, type, blur } = await page(clientOf(anna).locks, () => new Promise((resolve) => waiting.push(resolve)))
+    await focus()
+    await type('typed')
+    const left = blur()
+    await focus()
+    waiting[0]!()
+    await left
+    await type('typed, and more')
+    t.strictSame(await present(), [['7', 'typed, and more']])
+    const again = blur()
+    await focus()
+    await type('typed, and an hour more')
+    const last = blur()
+    waiting[1]!()
+    await again
+    t.strictSame(await present(), [['7', 'typed, and an hour more']], 'a text that is not stored yet stays')
+    waiting[2]!()
+    await last
+    t.strictSame([stored, await present()], [['typed', 'typed, and more', 'typed, and an hour more'], []])
+  })
+
+  t.test("the recipe for drafts asks before one takes the place of the user's newer text", async (t) => {
+    await (await clientOf(anna).locks.acquire(title)).save('yesterday')
+    await (await clientOf(ben).locks.overwrite(title)).release()
+    await (await clientOf(anna).locks.acquire(title)).save('An hour of work')
+    for (const answers of [[false], [true, false], [true, true]]) {
+      const { locks } = clientOf(anna)
+      const waiting = [...answers]
+      const asked: string[] = []
+      await run('locks.drafts', {
+        locks,
+        confirm (question: string) {
+          asked.push(question)
+          return waiting.shift()
+        }
+      })
+      t.equal(asked.length, answers.length)
+      if (asked.length > 1) t.match(asked[1], 'An hour of work')
+      const isRestored = !answers.includes(false)
+      t.strictSame([await present(), (await locks.drafts(title)).length], [[['7', isRestored ? 'yesterday' : 'An hour of work']], isRestored ? 0 : 1])
+    }
+  })
+
+  t.test('the recipe for who edits shows it as it changes', async (t) => {
+    const list = { textContent: '' }
+    let stop = () => {}
+    const { locks } = clientOf(anna)
+    await run('locks.subscribe', { list, locks: { ...locks, subscribe (...request: Parameters<typeof locks.subscribe>) { return (stop = locks.subscribe(...request)) } } })
+    t.teardown(() => stop())
+    const lock = await clientOf(ben).locks.acquire(title)
+    await until(() => list.textContent === 'Ben is editing title')
+    await lock.release()
+    await until(() => list.textContent === '')
+  })
+
+  t.test('the recipe for editions reads a search page by page, and changes one', async (t) => {
+    const lines: string[] = []
+    const { editions } = clientOf(anna)
+    const { title: before } = (await editions.read(12)).edition
+    await run('editions.search({ bundle', { editions, QuoinError: Error, console: { log: (...words: string[]) => { lines.push(words.join(' ')) } } })
+    t.match(lines[0], /^\d+ of \d+: .*November/)
+    t.match((await editions.read(12)).edition, { title: [{ value: `${before![0]!['value']}, late` }] })
+  })
+
+  for (const [name, words] of [['that opens the page', 'locks.releaseOnPageHide()'], ['of the README', 'held.release()']] as const) {
+    t.test(`the recipe ${name} makes a client and uses it`, async (t) => {
+      const asked: ClientOptions[] = []
+      let listening = 0
+      const lengths: number[] = []
+      Object.assign(globalThis, { addEventListener () { listening++ } })
+      t.teardown(() => { delete (globalThis as { addEventListener?: unknown }).addEventListener })
+      await run(words, {
+        createClient (options: ClientOptions) {
+          asked.push(options)
+          return createClient({ ...options, url })
+        },
+        console: { log: (length: number) => { lengths.push(length) } }
+      })
+      t.match(asked, [{ url: 'https://quoin.example.org', user: anna }])
+      if (name === 'of the README') t.ok(lengths[0]! > 0)
+      else t.equal(listening, 1)
+      t.strictSame(await present(), [])
+    })
+  }
+}
