@@ -27,6 +27,7 @@ import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
 import securityHeaders from './plugins/security-headers.ts'
 import stale from './plugins/stale.ts'
+import { openStore } from './plugins/store.ts'
 import traces from './plugins/traces.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
@@ -86,8 +87,9 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(health)
   await fastify.register(healthRoutes)
 
-  const locks = openLocks(fastify, config)
-  const editions = openEditions(fastify, config, locks)
+  const store = openStore(fastify, config)
+  const locks = openLocks(fastify, config, store)
+  const editions = openEditions(fastify, config, { store, locks })
   const boards = createBoards({ locks, editions, model: config.contentModel })
 
   await fastify.register(async function lockScope (scope) {

@@ -17,7 +17,7 @@ declare module 'fastify' {
   }
 }
 
-const EXPOSED = ['ETag', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
+const EXPOSED = ['Edition-Turn', 'ETag', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
 
 const shared: FastifyCorsOptions = {
   credentials: true,

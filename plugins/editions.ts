@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
 import { createGuard } from '../lib/boards/guard.ts'
+import type { Store } from '../lib/dynamodb/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
 import { createSite } from '../lib/editions/site/site.ts'
@@ -13,6 +14,7 @@ import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountO
 import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Locks } from '../lib/locks/locks.ts'
+import { createTickets } from '../lib/tickets/tickets.ts'
 
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
@@ -30,17 +32,28 @@ declare module 'fastify' {
 
 /**
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
+ * @param store has the tickets of saves
  * @param locks asked only where they are enforced
  */
-export function openEditions (fastify: FastifyInstance, config: Config, locks: Locks): EditionStore {
+export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks }: { store: Store, locks: Locks }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
+  const tickets = createTickets({
+    client,
+    table: config.table,
+    environment: config.environment,
+    now: clock.now,
+    ready: clock.ready,
+    required: config.enforceLocks,
+    warn: (failure) => fastify.log.warn({ err: failure }, 'saves take turns within this instance alone: the lock store gives no tickets')
+  })
   const editions = withLimits(createEditions({
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
+    turns: tickets,
     ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
     saved: staleCache.outdate,
     refused: staleCache.refuse

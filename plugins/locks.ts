@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
-import { createStore } from '../lib/dynamodb/client.ts'
-import { SKEWED_MS } from '../lib/dynamodb/clock.ts'
+import type { Store } from '../lib/dynamodb/client.ts'
 import { counted } from '../lib/locks/counted.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
+import { skewOf } from './store.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
 const PROBE_MS = 1000
@@ -17,13 +17,8 @@ declare module 'fastify' {
   }
 }
 
-/** Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the closing. */
-export function openLocks (fastify: FastifyInstance, config: Config): Locks {
-  const { client, clock, destroy } = createStore({
-    ...config.dynamodb,
-    observe: fastify.observe,
-    onSkew: (offset) => fastify.log.warn({ offsetMs: Math.round(offset) }, `${skewOf(offset) ?? "this machine's clock agrees with the store's again"}`)
-  })
+/** Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of event streams. */
+export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store): Locks {
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const { locks, counts } = counted((onKept) => createLocks({
     client,
@@ -38,7 +33,6 @@ export function openLocks (fastify: FastifyInstance, config: Config): Locks {
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
   fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
   fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })
-  fastify.readings.set('quoin_store_clock_offset_seconds', { type: 'gauge', help: "How far this machine's clock is behind the store's; negative: ahead", read: () => clock.offset() / 1000 })
   fastify.probes.set('store', async () => {
     await locks.probe(AbortSignal.timeout(PROBE_MS))
     return skewOf(clock.offset())
@@ -49,7 +43,6 @@ export function openLocks (fastify: FastifyInstance, config: Config): Locks {
     clock.ready()
   })
   fastify.addHook('preClose', async () => locks.feed.close())
-  fastify.addHook('onClose', destroy)
   return locks
 }
 
@@ -57,12 +50,6 @@ export function openLocks (fastify: FastifyInstance, config: Config): Locks {
 async function locks (fastify: FastifyInstance, { config, locks }: { config: Config, locks: Locks }) {
   fastify.decorate('locks', locks)
   fastify.decorate('lockRefusedStatus', config.lockRefusedStatus)
-}
-
-/** @param offset the store's clock less this machine's, in milliseconds */
-function skewOf (offset: number): string | undefined {
-  if (Math.abs(offset) < SKEWED_MS) return undefined
-  return `this machine's clock is ${Math.abs(offset / 1000).toFixed(1)} s ${offset < 0 ? 'ahead of' : 'behind'} the store's; Quoin corrects for it, NTP would set it`
 }
 
 export default fp(locks, { name: 'locks', fastify: '5.x' })

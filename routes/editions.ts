@@ -56,7 +56,7 @@ const updateSchema = {
   operationId: 'updateEdition',
   tags: ['editions'],
   summary: 'Change an edition',
-  description: 'Changes only the fields that are sent, and writes nothing when none of them differs. With EDITION_LOCKS=enforce the change is refused when another user has locked one of the fields that differ.',
+  description: 'Changes only the fields that are sent, and writes nothing when none of them differs. Saves of one edition take turns, also through other instances. `Edition-Turn: instance` tells that a save had its turn within its own instance only, because the lock store was away. With EDITION_LOCKS=enforce the change is refused when another user has locked one of the fields that differ.',
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
@@ -64,9 +64,10 @@ const updateSchema = {
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
-  const { json, etag } = await this.editions.update(request.params.id, request.body, request.caller, {
+  const { json, etag, isShared } = await this.editions.update(request.params.id, request.body, request.caller, {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
+  if (!isShared) reply.header('edition-turn', 'instance')
   reply.header('etag', etag).type(JSON_TYPE)
   return json
 }

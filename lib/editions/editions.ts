@@ -10,7 +10,7 @@ import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName } from './model.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
-import { createSaveQueue } from './save/save-queue.ts'
+import { createSaveQueue, type Turn, type Turns } from './save/save-queue.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
 import type { Site } from './site/site.ts'
@@ -45,6 +45,11 @@ export interface UpdateOptions {
   uid?: string | undefined
 }
 
+export interface Updated extends EditionText {
+  /** Whether the save had its turn among all instances; else among the saves of this one alone. */
+  isShared: boolean
+}
+
 /** Editions as the routes see them. All verbs also throw the failures of the CMS (lib/http/client.ts, lib/jsonapi/client.ts, translate/failures.ts). */
 export interface Editions {
   /**
@@ -60,7 +65,7 @@ export interface Editions {
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what the guard throws.
    */
-  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<EditionText>
+  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Updated>
   /**
    * Reads an edition.
    * @param id integer id or uuid
@@ -88,6 +93,8 @@ export interface EditionsOptions {
   site: Site
   /** Asked before an update goes to the CMS; throws where the update is not allowed. */
   guard?: (change: Change) => Promise<void>
+  /** Turns that saves take with those of other instances. */
+  turns?: Turns
   /** Called with the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
   /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. */
@@ -97,7 +104,7 @@ export interface EditionsOptions {
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, guard, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, guard, turns, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -105,7 +112,7 @@ export function createEditions ({ site, guard, saved = () => {}, refused = () =>
   const references = createReferences(site)
   const search = createSearch(site, resources)
   const labels = createLabels(site, find)
-  const saves = createSaveQueue()
+  const saves = createSaveQueue({ turns })
   /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
   const reads = new Set<Set<string>>()
   const changedAttribute = publicName(model, model.keys.changed)
@@ -224,26 +231,27 @@ export function createEditions ({ site, guard, saved = () => {}, refused = () =>
     return collection
   }
 
-  async function update (id: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<EditionText> {
+  async function update (id: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<Updated> {
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
+    const since = saves.now()
     const edition = await load(id, caller, 'bare').finally(() => reads.delete(savedMeanwhile))
     const { id: uuid } = edition.resource
     // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
-    return saves.run(uuid, async (hasWaited) => {
+    return saves.run(uuid, since, async (turn) => {
       try {
-        const current = hasWaited || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
-        return await change(current, body, caller, options)
+        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
+        return { ...await change(current, body, caller, turn, options), isShared: turn.isShared }
       } finally {
         for (const savedDuringRead of reads) savedDuringRead.add(uuid)
       }
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
     if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
@@ -257,7 +265,10 @@ export function createEditions ({ site, guard, saved = () => {}, refused = () =>
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       return confirmWrite(
         current.resource.id,
-        () => send(isConditional ? withChanged(resource, current) : resource, caller, current.resource),
+        () => {
+          turn.confirm()
+          return send(isConditional ? withChanged(resource, current) : resource, caller, current.resource)
+        },
         () => findUpdated(current, changes, caller),
         warn
       )

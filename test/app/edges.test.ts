@@ -36,7 +36,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
   const read = {
     'access-control-allow-origin': DESK,
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'ETag, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
+    'access-control-expose-headers': 'Edition-Turn, ETag, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
     vary: 'Origin'
   }
   const answers: Array<[method: 'GET' | 'POST' | 'PATCH' | 'OPTIONS', url: string, status: number]> = [

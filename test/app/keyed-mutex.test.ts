@@ -59,7 +59,8 @@ t.test('work on different things does not wait', async (t) => {
 
 t.test('of the saves of one edition at most sixteen wait, ten seconds each; then they are refused, and nothing of theirs is begun', async (t) => {
   const { later, elapse, timers } = clock()
-  const mutex = createSaveQueue(later)
+  const queue = createSaveQueue({ later })
+  const mutex = { run: <T>(uuid: string, work: (hasWaited: boolean) => Promise<T>) => queue.run(uuid, queue.now(), ({ isOutdated }) => work(isOutdated)) }
   const first = task('first')
   const done = mutex.run('1', first.work)
   const late = task('late')

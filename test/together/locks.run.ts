@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{locks,dynamodb}/*.test.ts')
+load('{dynamodb,locks,tickets}/*.test.ts')

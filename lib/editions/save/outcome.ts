@@ -35,6 +35,11 @@ export function isUncertain (error: unknown): error is Failure {
   return error instanceof Failure && (isGateways(error) || (UNCERTAIN.includes(error.code) && !NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))))
 }
 
+/** Whether a write failed so that the CMS may still be at work on it. */
+export function isUnsettled (error: unknown): boolean {
+  return error instanceof Failure && error.details['uuid'] !== undefined && isUnfinished(error)
+}
+
 function isUnfinished (failure: Failure): boolean {
   return UNFINISHED.includes(failure.code) || isGateways(failure)
 }

@@ -1,22 +1,78 @@
 import { Failure } from '../../errors.ts'
-import { createKeyedMutex, type KeyedMutex, type Later } from '../../keyed-mutex.ts'
+import type { Signal } from '../../http/aborter.ts'
+import { createKeyedMutex, type Later } from '../../keyed-mutex.ts'
+import { isUnsettled } from './outcome.ts'
 
 /** How many saves of one edition wait for others, and how long each, in milliseconds. */
 const WAITING_MAX = 16
 const WAIT_MS = 10_000
 const RETRY_AFTER_SECONDS = '5'
 
-/** Has the saves of one edition done one after the other. Whoever cannot wait gets EDITION_BUSY, with nothing sent. */
-export function createSaveQueue (later?: Later): KeyedMutex {
-  return createKeyedMutex({
-    waitersMax: WAITING_MAX,
-    waitMs: WAIT_MS,
-    refusal: (why) => new Failure('EDITION_BUSY', `${REASONS[why]}. Nothing of yours was sent: try again later.`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } }),
-    ...(later && { later })
-  })
+/** Turns that the saves of one edition take among several instances. */
+export interface Turns {
+  /** A time that all instances agree on, in milliseconds. */
+  now (): number
+  /**
+   * Waits for the turn to save an edition.
+   * @param since when it was looked at, by `now`
+   * @throws {Failure} EDITION_BUSY when others take too long; the signal's reason
+   */
+  take (uuid: string, since: number, signal?: Signal): Promise<Turn>
+}
+
+/** A turn that has been taken. */
+export interface Turn {
+  /** Whether it holds among all instances; else among the saves of this one alone. */
+  isShared: boolean
+  /** Whether the edition may have been saved since it was looked at. */
+  isOutdated: boolean
+  /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
+  confirm (): void
+  /** Gives the turn to the next. @param isSettled false where the CMS may still be at work on the save */
+  end (isSettled: boolean): Promise<void>
+}
+
+export interface SaveQueue {
+  /** A time to tell `run`. */
+  now (): number
+  /**
+   * Does a save when it is its turn.
+   * @param since when the edition was looked at, by `now`
+   * @param signal of one who may stop waiting: a save that has begun goes on
+   * @throws {Failure} EDITION_BUSY, with nothing sent, when too many wait or others take too long
+   */
+  run<T>(uuid: string, since: number, save: (turn: Turn) => Promise<T>, signal?: Signal): Promise<T>
+}
+
+export interface SaveQueueOptions {
+  /** Turns among all instances; without them each instance has turns of its own. */
+  turns?: Turns | undefined
+  later?: Later
+}
+
+/** Has the saves of one edition done one after the other, first those of this instance, then those of all. */
+export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions = {}): SaveQueue {
+  const mutex = createKeyedMutex({ waitersMax: WAITING_MAX, waitMs: WAIT_MS, refusal: (why) => busy(REASONS[why]), ...(later && { later }) })
+
+  return {
+    now: turns.now,
+    run: (uuid, since, save, signal) => mutex.run(uuid, async (hasWaited) => {
+      const turn = await turns.take(uuid, since, signal)
+      const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
+      await saving.then(() => turn.end(true), (error) => turn.end(!isUnsettled(error)))
+      return saving
+    }, signal)
+  }
+}
+
+/** @param why a sentence without its full stop */
+export function busy (why: string): Failure {
+  return new Failure('EDITION_BUSY', `${why}. Nothing of yours was sent: try again later.`, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
 }
 
 const REASONS = {
   'too many wait': `${WAITING_MAX} saves of this edition wait already`,
   'waited too long': `Other saves of this edition have taken more than ${WAIT_MS} ms`
 }
+
+const ownTurns: Turns = { now: () => 0, take: async () => ({ isShared: false, isOutdated: false, confirm () {}, async end () {} }) }

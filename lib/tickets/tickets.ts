@@ -1,0 +1,183 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { GetCommand, PutCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { reply } from '../dynamodb/failures.ts'
+import type { Turn, Turns } from '../editions/save/save-queue.ts'
+import { busy } from '../editions/save/save-queue.ts'
+import type { Signal } from '../http/aborter.ts'
+import { createVersions } from '../locks/version.ts'
+
+/** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
+const LEASE_MS = 15_000
+/** How long one is kept after a save that timed out, in milliseconds: Drupal may still be at it. */
+const SETTLE_MS = 8000
+/** How long a save waits for the ticket of another instance, in milliseconds. */
+const WAIT_MS = 10_000
+/** The first and the longest pause between two tries, in milliseconds; each is twice the one before, less up to a half. */
+const FIRST_PAUSE_MS = 25
+const LAST_PAUSE_MS = 500
+
+/** How long the store may take, and how long it is left alone when it took longer or failed, in milliseconds. */
+const STORE_MS = 1000
+const REST_MS = 5000
+
+/** So much the clocks of two instances may differ after correction by the store's, in milliseconds. */
+const CLOCKS_MS = 2000
+/** How long it is remembered when an edition was saved last, in seconds; a save that looked at it longer ago has ended. */
+const REMEMBERED_SECONDS = 3600
+
+export interface TicketsDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** First part of every record's key. */
+  environment: string
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** Whether a save fails that gets no ticket because the store is away; else it goes on without one. */
+  required?: boolean
+  /** Hears why saves go on without tickets. */
+  warn: (failure: Error) => void
+  leaseMs?: number
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic?: () => number
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+/** A ticket's record, as far as it is read. */
+interface Ticket { version?: string, leaseUntil?: number, endedAt?: number }
+
+/** What an attempt to take a ticket has come to: the record that it replaced, or the one that is in its way. */
+type Attempt = { previous: Ticket | undefined } | { inTheWay: Ticket | undefined }
+
+/**
+ * Turns that the saves of one edition take among all instances that share the table. Drupal compares and saves without a
+ * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
+ *
+ * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
+ * uncontended save costs two write units and no read. The versions of records only grow, so an attempt that reaches the
+ * table late finds a greater one and is refused.
+ */
+export function createTickets ({ client, table: TableName, environment, now, ready, required = false, warn, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Turns {
+  const nextVersion = createVersions(now)
+  let restsUntil = -Infinity
+
+  async function take (uuid: string, since: number, signal?: Signal): Promise<Turn> {
+    const key = { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' }
+    const deadline = monotonic() + WAIT_MS
+    let hasWaited = false
+    let last: string | undefined
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
+      const version = nextVersion(last)
+      const sentAt = monotonic()
+      const attempt = await offered(key, version)
+      if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, async end () {} }
+      if ('previous' in attempt) {
+        const { previous } = attempt
+        const isOutdated = hasWaited || (previous !== undefined && !(previous.endedAt !== undefined && previous.endedAt < since - CLOCKS_MS))
+        return hold(key, version, sentAt, isOutdated)
+      }
+      last = attempt.inTheWay?.version
+      // Free, but of a clock that is ahead of this one: a greater version will do.
+      if (attempt.inTheWay && attempt.inTheWay.leaseUntil! <= now()) continue
+      hasWaited = true
+      if (monotonic() + pause > deadline) throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
+      await wait(pause * (1 - random() / 2))
+      if (signal?.aborted) throw signal.reason
+    }
+  }
+
+  /** @returns undefined where there are no tickets since the store is away */
+  async function offered (key: object, version: string): Promise<Attempt | undefined> {
+    if (!required && monotonic() < restsUntil) return undefined
+    const pending = attempt(key, version)
+    try {
+      return await (required ? pending : inTime(pending))
+    } catch (error) {
+      if (required) throw error
+      restsUntil = monotonic() + REST_MS
+      warn(error as Error)
+      // What comes late is given back, or others would wait until its lease ends.
+      pending.then((result) => 'previous' in result ? put(key, ended(), holding(version)) : undefined).catch(() => {})
+      return undefined
+    }
+  }
+
+  async function attempt (key: object, version: string): Promise<Attempt> {
+    await ready()
+    const free = {
+      ConditionExpression: 'attribute_not_exists(#key) OR #leaseUntil <= :now AND #version < :version',
+      ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#leaseUntil': 'leaseUntil', '#version': 'version' },
+      ExpressionAttributeValues: { ':now': Math.floor(now()), ':version': version }
+    }
+    try {
+      return { previous: await put(key, leased(version, leaseMs), free) }
+    } catch (error) {
+      if (!(error instanceof ConditionalCheckFailedException)) throw error
+      // A put whose answer was lost is sent again, and then finds itself.
+      const inTheWay = (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item as Ticket | undefined
+      return inTheWay?.version === version ? { previous: {} } : { inTheWay }
+    }
+  }
+
+  function hold (key: object, version: string, sentAt: number, isOutdated: boolean): Turn {
+    let leaseEnds = sentAt + leaseMs
+    let isLost = false
+    const renewal = setInterval(async () => {
+      const renewedAt = monotonic()
+      try {
+        await put(key, leased(version, leaseMs), holding(version))
+        leaseEnds = renewedAt + leaseMs
+      } catch (error) {
+        isLost ||= error instanceof ConditionalCheckFailedException
+      }
+    }, leaseMs / 3).unref()
+
+    return {
+      isShared: true,
+      isOutdated,
+      confirm () {
+        if (isLost || monotonic() >= leaseEnds) throw busy('This instance was halted, and another one may be saving this edition')
+      },
+      async end (isSettled) {
+        clearInterval(renewal)
+        const item = isSettled ? ended() : leased(version, SETTLE_MS)
+        await put(key, item, holding(version)).catch(() => {})
+      }
+    }
+  }
+
+  /** The record while its holder saves. */
+  function leased (version: string, ms: number) {
+    return { version, leaseUntil: Math.ceil(now()) + ms, removeAt: removeAt() }
+  }
+
+  /** The record that remembers when the last save ended. */
+  function ended () {
+    return { version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }
+  }
+
+  function removeAt (): number {
+    return Math.floor(now() / 1000) + REMEMBERED_SECONDS
+  }
+
+  /** @returns what was there before */
+  async function put (key: object, item: object, condition: object): Promise<Ticket | undefined> {
+    const { Attributes } = await reply(client.send(new PutCommand({ TableName, Item: { ...key, ...item }, ReturnValues: 'ALL_OLD', ...condition })))
+    return Attributes
+  }
+
+  return { now, take }
+}
+
+function holding (version: string) {
+  return { ConditionExpression: '#version = :version', ExpressionAttributeNames: { '#version': 'version' }, ExpressionAttributeValues: { ':version': version } }
+}
+
+async function inTime<T> (pending: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the store has not answered within ${STORE_MS} ms`)), STORE_MS)
+  return Promise.race([pending, promise]).finally(() => clearTimeout(timer))
+}

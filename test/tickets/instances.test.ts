@@ -1,0 +1,78 @@
+import t, { type Test } from 'tap'
+import { newspaper } from '../../dev/content.ts'
+import { openHostile } from '../editions/hostile-cms.ts'
+import { basic, editionsOf, open } from '../editions/site.ts'
+import { build } from '../helper.ts'
+import { startEngine } from '../locks/fixtures/engines.ts'
+
+const { id } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
+const path = `/api/collection/${id}`
+const title = (text: string) => ({ title: [{ value: text }] })
+
+/**
+ * An edition is looked at through one instance, saved through another, and only then saved through the first, each with
+ * the tag that both have read.
+ */
+async function race (t: Test, env: Record<string, string>) {
+  // Drupal itself tells two saves apart only where seconds lie between them.
+  const now = Date.now()
+  const { call, cms } = await openHostile(t, { env, now: () => now })
+  const other = await build(t, { CMS_URL: cms.url, ...env })
+  await call('POST', path, { body: title('First'), as: 'editor' })
+  const { etag } = (await call('GET', path, { as: 'editor' })).headers
+  const [hasLooked, mayGoOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  cms.behave = async ({ method }, honest) => {
+    if (method !== 'GET') return undefined
+    cms.behave = () => undefined
+    const answer = await honest()
+    hasLooked.resolve()
+    await mayGoOn.promise
+    return answer
+  }
+  const late = call('POST', path, { body: title('Late'), as: 'editor', headers: { 'if-match': String(etag) } })
+  await hasLooked.promise
+  const inTime = await other.inject({ method: 'POST', url: path, headers: { ...basic('editor2'), 'if-match': String(etag) }, payload: title('In time') })
+  mayGoOn.resolve()
+  const { status, headers } = await late
+  const [{ value }] = (await call('GET', path, { as: 'editor' })).body.title
+  return { inTime: [inTime.statusCode, inTime.headers['edition-turn']], late: [status, headers['edition-turn']], title: value }
+}
+
+t.test('of two saves through two instances the one that looked too early is refused', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  t.strictSame(await race(t, { DYNAMODB_ENDPOINT: endpoint }), { inTime: [200, undefined], late: [412, undefined], title: 'In time' })
+})
+
+t.test('without a table that both share a save is lost, and Edition-Turn says that it may be', async (t) => {
+  t.strictSame(await race(t, {}), { inTime: [200, 'instance'], late: [200, 'instance'], title: 'Late' })
+})
+
+t.test('with EDITION_LOCKS=enforce nothing is saved while the store is away', async (t) => {
+  const { call, cms } = await open(t, { env: { EDITION_LOCKS: 'enforce' } })
+  const reply = await call('POST', path, { body: title('Late'), as: 'editor' })
+  t.match([reply.status, reply.body.code, reply.headers['retry-after']], [503, 'STORE_UNAVAILABLE', '1'])
+  t.notOk(cms.requestLines.some((line) => line.startsWith('PATCH')))
+})
+
+t.test('what nine editors add through three instances is all there', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { app, url } = await open(t, { env: { DYNAMODB_ENDPOINT: endpoint } })
+  const instances = [app, await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint }), await build(t, { CMS_URL: url, DYNAMODB_ENDPOINT: endpoint })]
+  const statuses = new Map<number, number>()
+  const marks = Array.from({ length: 9 }, (_, index) => `<${index}>`)
+  await Promise.all(marks.map(async (mark, index) => {
+    const instance = instances[index % 3]!
+    const headers = basic(index % 2 ? 'editor' : 'editor2')
+    for (let status = 0; status !== 200;) {
+      const { headers: { etag }, body } = await instance.inject({ url: path, headers })
+      const [{ value }] = JSON.parse(body).title
+      const reply = await instance.inject({ method: 'POST', url: path, headers: { ...headers, 'if-match': String(etag) }, payload: title(value + mark) })
+      status = reply.statusCode
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }
+  }))
+  const [{ value }] = (await app.inject({ url: path, headers: basic('editor') })).json().title
+  for (const mark of marks) t.equal(value.split(mark).length, 2, mark)
+  t.strictSame([...statuses.keys()].filter((status) => ![200, 412, 503].includes(status)), [])
+  t.equal(statuses.get(200), 9)
+})

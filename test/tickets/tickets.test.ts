@@ -1,0 +1,224 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import t, { type Test } from 'tap'
+import { createStore } from '../../lib/dynamodb/client.ts'
+import { createTickets, type TicketsDeps } from '../../lib/tickets/tickets.ts'
+import { engineNames, needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
+import { fails, say, startFakeEngine, works } from '../locks/fixtures/fake-engine.ts'
+import { asClient, memoryStore, type Command, type Send } from '../locks/fixtures/memory-store.ts'
+
+const UUID = '855d568c-a40d-43fb-a97a-426045895e11'
+const START = Date.UTC(2026, 10, 23)
+
+/** A table, a clock that waiting moves, and instances that share both. */
+function newsroom ({ store = memoryStore() as Send } = {}) {
+  const clock = { now: START }
+  const commands: Command[] = []
+  const counted: Send = { send: (command) => { commands.push(command); return store.send(command) } }
+  const warnings: Error[] = []
+  const instance = (deps: Partial<TicketsDeps> = {}) => createTickets({
+    client: asClient(counted),
+    table: 'DataState',
+    environment: 'test',
+    now: () => clock.now,
+    ready: () => undefined,
+    warn: (failure) => warnings.push(failure),
+    monotonic: () => clock.now,
+    wait: async (ms) => { clock.now += ms },
+    random: () => 0,
+    ...deps
+  })
+  return { clock, commands, warnings, instance }
+}
+
+for (const name of engineNames) {
+  t.test(`of many instances one at a time has the turn, on ${name}`, name === 'dynoxide' ? needsDynoxide : {}, async (t) => {
+    const { client } = await startEngine(t, name)
+    const tickets = () => createTickets({ client, table: 'DataState', environment: 'test', now: Date.now, ready: () => undefined, warn: (failure) => t.fail(failure.message) })
+    let holders = 0
+    const turns = await Promise.all(Array.from({ length: 5 }, async () => {
+      const turn = await tickets().take(UUID, Date.now())
+      t.equal(++holders, 1)
+      await sleep(5)
+      turn.confirm()
+      holders--
+      await turn.end(true)
+      return turn
+    }))
+    t.equal(turns.filter(({ isOutdated }) => !isOutdated).length, 1, 'all but the first have to look again')
+    t.ok(turns.every(({ isShared }) => isShared))
+  })
+}
+
+t.test('a save that meets no other costs two writes, and no look at the edition', async (t) => {
+  const { clock, commands, instance } = newsroom()
+  const [anna, ben] = [instance(), instance()]
+  const first = await anna.take(UUID, anna.now())
+  await first.end(true)
+  t.equal(first.isOutdated, false)
+  t.strictSame(commands.splice(0).map(({ constructor: { name } }) => name), ['PutCommand', 'PutCommand'])
+
+  t.equal((await ben.take(UUID, clock.now - 1)).isOutdated, true, 'looked at before the other save ended')
+  clock.now += 60_000
+  const late = await anna.take(UUID, clock.now)
+  t.equal(late.isOutdated, true, 'after one that never ended')
+  await late.end(true)
+  clock.now += 1999
+  const soon = await ben.take(UUID, clock.now)
+  t.equal(soon.isOutdated, true, 'clocks may differ by two seconds')
+  await soon.end(true)
+  clock.now += 2001
+  t.equal((await anna.take(UUID, clock.now)).isOutdated, false)
+  t.equal((await anna.take(UUID.replace('8', '9'), clock.now)).isOutdated, false, 'another edition has turns of its own')
+})
+
+t.test('who waits has to look again, and is refused after ten seconds', async (t) => {
+  const { clock, instance } = newsroom()
+  const [anna, ben] = [instance(), instance()]
+  const turn = await anna.take(UUID, clock.now)
+  // A renewal, as the timer of a real clock makes one.
+  const renewing = instance({ wait: async (ms) => { clock.now += ms; if (clock.now > START + 3000) await turn.end(true) } })
+  t.equal((await renewing.take(UUID, clock.now)).isOutdated, true)
+  const startedAt = clock.now
+  await t.rejects(ben.take(UUID, clock.now), {
+    code: 'EDITION_BUSY', statusCode: 503, headers: { 'retry-after': '5' }, message: 'Saves through another instance have taken more than 10000 ms. Nothing of yours was sent: try again later.'
+  })
+  t.ok(clock.now - startedAt > 9000 && clock.now - startedAt <= 10_000, `${clock.now - startedAt} ms`)
+  const gone = new Error('gone')
+  await t.rejects(ben.take(UUID, clock.now, { aborted: true, reason: gone } as AbortSignal), gone, 'who hangs up waits no longer')
+})
+
+t.test('a crashed instance keeps the others away for the lease, and one that was halted notices', async (t) => {
+  const { clock, instance } = newsroom()
+  const [crashed, other] = [instance(), instance()]
+  const turn = await crashed.take(UUID, clock.now)
+  turn.confirm()
+  clock.now += 14_999
+  turn.confirm()
+  clock.now += 1
+  t.throws(() => turn.confirm(), { code: 'EDITION_BUSY', message: /^This instance was halted/ })
+  const next = await other.take(UUID, clock.now)
+  t.equal(next.isOutdated, true)
+  await turn.end(true)
+  next.confirm()
+  await t.rejects(crashed.take(UUID, clock.now), { code: 'EDITION_BUSY' }, 'it gives back nothing that is another\'s')
+})
+
+t.test('a turn is renewed while the save runs, and lost where another has it', async (t) => {
+  const { commands, instance } = newsroom()
+  const turn = await instance({ leaseMs: 600, monotonic: () => performance.now() }).take(UUID, START)
+  while (commands.length < 3) await sleep(5)
+  turn.confirm()
+  await turn.end(true)
+
+  const { items, send } = memoryStore()
+  let isAway = false
+  const store = newsroom({ store: { send: async (command) => isAway ? Promise.reject(new Error('away')) : send(command) } })
+  const lost = await store.instance({ leaseMs: 30 }).take(UUID, START)
+  isAway = true
+  await sleep(25)
+  lost.confirm()
+  isAway = false
+  for (const [key, item] of items) items.set(key, { ...item, version: 'zzz' })
+  for (let count = store.commands.length; store.commands.length < count + 2;) await sleep(5)
+  t.throws(() => lost.confirm(), { code: 'EDITION_BUSY' })
+  await lost.end(true)
+})
+
+t.test('a save that timed out keeps its turn for eight seconds more, since Drupal may still be at it', async (t) => {
+  const { clock, instance } = newsroom()
+  const [anna, ben] = [instance(), instance()]
+  await (await anna.take(UUID, clock.now)).end(false)
+  const before = clock.now
+  const turn = await ben.take(UUID, clock.now)
+  t.ok(clock.now - before >= 8000 && clock.now - before < 8500, `${clock.now - before} ms`)
+  t.equal(turn.isOutdated, true)
+})
+
+t.test('an attempt that reaches the table late takes no ticket', async (t) => {
+  const memory = memoryStore()
+  const { clock, commands, instance } = newsroom({ store: memory })
+  await (await instance().take(UUID, clock.now)).end(true)
+  await t.rejects(memory.send(commands[0]!), { name: 'ConditionalCheckFailedException' })
+  // Of an instance whose clock is behind that of the last holder.
+  const turn = await instance({ now: () => clock.now - 500 }).take(UUID, clock.now)
+  t.equal(clock.now, START, 'though who is behind need not wait')
+  await turn.end(true)
+})
+
+t.test('a ticket whose first answer was lost is one all the same', async (t) => {
+  const memory = memoryStore({ tells: false })
+  let isLost = true
+  const { clock, instance } = newsroom({
+    store: {
+      async send (command) {
+        if (isLost) await memory.send(command)
+        isLost = false
+        return memory.send(command)
+      }
+    }
+  })
+  const turn = await instance().take(UUID, clock.now)
+  t.strictSame([turn.isShared, turn.isOutdated], [true, true])
+  await turn.end(true)
+  t.equal((await instance().take(UUID, clock.now + 60_000)).isOutdated, false)
+})
+
+t.test('a ticket that is cleaned up while it is asked about is asked for again', async (t) => {
+  const memory = memoryStore()
+  const { clock, commands, instance } = newsroom({ store: memory })
+  const other = createTickets({ client: asClient({ send: async (command) => { if (command.constructor.name === 'GetCommand') memory.items.clear(); return memory.send(command) } }), table: 'DataState', environment: 'test', now: () => clock.now, ready: () => undefined, warn () {}, wait: async () => {} })
+  await instance().take(UUID, clock.now)
+  t.equal((await other.take(UUID, clock.now)).isOutdated, true)
+  t.equal(commands.length, 1)
+})
+
+t.test('while the store is away saves take turns within their instance, and ask again after five seconds', async (t) => {
+  const engine = await startFakeEngine(t)
+  engine.script = fails('InternalServerError', 500)
+  const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint, attempts: 1 })
+  t.teardown(destroy)
+  const { clock, warnings, instance } = newsroom({ store: client as unknown as Send })
+  const tickets = instance()
+  const turn = await tickets.take(UUID, clock.now)
+  turn.confirm()
+  await turn.end(true)
+  t.strictSame([turn.isShared, turn.isOutdated, warnings.length, engine.operations.length], [false, false, 1, 1])
+  t.equal((await tickets.take(UUID, clock.now)).isShared, false)
+  t.equal(engine.operations.length, 1, 'it is left alone')
+  clock.now += 5001
+  engine.script = works
+  t.equal((await tickets.take(UUID, clock.now)).isShared, true)
+  engine.script = fails('InternalServerError', 500)
+  await t.rejects(instance({ required: true }).take(UUID, clock.now), { code: 'STORE_FAILED', statusCode: 500 }, 'with EDITION_LOCKS=enforce nothing is saved without')
+})
+
+t.test('a ticket that comes when nobody waits for it any more is given back', async (t: Test) => {
+  const engine = await startFakeEngine(t)
+  const { client, destroy } = createStore({ region: 'local', endpoint: engine.endpoint, attemptMs: 5000 })
+  t.teardown(destroy)
+  const given = Promise.withResolvers<Record<string, any>>()
+  engine.script = (_operation, input, response) => {
+    if (input['Item'].leaseUntil.N === '0') given.resolve(input)
+    if (engine.operations.length > 1) return say(response, 200, {})
+    setTimeout(() => say(response, 200, {}), 1100)
+  }
+  const { clock, warnings, instance } = newsroom({ store: client as unknown as Send })
+  t.equal((await instance().take(UUID, clock.now)).isShared, false)
+  t.match(warnings, [{ message: 'the store has not answered within 1000 ms' }])
+  t.ok((await given.promise)['Item'].endedAt)
+
+  const read = Promise.withResolvers<void>()
+  const slow = newsroom({
+    store: {
+      async send ({ constructor: { name } }) {
+        if (name === 'GetCommand') return [setImmediate(read.resolve), {}][1] as object
+        await sleep(1100)
+        throw new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
+      }
+    }
+  })
+  t.equal((await slow.instance().take(UUID, clock.now)).isShared, false)
+  await read.promise
+  t.strictSame(slow.commands.map(({ constructor: { name } }) => name), ['PutCommand', 'GetCommand'], 'one that another has is not')
+})
