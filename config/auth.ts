@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Type, type StaticDecode, type TObject } from '@sinclair/typebox'
 import type { JwtOptions } from '../lib/auth/jwt.ts'
 import { readPublicKey } from '../lib/auth/public-key.ts'
+import { LOCK_TYPE_PATTERN } from '../lib/patterns.ts'
 import { itemsIn } from './edges.ts'
 import { inGroup, setting } from './setting.ts'
 
@@ -57,7 +58,7 @@ export const AuthEnvironment = inGroup('Who calls', {
     example: '1',
     unset: 'nobody'
   }),
-  AUTH_OPEN_TYPES: setting(Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_]{1,64}(?: *, *[A-Za-z0-9_]{1,64})*$' })), {
+  AUTH_OPEN_TYPES: setting(Type.Optional(Type.String({ pattern: `^${LOCK_TYPE_PATTERN}(?: *, *${LOCK_TYPE_PATTERN})*$` })), {
     description: 'With AUTH=drupal: what every user may see and lock. Quoin does not ask Drupal about it; name here the types that JSON:API does not have, which are refused otherwise.',
     allowed: 'types of locked entities, separated by commas, each 1 to 64 of A-Z a-z 0-9 _',
     unset: 'none'

@@ -3,6 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
+import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { OF_PAGES } from '../lib/pages.ts'
 import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
@@ -49,7 +50,7 @@ const labels: Handler<typeof labelsSchema> = async function (request) {
 /** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */
 function send ({ headers }: FastifyRequest, reply: FastifyReply, { type, body, etag }: Source) {
   reply.headers({ etag, 'cache-control': 'no-cache' })
-  return headers['if-none-match']?.includes(etag) ? reply.code(304).send() : reply.type(type).send(body)
+  return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type(type).send(body)
 }
 
 function policyFor (cms: string): string {

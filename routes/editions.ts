@@ -4,7 +4,7 @@ import { answers, orStale } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { isKnown } from '../lib/http/entity-tag.ts'
+import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
@@ -93,8 +93,7 @@ const read: Handler<typeof readSchema> = async function (request, reply) {
 
 /** Answers 304 instead of what the caller has already (RFC 9110 section 15.4.5). */
 async function notModified ({ method, headers }: FastifyRequest, reply: FastifyReply, payload: unknown) {
-  const ifNoneMatch = headers['if-none-match']
-  if (reply.statusCode !== 200 || ifNoneMatch === undefined || !isKnown(ifNoneMatch, String(reply.getHeader('etag')))) return payload
+  if (reply.statusCode !== 200 || !matchesWeakly(headers['if-none-match'], String(reply.getHeader('etag')))) return payload
   reply.code(304).removeHeader('content-type')
   // To HEAD Fastify gives the length of what GET would be answered with.
   return method === 'HEAD' ? payload : null

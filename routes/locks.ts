@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
-import { isKnown } from '../lib/http/entity-tag.ts'
+import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
@@ -108,8 +108,7 @@ const list: Handler<typeof listSchema> = async function (request, reply) {
   const data = await this.locks.list(params, query)
   const etag = listTag(data)
   reply.headers({ etag, 'cache-control': 'private, no-cache' })
-  const known = headers['if-none-match'] !== undefined && isKnown(headers['if-none-match'], etag)
-  return known ? reply.code(304).send() : { success: true, data }
+  return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : { success: true, data }
 }
 
 const releaseSchema = {

@@ -12,6 +12,7 @@ import { createJsonapi } from '../jsonapi/client.ts'
 import { hasSession } from '../jsonapi/credentials.ts'
 import { isSameUuid } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
+import { UUID_PATTERN } from '../patterns.ts'
 
 /** Where JSON:API has an entity that the caller may view. */
 export interface Place {
@@ -40,7 +41,7 @@ export interface QuestionsOptions {
   warn: (message: string) => void
 }
 
-const ID = /^(?:\d{1,18}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
+const ID = new RegExp(`^(?:\\d{1,18}|${UUID_PATTERN})$`)
 const TOKEN = /^[\w-]{16,128}$/
 
 /** A caller from whom something is hidden is refused it, or is told that it is not there. */

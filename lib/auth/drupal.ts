@@ -3,6 +3,7 @@ import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import { callerOf, credentialCookies, fingerprint } from '../jsonapi/credentials.ts'
 import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
+import { isUuid } from '../patterns.ts'
 import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
 
@@ -32,8 +33,6 @@ const REFUSED_MS = 5000
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood: user_limit 5, user_window 21600).
  */
 const REFUSED_PASSWORD_MS = 90 * 60_000
-
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /**
  * Asks Drupal whose credentials the caller's are, with the credentials themselves: Authorization, or else the session
@@ -83,6 +82,6 @@ function uuidIn (entry: Document): string | undefined {
   const user = userIn(entry)
   if (!user) return undefined
   const { id } = user
-  if (typeof id !== 'string' || !UUID.test(id)) throw cannotSay(new Error('the CMS names the user by something that is no uuid'))
+  if (typeof id !== 'string' || !isUuid(id)) throw cannotSay(new Error('the CMS names the user by something that is no uuid'))
   return id
 }

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { isObject } from '../jsonapi/document.ts'
+import { LOCK_TYPE_PATTERN } from '../patterns.ts'
 
 /** The list field of the module `publisher` that tells the edition type. */
 export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
@@ -70,7 +71,7 @@ export const ContentModel = Type.Object({
     publisher_container: '/publisher_container/{id}'
   }),
   /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
-  lockTypes: Type.Record(Type.String(), Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$' }), { default: {} }),
+  lockTypes: Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} }),
   /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */
   lockIds: Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })
 }, { additionalProperties: false })

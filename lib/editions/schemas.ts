@@ -1,4 +1,5 @@
 import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair/typebox'
+import { UUID_PATTERN } from '../patterns.ts'
 
 /** Largest offset of a list, and its largest limit. */
 export const OFFSET_MAX = 100_000
@@ -35,7 +36,7 @@ export const EditionChange = Type.Unsafe<Record<string, unknown>>({ ...EditionBo
 
 export const EditionParams = Type.Object({
   id: Type.String({
-    pattern: '^(?:[1-9][0-9]{0,18}|[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
+    pattern: `^(?:[1-9][0-9]{0,18}|${UUID_PATTERN})$`,
     description: 'Integer id or uuid',
     examples: ['12', 'ceea8601-33e7-4005-8409-18a46e1916e1']
   })

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import { tagsIn } from '../http/entity-tag.ts'
 import type { Versions } from './record.ts'
 import type { LockList } from './schemas.ts'
 
@@ -16,8 +17,9 @@ export function etagOf (version: string): string {
  * @throws {Failure} BAD_REQUEST for more tags than are compared
  */
 export function versionsIn (ifMatch: string): Versions {
-  if (ifMatch.trim() === '*') return '*'
-  const versions = ifMatch.split(',').map((tag) => /^\s*"([^"]+)"\s*$/.exec(tag)?.[1]).filter((version) => version !== undefined)
+  const tags = tagsIn(ifMatch)
+  if (tags === '*') return '*'
+  const versions = tags.map((tag) => /^"([^"]+)"$/.exec(tag)?.[1]).filter((version) => version !== undefined)
   if (versions.length > MOST_TAGS) throw new Failure('BAD_REQUEST', `headers/if-match names ${versions.length} entity tags; at most ${MOST_TAGS} are taken`)
   // A condition compares with something; no version is called so.
   return versions.length > 0 ? versions : ['-']

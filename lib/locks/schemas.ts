@@ -1,9 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { LOCK_TYPE_PATTERN } from '../patterns.ts'
 import { ref } from '../schema-parts.ts'
 
-/** Which entity: the path of every endpoint. No hyphen in the type, since the record's key joins both with one. */
+/** Which entity: the path of every endpoint. */
 export const Entity = Type.Object({
-  type: Type.String({ pattern: '^[A-Za-z0-9_]{1,64}$', description: 'Entity type: 1 to 64 of A-Z a-z 0-9 _', examples: ['node'] }),
+  type: Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$`, description: 'Entity type: 1 to 64 of A-Z a-z 0-9 _', examples: ['node'] }),
   id: Type.String({ pattern: '^[A-Za-z0-9_.:-]{1,128}$', description: 'Entity id: 1 to 128 of A-Z a-z 0-9 _ . : -', examples: ['4711'] })
 })
 export type Entity = Static<typeof Entity>

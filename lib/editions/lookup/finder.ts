@@ -1,5 +1,6 @@
 import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
+import { isUuid } from '../../patterns.ts'
 import { publicName } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
@@ -15,8 +16,6 @@ import type { Purpose, Resources } from './resources.ts'
  */
 export type Load = (idOrUuid: string, caller: Caller, purpose?: Purpose) => Promise<LoadedEdition>
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
-
 export function createFinder ({ catalog, filters, model, ids }: Site, { individual, sparsePage }: Resources): Load {
   const idAttribute = publicName(model, model.keys.id)
 
@@ -24,15 +23,15 @@ export function createFinder ({ catalog, filters, model, ids }: Site, { individu
     const id = idOrUuid.toLowerCase()
     const collections = await catalog.editions(caller)
     const place = ids.get(id)
-    const isUuid = UUID.test(id)
+    const byItsUuid = isUuid(id)
     const collection = place && collections.find(({ resourceType }) => resourceType === place.type)
     if (collection) {
       const edition = await individual(collection, { uuid: place.uuid }, caller, purpose)
       // A site that was set back to an earlier state may have given an id to another edition since.
-      if (edition && (isUuid || integerId(edition.resource, idAttribute) === Number(id))) return edition
-      if (isUuid) throw notFound(id)
+      if (edition && (byItsUuid || integerId(edition.resource, idAttribute) === Number(id))) return edition
+      if (byItsUuid) throw notFound(id)
     }
-    return isUuid ? byUuid(collections, id, caller, purpose) : byInteger(collections, id, caller, purpose)
+    return byItsUuid ? byUuid(collections, id, caller, purpose) : byInteger(collections, id, caller, purpose)
   }
 
   /** Drupal does not compare the bundle in the path with the edition's own, so one collection serves for all. */

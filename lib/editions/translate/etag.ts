@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { tagsIn } from '../../http/entity-tag.ts'
 import { identifiers, type Resource } from '../../jsonapi/document.ts'
 import { withinDepth } from './depth.ts'
 
@@ -42,10 +43,11 @@ function digest (value: object): string {
  * what it compresses (`-gzip`). A weak tag matches nothing.
  */
 export function matches (ifMatch: string, etag: string): boolean {
-  return ifMatch.trim() === '*' || ifMatch.split(',').some((tag) => fieldsIn(tag) === fieldsIn(etag))
+  const tags = tagsIn(ifMatch)
+  return tags === '*' || tags.some((tag) => fieldsIn(tag) === fieldsIn(etag))
 }
 
 /** The first part of a tag; an empty text where it has none, which no tag of an edition is without. */
 function fieldsIn (tag: string): string {
-  return /^\s*"([\w-]+)\./.exec(tag)?.[1] ?? ''
+  return /^"([\w-]+)\./.exec(tag)?.[1] ?? ''
 }
