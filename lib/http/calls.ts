@@ -65,36 +65,31 @@ export function callOf (caller: Caller): Call | undefined {
 export async function inCall<T> (caller: Caller, limits: CallLimits, work: () => Promise<T>): Promise<T> {
   const state = caller as CallState
   const shared = state[CALL]
-  if (shared && shared.running > 0) return counted(shared, work)
+  if (shared && shared.running > 0) return join(shared, work)
 
-  const { ms } = limits
   const waiting = createAborter()
-  const stop = (reason: Failure) => waiting.abort(reason)
-  const timer = setTimeout(() => stop(tooSlow(ms)), ms)
-  const unsubscribe = state[HANG_UPS]?.(() => stop(GONE))
-  const own = { call: createCall(waiting, limits), running: 0 }
+  const timer = setTimeout(() => waiting.abort(tooSlow(limits.ms)), limits.ms)
+  const unsubscribe = state[HANG_UPS]?.(() => waiting.abort(GONE))
+  const own = { call: createCall(waiting, limits), running: 1 }
   state[CALL] = own
-  return counted(own, work).then((value) => {
-    end()
-    return value
-  }, (error) => {
-    end()
-    stop(GONE)
+  try {
+    return await work()
+  } catch (error) {
+    waiting.abort(GONE)
     throw error
-  })
-
-  function end (): void {
+  } finally {
+    own.running--
     clearTimeout(timer)
     unsubscribe?.()
   }
 }
 
-async function counted<T> (state: { running: number }, work: () => Promise<T>): Promise<T> {
-  state.running++
+async function join<T> (shared: { running: number }, work: () => Promise<T>): Promise<T> {
+  shared.running++
   try {
     return await work()
   } finally {
-    state.running--
+    shared.running--
   }
 }
 

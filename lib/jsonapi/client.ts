@@ -18,7 +18,7 @@ export interface JsonapiRequest {
   query?: Iterable<readonly [string, string]>
   body?: Document | object
   caller: Caller
-  /** What Drupal is to answer in instead of the caller's language, if not undefined. */
+  /** The language that Drupal is to answer in, instead of the caller's. */
   language?: string | undefined
 }
 
@@ -34,13 +34,14 @@ export interface JsonapiAnswer {
 
 export interface Jsonapi {
   /**
-   * One request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other. Reads of one caller for
-   * the same at the same time are one request with one answer, and where what he reads again has not changed, the
-   * document is one object (documents.ts): neither is to be changed. It counts for the caller's call (calls.ts) and ends with
-   * it; a write that was sent does not.
+   * Sends one request to the CMS. A refusal (4xx with a JSON:API document) is an answer like any other.
+   *
+   * Reads by one caller of the same target at the same time are one request with one answer. As long as the CMS answers with
+   * the same bytes, the document is the same object (documents.ts). Neither must be changed. A request counts for the caller's
+   * call (lib/http/calls.ts) and ends with it, except a write that was sent.
    * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
-   *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too much of it). Their
-   *   messages hold nothing that the CMS said.
+   *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too large). Their
+   *   messages have no text of the CMS.
    */
   request (request: JsonapiRequest): Promise<JsonapiAnswer>
 }
@@ -49,9 +50,9 @@ export interface JsonapiOptions {
   http: Http
   /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
   jsonapiPath: string
-  /** The service account that all requests are made with, if any. */
+  /** The service account that makes all requests, if there is one. */
   account?: Account
-  /** Given the session cookies that an answer has for a caller who came with a cookie. */
+  /** Called with the session cookies of an answer to a caller who has a session. */
   renewed?: (caller: Caller, cookies: string[]) => void
 }
 
@@ -70,35 +71,32 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
-    const answer = key === undefined ? await ask(call?.waiting).finally(written) : await reads.share(key, ask, call?.signal)
-    // Callers without one may share this answer, whoever they are: none of them is given what would be the session of all.
+    const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await reads.share(key, ask, call?.signal)
+    // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
     return answer
 
-    /** @param signal of who waits; once a write is sent it is not heeded any more */
+    /** @param signal aborts the wait; a write that was sent goes on */
     async function ask (signal: Signal | undefined): Promise<JsonapiAnswer> {
       if (signal?.aborted) throw signal.reason
-      if (!account) return answerOf(await send({}, signal), documentOf)
-      const credentials = await abortable(account.credentials(), signal)
-      const answer = await send(credentials, signal)
-      // A refused request has changed nothing, so it can be made again with credentials that are not worn out.
+      const credentials = account && await abortable(account.credentials(), signal)
+      let answer = await send(credentials, signal)
       const isRefused = answer.status === 401 || answer.status === 403
-      if (!isRefused || !await abortable(account.renew(credentials, answer.status), signal)) return answerOf(answer, documentOf)
-      const renewed = await abortable(account.credentials(), signal)
-      call?.retry()
-      return answerOf(await send(renewed, signal), documentOf)
+      if (credentials && isRefused && await abortable(account!.renew(credentials, answer.status), signal)) {
+        // A refused request has changed nothing, so it can be sent again with new credentials.
+        const renewed = await abortable(account!.credentials(), signal)
+        call?.retry()
+        answer = await send(renewed, signal)
+      }
+      return answerOf(answer, (body) => key === undefined ? documentIn(body) : documents.read(key, body))
     }
 
-    function written (): void {
+    function endWrite (): void {
       reads.forgetAll()
       call?.endWrite()
     }
 
-    function documentOf (body: Buffer): Document | undefined {
-      return key === undefined ? documentIn(body) : documents.read(key, body)
-    }
-
-    function send (credentials: Record<string, string>, signal: Signal | undefined): Promise<HttpAnswer> {
+    function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
       return http.send({
         method,
         path: target,
@@ -112,7 +110,7 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
   return { request }
 }
 
-/** @param read gives the document in a body, if there is one */
+/** @param read reads the document in a body, if there is one */
 function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) => Document | undefined): JsonapiAnswer {
   if (status === 503 || status === 429) {
     const retryAfter = String(headers['retry-after'])

@@ -32,7 +32,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
   const relationships = new Set<string>()
   const included: string[] = []
   const excluded = new Set<string>()
-  const targetTypes = new Set<string>()
+  const types = new Set<string>()
+  const entityTypes = new Set<string>()
   for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     const name = publicName(model, field)
@@ -44,12 +45,15 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
     relationships.add(name)
     if (!isWanted(name, entityType)) continue
     included.push(name)
-    if (sample && entityType !== model.entityType) targetTypes.add(sample.type)
+    if (entityType !== undefined && entityType !== model.entityType) {
+      types.add(sample!.type)
+      entityTypes.add(entityType)
+    }
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
-  const entityTypes = new Set([...targetTypes].map((type) => splitType(model, type).entityType))
-  const types = new Set([...targetTypes, ...exposed.filter(({ entityType }) => entityTypes.has(entityType)).map(({ resourceType }) => resourceType)])
-  return { relationships, included, excluded, query: [['include', included.join(',')], ...[...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, 'path,uri'])] }
+  for (const { entityType, resourceType } of exposed) if (entityTypes.has(entityType)) types.add(resourceType)
+  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, 'path,uri'])
+  return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
 }
 
 /** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */

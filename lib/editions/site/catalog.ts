@@ -35,43 +35,54 @@ export interface Catalog {
   editions (caller: Caller): Promise<Collection[]>
   /** The bundles of editions with their labels, as far as the caller may see them. */
   bundles (caller: Caller): Promise<Named[]>
-  /** The edition types: the allowed values of the list field, or the bundles where no field tells the type. */
+  /** The edition types: the allowed values of the list field, or the bundles where the model names no such field. */
   editionTypes (caller: Caller): Promise<Named[]>
-  /** How long ago the oldest was asked for of what is remembered and used for this caller, in milliseconds. */
+  /** How long ago Quoin asked for the oldest answer that it still uses for this caller, in milliseconds. */
   age (caller: Caller): number
 }
 
-/** How long the CMS's list of resource types is believed, in milliseconds. */
+/** What the entry point of JSON:API lists. */
+interface EntryPoint {
+  collections: Collection[]
+  /** Those of them that hold editions. */
+  editions: Collection[]
+}
+
+/** How long Quoin relies on an answer of the CMS, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
-/** For how many callers the resource types are remembered, and for how many and their languages the edition types. */
+/** For how many callers Quoin remembers the collections, and for how many of them, by language, the edition types. */
 const CALLERS = 1000
 
-/** Labels where neither the content model nor the CMS gives any. */
+/** Labels where neither the content model nor the CMS has any. */
 const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
 
 /**
- * Finds out what the CMS has: content model first, then the CMS, then the defaults of the module `publisher`. What the
- * CMS tells one caller is remembered for this one alone; with a service account all are one.
+ * Finds out what collections, bundles and edition types a site has: by the content model, else by the CMS, else by the defaults
+ * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
   const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
-  const entryPoints = new LRUCache<string, { at: number, collections: Collection[] }>({ max: CALLERS })
-  let latest: Collection[] = []
+  const entryPoints = new LRUCache<string, { at: number, entryPoint: EntryPoint }>({ max: CALLERS })
+  let latest: EntryPoint = { collections: [], editions: [] }
 
-  async function all (caller: Caller): Promise<Collection[]> {
+  async function entryPoint (caller: Caller): Promise<EntryPoint> {
     const key = fingerprint(caller)
-    const known = entryPoints.get(key)
-    if (known && now() - known.at < REMEMBERED_MS) return known.collections
+    const last = entryPoints.get(key)
+    if (last && now() - last.at < REMEMBERED_MS) return last.entryPoint
     const at = now()
-    const collections = await entryPoint(caller)
-    // Nearly always all callers are told the same, which then is in memory once.
-    if (!isDeepStrictEqual(collections, latest)) latest = collections
-    entryPoints.set(key, { at, collections: latest })
+    const collections = await readEntryPoint(caller)
+    // Nearly always it is the same for all callers, and then in memory only once.
+    if (!isDeepStrictEqual(collections, latest.collections)) latest = { collections, editions: editionsAmong(collections) }
+    entryPoints.set(key, { at, entryPoint: latest })
     return latest
   }
 
-  async function entryPoint (caller: Caller): Promise<Collection[]> {
+  async function all (caller: Caller): Promise<Collection[]> {
+    return (await entryPoint(caller)).collections
+  }
+
+  async function readEntryPoint (caller: Caller): Promise<Collection[]> {
     const answer = await cms.request({ path: '', caller })
     if (answer.status >= 400) throw refusal(answer)
     const { self, ...links } = answer.document.links ?? {}
@@ -82,23 +93,26 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     })
   }
 
+  function editionsAmong (collections: Collection[]): Collection[] {
+    const exposed = collections.filter(({ entityType }) => entityType === model.entityType)
+    if (!model.bundles) return exposed
+    return Object.keys(model.bundles).flatMap((bundle) => exposed.filter((collection) => collection.bundle === bundle))
+  }
+
   async function editions (caller: Caller): Promise<Collection[]> {
-    const exposed = (await all(caller)).filter(({ entityType }) => entityType === model.entityType)
-    const wanted = model.bundles && Object.keys(model.bundles)
-    const found = wanted ? wanted.flatMap((bundle) => exposed.filter((collection) => collection.bundle === bundle)) : exposed
-    if (found.length === 0) {
-      throw new Failure('CMS_INVALID_RESPONSE', `The CMS exposes no resource type ${model.entityType}--${wanted ? wanted.join('|') : '*'} through JSON:API`)
-    }
-    return found
+    const { editions } = await entryPoint(caller)
+    if (editions.length > 0) return editions
+    const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
+    throw new Failure('CMS_INVALID_RESPONSE', `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`)
   }
 
   async function bundles (caller: Caller): Promise<Named[]> {
-    const found = await editions(caller)
+    const collections = await editions(caller)
     const labels = model.bundles ?? { ...LABELS, ...await bundleLabels(caller) }
-    return found.map(({ bundle }) => withLabel(bundle, labels))
+    return collections.map(({ bundle }) => withLabel(bundle, labels))
   }
 
-  /** Readable only with the bundle type's administration permission; others get an empty list. */
+  /** Drupal shows them only to users who may administer the bundle type. Others get an empty list. */
   async function bundleLabels (caller: Caller): Promise<Record<string, string>> {
     const rows = await config(model.bundleEntityType, caller)
     return Object.fromEntries(rows.map(({ drupal_internal__id: id, label }) => [scalarText(id), scalarText(label)]))
@@ -108,16 +122,19 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     if (model.editionTypes) return named(model.editionTypes)
     if (model.fields.editionType === null) return bundles(caller)
     const key = readKey('', caller)
-    const known = types.get(key)
-    if (known && now() - known.at < REMEMBERED_MS) return known.types
+    const last = types.get(key)
+    if (last && now() - last.at < REMEMBERED_MS) return last.types
     const at = now()
-    const found = await askedTypes(model.fields.editionType, caller)
-    types.set(key, { at, types: found })
-    return found
+    const answer = await readTypes(model.fields.editionType, caller)
+    types.set(key, { at, types: answer })
+    return answer
   }
 
-  /** The allowed values where the caller may see them, and they are no function's (allowed_values_function), else the module's own and those that the newest editions have. */
-  async function askedTypes (field: string, caller: Caller): Promise<Named[]> {
+  /**
+   * The allowed values of the list field. Where the caller may not see them, or a function makes them
+   * (allowed_values_function): the module's own values, and those of the newest editions.
+   */
+  async function readTypes (field: string, caller: Caller): Promise<Named[]> {
     const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
     const allowed = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
     if (allowed.length > 0) return allowed
@@ -127,12 +144,12 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
       const { document } = await cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })
       return rowsOf(resources(document), collection)
     }))
-    const seen = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
+    const used = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
     const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
-    return [...new Set([...own, ...seen])].map((id) => withLabel(id, LABELS))
+    return [...new Set([...own, ...used])].map((id) => withLabel(id, LABELS))
   }
 
-  /** The attributes of config entities, none where the caller may not see them or the site does not expose them. */
+  /** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */
   async function config (entityType: string, caller: Caller, id?: string): Promise<Array<Record<string, unknown>>> {
     const collection = (await all(caller)).find((collection) => collection.entityType === entityType)
     if (!collection) return []
@@ -144,14 +161,17 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   function age (caller: Caller): number {
-    const times = [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at].filter((at) => at !== undefined && now() - at < REMEMBERED_MS)
-    return now() - Math.min(now(), ...times as number[])
+    let oldest = now()
+    for (const at of [entryPoints.get(fingerprint(caller))?.at, types.get(readKey('', caller))?.at]) {
+      if (at !== undefined && now() - at < REMEMBERED_MS) oldest = Math.min(oldest, at)
+    }
+    return now() - oldest
   }
 
   return { all, editions, bundles, editionTypes, age }
 }
 
-/** With its own id as the label where there is none; an id may be a name that every object has a member of. */
+/** Without a label of its own a thing has its id for one. Every object has members such as `constructor`, hence hasOwn. */
 function withLabel (id: string, labels: Record<string, string>): Named {
   return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
