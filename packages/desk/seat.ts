@@ -36,6 +36,9 @@ const LEAVING_MS = 10_000
 /** After these somebody else may be signed in: nobody is, the caller may not, or another holds the field. */
 const SUSPECT = new Set([401, 403, 423])
 
+/** The addresses of lock writes and reads. */
+const LOCKS = /\/api\/cloud\/data-state\//
+
 const ENDED = 'Your session has ended.'
 const AWAY = 'The service cannot be reached.'
 
@@ -75,7 +78,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
       here.reason = undefined
       changed()
     }
-    if (SUSPECT.has(answer.status)) check()
+    if (SUSPECT.has(answer.status) || await isRefusal(answer)) check()
     return answer
   }
 
@@ -152,6 +155,13 @@ export async function ask<Body> (path: string, { options: { headers } }: Seat): 
   const answer = await fetch(path, { headers: await headers?.() ?? {} })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
+}
+
+/** Whether a lock was refused with the status 200, as LOCK_REFUSED_STATUS=200 has it. */
+async function isRefusal (answer: Response): Promise<boolean> {
+  if (answer.status !== 200 || !LOCKS.test(answer.url)) return false
+  const body = await answer.clone().json().catch(() => undefined) as { success?: boolean } | undefined
+  return body?.success === false
 }
 
 function bearer (token: string | null): Record<string, string> {

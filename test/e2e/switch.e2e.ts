@@ -1,7 +1,8 @@
 import t, { type Test } from 'tap'
+import { createClient } from '../../packages/client/src/client.ts'
 import { jwtEnv } from '../auth/fixtures.ts'
 import { button, fieldOf, newsroom, shows, until } from './harness.ts'
-import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf } from './users.ts'
+import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf, title } from './users.ts'
 
 /** A newsroom in which Anna's text is in the lock of a title. */
 async function annaAtWork (t: Test, lease: string) {
@@ -50,6 +51,53 @@ for (const lease of ['0', '600']) {
     await until(async () => (await textsOf(url, anna)).includes('In the lock, and last words'))
   })
 }
+
+t.test('with AUTH=jwt nothing of Anna goes out, or is shown, when her lease ends during an outage and Ben signs in', async (t) => {
+  const { url, page, stop, end } = await annaAtWork(t, '5')
+  await end('In the lock, and last words')
+  const start = await stop()
+  await new Promise((resolve) => setTimeout(resolve, 6000))
+  await signIn(page, ben)
+  await shows(page.getByText('The service cannot be reached.'))
+  await start()
+  await shows(page.getByRole('heading', { name: 'Ben is signed in now' }))
+  t.notMatch(await page.locator('body').innerText(), /In the lock/)
+  t.strictSame(await textsOf(url, ben), [], 'nothing has gone out under his name')
+  await leave(page, 'Go on as Ben', 'accept')
+  await shows(page.getByText('You are Ben'))
+  await shows(page.getByText('live', { exact: true }))
+  await fieldOf(page, 'Title').fill("Ben's own")
+  await until(async () => (await textsOf(url, ben)).includes("Ben's own"))
+  t.strictSame(await textsOf(url, ben), ["Ben's own"])
+  t.notMatch(await page.locator('body').innerText(), /In the lock/)
+  await button(page, 'Sign out').click()
+  await shows(page.getByRole('heading', { name: 'Who are you?' }))
+
+  await signIn(page, anna)
+  await shows(page.getByText('You are Anna'))
+  const drafts = page.getByRole('complementary')
+  await shows(drafts.getByText('In the lock, and last words'))
+  t.strictSame((await textsOf(url, anna)).toSorted(), ["Ben's own", 'In the lock'], 'the text in the lock has become a draft of hers')
+})
+
+t.test('with LOCK_REFUSED_STATUS=200 the desk looks who is signed in after a refusal too', async (t) => {
+  const { url, browser } = await newsroom(t, { ...jwtEnv(t), CMS_AUTH: 'basic', LOCK_REFUSED_STATUS: '200' })
+  const page = await seated(t, browser)
+  // Else the board tells of Ben's lock first, and nothing is asked for.
+  await page.route(/\/events/, (route) => route.abort())
+  await page.goto(`${url}/desk`)
+  await signIn(page, anna)
+  await shows(page.getByText('You are Anna'))
+  await page.goto(`${url}/desk#/editions/60`)
+  await shows(fieldOf(page, 'Title'))
+  await createClient({ url, headers: () => ben }).locks.acquire(title)
+  const refused = page.waitForResponse((answer) => answer.request().method() === 'POST' && answer.url().endsWith('/publisher_container/60'))
+  const looked = page.waitForRequest(/\/api\/desk\/me$/)
+  await fieldOf(page, 'Title').focus()
+  t.equal((await refused).status(), 200)
+  await looked
+  await shows(page.getByText(/^Ben is editing this/))
+})
 
 for (const { when, lease, answer } of OUTAGES) {
   t.test(`with AUTH=jwt and LOCK_LEASE_SECONDS=${lease} nothing of Anna goes out, or is shown, when Ben signs in ${when} an outage`, async (t) => {
