@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Observe } from '../observe.ts'
 import { createClock, type Clock, type ClockOptions } from './clock.ts'
-import { fenceRepeats } from './fence.ts'
+import { sendWritesOnce } from './fence.ts'
 import { observed } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
 import { createSigner } from './signer.ts'
@@ -39,9 +39,8 @@ export const unmarshallOptions = { wrapNumbers: Number }
 
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three
- * attempts of 1.3 s and the SDK's pauses between them. An attempt that was given up may reach the store later all the same:
- * the item of the next one is marked (lib/dynamodb/fence.ts), and a write of a lock has a condition that a later one does
- * not meet (lib/locks/record.ts).
+ * attempts of 1.3 s and the SDK's pauses between them. A write without an answer is not sent again (lib/dynamodb/fence.ts):
+ * the store may still carry it out.
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
@@ -60,7 +59,7 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
     requestHandler: transport
   })
   for (const name of UNUSED) client.middlewareStack.remove(name)
-  fenceRepeats(client, clock.now)
+  sendWritesOnce(client)
   // A copy, since the document client sets an option of its own in it.
   const document = DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } })
   const own = document.send.bind(document) as Send

@@ -1,5 +1,6 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { Failure } from '../errors.ts'
+import { isUnanswered } from './fence.ts'
 
 // The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
 // name lib/dynamodb/transport.ts gives to a request without an answer.
@@ -30,7 +31,9 @@ export async function reply<T> (pending: Promise<T>): Promise<T> {
   }
 }
 
-export function storeFailure (cause: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
+/** The failure that an error of the SDK means. */
+export function storeFailure (error: Error): Failure {
+  const cause: Error & { $metadata?: { httpStatusCode?: number } } = isUnanswered(error) ? error.unanswered : error
   if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode)) {
     return new Failure('STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again', { cause, headers: { 'retry-after': '1' } })
   }

@@ -2,61 +2,51 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { FinalizeRequestMiddleware } from '@smithy/types'
 
 /**
- * The attribute that says until when (Unix seconds) earlier attempts at writing an item may still reach the table. Whoever
- * removes the item before then has to leave a tombstone, since an attempt that comes late would find nothing in its way.
+ * The attribute that says until when (Unix seconds) an attempt at writing an item may still reach the table. Whoever removes
+ * the item before then leaves a tombstone, since an attempt that comes late would find nothing in its way.
  */
 export const FENCED_UNTIL = 'fencedUntil'
 
 /**
- * How long an attempt that was given up may be on its way, in seconds: AWS refuses a signature that is more than 15
+ * How long an attempt without an answer may be on its way, in seconds: AWS refuses a signature that is more than 15
  * minutes old (AWS Identity and Access Management, "Signature Version 4: request expiration"), and one minute more.
  */
 export const FENCE_SECONDS = 960
 
-/**
- * After so many milliseconds nothing is sent again, be it that the process was halted meanwhile: whoever releases a lock
- * counts on it that its writer is done by then (SETTLED_SECONDS in lib/locks/record.ts).
- */
-const AGAIN_MS = 6000
+/** The operations that write. */
+const WRITES = new Set<string | undefined>(['PutItemCommand', 'DeleteItemCommand'])
 
-/** An error of an operation that was sent again after an attempt without an answer, which may have been carried out. */
-export type Repeated = Error & { repeated?: true }
+/** What undici and Node call a failure to connect: nothing was sent. */
+const UNSENT = new Set<unknown>(['UND_ERR_CONNECT_TIMEOUT', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** As far as it is used here. */
-interface PutRequest { headers: Record<string, string>, body: Uint8Array }
+/** The error of a write whose outcome is not known: `unanswered` says why. */
+export interface Unanswered extends Error { unanswered: Error }
 
 /**
- * Has the SDK mark what it sends again: an item that is put after an attempt without an answer gets `fencedUntil`, and an
- * error of such an operation `repeated`. An attempt that was refused or throttled has an answer: it will not come late.
- * @param now milliseconds since 1970
+ * Has the SDK send a write no second time when it got no answer. The table may have carried it out, or may do so later, and
+ * a second one might undo what others have done meanwhile. The caller decides what to do (lib/locks/locks.ts). A write that
+ * was refused or throttled has an answer, and one that found no connection was not sent: the SDK sends both again.
  */
-export function fenceRepeats (client: DynamoDBClient, now: () => number): void {
-  const unanswered = new WeakMap<object, { at: number, error: unknown }>()
-  const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => async (args) => {
-    const first = unanswered.get(context)
-    if (first && now() - first.at > AGAIN_MS) throw first.error
-    if (first) fence(args.request as PutRequest, Math.floor(now() / 1000) + FENCE_SECONDS)
-    try {
-      return await next(args)
-    } catch (error) {
-      if (first) (error as Repeated).repeated = true
-      else if (isUnanswered(error as Error)) unanswered.set(context, { at: now(), error })
-      throw error
-    }
-  }
-  client.middlewareStack.addRelativeTo(middleware as never, { name: 'fenceMiddleware', relation: 'before', toMiddleware: 'httpSigningMiddleware' })
+export function sendWritesOnce (client: DynamoDBClient): void {
+  const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => (args) => next(args).catch((error) => {
+    throw WRITES.has(context.commandName) && hasNoAnswer(error) ? unansweredBy(error) : error
+  })
+  client.middlewareStack.addRelativeTo(middleware as never, { name: 'onceMiddleware', relation: 'before', toMiddleware: 'httpSigningMiddleware' })
 }
 
-function fence (request: PutRequest, until: number): void {
-  const input = JSON.parse(new TextDecoder().decode(request.body)) as { Item?: Record<string, object> }
-  if (!input.Item) return
-  input.Item[FENCED_UNTIL] = { N: String(until) }
-  request.body = Buffer.from(JSON.stringify(input))
-  request.headers['content-length'] = String(request.body.length)
+/** Whether an error of a write means that its outcome is not known. */
+export function isUnanswered (error: unknown): error is Unanswered {
+  return error instanceof Error && 'unanswered' in error
 }
 
-/** DynamoDB's own fault, 5xx, says nothing of what became of the write ("Error handling with DynamoDB"). */
-function isUnanswered (error: Error & { $metadata?: { httpStatusCode?: number } }): boolean {
+/** The SDK repeats what has a name or a cause of its list, so this error has neither. */
+export function unansweredBy (error: Error): Unanswered {
+  return Object.assign(new Error('no answer to a write'), { name: 'UnansweredError', unanswered: error })
+}
+
+/** DynamoDB's own fault, 5xx, says nothing about the outcome of the write ("Error handling with DynamoDB"). */
+function hasNoAnswer (error: Error & { $metadata?: { httpStatusCode?: number } }): boolean {
   const status = error.$metadata?.httpStatusCode
-  return status === undefined || status >= 500
+  if (status !== undefined) return status >= 500
+  return !UNSENT.has((error.cause as { code?: unknown } | undefined)?.code)
 }

@@ -16,9 +16,6 @@ export const DRAFTS_MAX = 50
 /** A version of others that is longer is no part of a key. */
 const LONGEST_VERSION = 256
 
-/** What the mark of a repeated write adds to an item, in bytes (lib/dynamodb/fence.ts). */
-const FENCE_SIZE = 20
-
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
 
 /** The partition key of an entity's drafts. No entity has it: `#` is in no type, no id and no environment. */
@@ -28,16 +25,16 @@ function draftsKey (recordKey: string): string {
 
 /**
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
- * bytes of a sort key alone, of the version, and of the version that is to take its place: each who tries to displace a
- * text has a draft of his own, which he can remove when he fails, whatever others do.
- * @param successor the version that displaces it
+ * bytes of a sort key alone, of the version, and of the attempt's own id: each who tries to displace a text has a draft of
+ * his own, which he can remove when he fails, whatever others do.
+ * @param attempt the attempt's id, made as a version is
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
-export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, successor: string, at: number, removeAt: number): Record<string, Stored> {
+export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, attempt: string, at: number, removeAt: number): Record<string, Stored> {
   const draft = {
     env_entityType_entityId: draftsKey(key as string),
-    fieldName: `${attemptsAt(fieldName as string, idOf({ version, payload }))}${successor}`,
+    fieldName: `${attemptsAt(fieldName as string, idOf({ version, payload }))}${attempt}`,
     field: fieldName as string,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -84,14 +81,14 @@ function idOf ({ version, payload }: Found): string {
  * room for what it adds: then half of the text is in an item of its own, and of the user only what is shown everywhere.
  */
 export function itemsOf (draft: Record<string, Stored>): Array<Record<string, Stored>> {
-  if (itemSize(draft) + FENCE_SIZE <= ITEM_LIMIT) return [draft]
+  if (itemSize(draft) <= ITEM_LIMIT) return [draft]
   const { userData, payload, ...members } = draft
   const text = typeof payload === 'string' ? payload : JSON.stringify(plain(payload))
   const middle = text.length >> 1
   // A pair of surrogates stays together, since neither half is a character.
   const half = /[\uDC00-\uDFFF]/.test(text.charAt(middle)) ? middle + 1 : middle
   const first = { ...members, ...(userData !== undefined && { userData }), payload: text.slice(0, half), inTwo: true }
-  const fits = itemSize(first) + FENCE_SIZE <= ITEM_LIMIT
+  const fits = itemSize(first) <= ITEM_LIMIT
   return [
     { ...restOf(keyOf(draft)), rest: text.slice(half), removeAt: draft['removeAt']! },
     fits ? first : { ...first, userData: shortUser(userData) }

@@ -4,7 +4,8 @@ import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
 import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Found, type Key, type Moment } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { forEach, type LockTable, type QueryOptions } from './table.ts'
+import type { Stored } from './item.ts'
+import { forEach, UNANSWERED_MAX, type LockTable, type QueryOptions } from './table.ts'
 import { isSince, type NextVersion } from './version.ts'
 
 const DAY = 86_400
@@ -32,24 +33,37 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   /**
    * Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. Of
    * the drafts of its field and user the oldest go, beyond DRAFTS_MAX.
-   * @param successor the version that is to take the record's place
    * @returns the draft, to be dropped if the record changes otherwise
+   * @throws {Failure} STORE_UNAVAILABLE
    */
-  async function keep (record: Found, by: Displacer, successor: string): Promise<Found> {
-    const items = itemsOf(draftOf(record, by, successor, now(), keptUntil(seconds())))
-    // Each is written once: if it is there, or has been discarded since, an earlier attempt was carried out.
-    for (const item of items) await table.put(item, isNothing())
-    const draft = items.at(-1)!
-    // The text is kept; what cannot be removed now is removed with the next one.
-    await trim(draft).catch(() => {})
-    return draft
+  async function keep (record: Found, by: Displacer): Promise<Found> {
+    for (let count = 1; ; count++) {
+      const items = itemsOf(draftOf(record, by, nextVersion(), now(), keptUntil(seconds())))
+      const failure = await firstFailure(items)
+      if (failure && count === UNANSWERED_MAX) throw failure
+      if (failure) continue
+      const draft = items.at(-1)!
+      // The text is kept; what cannot be removed now is removed with the next one.
+      await trim(draft).catch(() => {})
+      return draft
+    }
+  }
+
+  /** Writes the items of a draft in their order, up to the first that is not written. */
+  async function firstFailure (items: Array<Record<string, Stored>>): Promise<Failure | undefined> {
+    for (const item of items) {
+      const written = await table.putOnce(item, isNothing())
+      if (written.done || !written.unanswered) continue
+      // Where the item is not there yet a tombstone keeps it off, so that nobody sees this draft beside the next one.
+      const fenced = await table.put(tombstoneOf(keyOf(item), seconds() + FENCE_SECONDS, nextVersion()), isNothing())
+      if (fenced.done || isTombstone(await fenced.found() ?? item)) return written.unanswered
+    }
+    return undefined
   }
 
   /** Removes a draft whose text nobody has displaced, or another, who has kept it too. */
   async function drop (draft: Found): Promise<void> {
-    const removed = await table.remove(keyOf(draft), isStill(draft))
-    const fenced = removed.done ? undefined : await removed.found()
-    if (fenced) await bury(fenced, fenceOf(fenced))
+    await table.remove(keyOf(draft))
     if (draft['inTwo']) await table.remove(restOf(keyOf(draft)))
   }
 
@@ -122,15 +136,14 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
     if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
     await forEach(await find(entity, query), async ({ record }) => {
-      await bury(record, isYoung(record) ? seconds() + FENCE_SECONDS : fenceOf(record))
+      await bury(record, mayBeWritten(record) ? seconds() + FENCE_SECONDS : fenceOf(record))
       if (record['inTwo']) await table.remove(restOf(keyOf(record)))
     })
   }
 
-  /** Whether whoever wrote a draft, or the lock that has expired, may still be at it. */
-  function isYoung ({ displacedAt, version }: Found): boolean {
-    const from = now() - SETTLED_SECONDS * 1000
-    return displacedAt === undefined ? isSince(version, from) : (displacedAt as number) * 1000 > from
+  /** Whether whoever wrote a lock that has expired may still be at it. A draft is written once. */
+  function mayBeWritten ({ displacedAt, version }: Found): boolean {
+    return displacedAt === undefined && isSince(version, now() - SETTLED_SECONDS * 1000)
   }
 
   return { keptUntil, keep, drop, hasDisplaced, list, discard }

@@ -1,9 +1,11 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure } from '../errors.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
+import { hasReplaced, isOlder, isSame, outcomeOf, TRACED_MS, type Attempt } from './attempt.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
@@ -12,13 +14,13 @@ import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain, type Stored } from './item.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
-  fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isLater, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
+  fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Found, type Key, type Moment, type Versions, type Write
 } from './record.ts'
 import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
-import { createLockTable, forEach, type Written } from './table.ts'
+import { createLockTable, forEach, UNANSWERED_MAX } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
-import { createVersions, instanceOf, isSince, newInstance, versionAt } from './version.ts'
+import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
 
 /** What does not pass at first has to find the lock as it was a moment ago: of many who try at once, one a round succeeds. */
 const ATTEMPTS = 20
@@ -55,6 +57,8 @@ export interface LocksDeps {
   wait?: (ms: number) => Promise<unknown>
   /** A number from 0 to 1. */
   random?: () => number
+  /** Random bytes for versions. */
+  bytes?: Bytes
 }
 
 /** An entity that is written to, with what is known of its fields afterwards. */
@@ -69,12 +73,12 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, wait = setTimeout, random = Math.random }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, wait = setTimeout, random = Math.random, bytes = randomBytes }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
-  const table = createLockTable({ client, table: name })
-  const instance = newInstance()
-  const nextVersion = createVersions(now, instance)
+  const table = createLockTable({ client, table: name, wait, random })
+  const instance = newInstance(bytes)
+  const nextVersion = createVersions(now, instance, bytes)
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const unsettled = createUnsettled(seconds, FENCE_SECONDS)
@@ -120,53 +124,111 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }) as Promise<Acquired | Changed>
   }
 
-  /** Puts a record where `quick` allows it, else as `judge` says of what is there: not at all, again, or in its place. */
+  /**
+   * Puts a record where `quick` allows it, else as `judge` says about the present one: not at all, again, or in its place.
+   * The put that goes by `quick` is sent once: carried out a second time, it would bring back what was released meanwhile.
+   */
   async function write (
     place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
     judge: (found: Found | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
     const { userData: { uid, name }, fieldName } = request
-    const record: Found & { version: string } = newRecord(place, request)
+    let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
     const versions = new Set<unknown>()
-    /** Until when an attempt of this request may still come. */
+    const named = Array.isArray(ifMatch) && ifMatch.length === 1 ? ifMatch[0] : undefined
+    /** The attempts that may still be carried out, and the tombstones that keep them off. */
+    let open: Attempt[] = []
+    const fences = new Set<unknown>()
+    let unanswered = 0
+    /** Until when an attempt of this request may still create the lock. */
     let fencedUntil = 0
     let draft: Found | undefined
 
-    const acquired = (): Acquired => ({ outcome: 'acquired', version: record.version, timestamp: record['timestamp'] as number, ...(typeof record['expiresAt'] === 'number' && { expiresAt: record['expiresAt'] }) })
+    function acquired (version: string): Acquired {
+      if (draft) onKept?.()
+      const { timestamp, expiresAt } = record
+      return { outcome: 'acquired', version, timestamp: timestamp as number, ...(expiresAt !== undefined && { expiresAt: expiresAt as number }) }
+    }
+
+    /** The lock is there, in this version. */
+    function locked (version: string): Acquired {
+      place.left.set(fieldName, viewOf(place, { ...record as unknown as LockRecord, version, userData: { ...request.userData, uid: String(uid) } }))
+      return acquired(version)
+    }
 
     /** @returns the lock, or what is in its way */
     async function attempt (over: Found | undefined): Promise<Acquired | { found: Found | undefined }> {
-      versions.add(record.version)
-      const until = Math.max(fencedUntil, fenceOf(over))
-      const item = { ...record, ...(until > seconds() && { fencedUntil: until }) } as unknown as Record<string, Stored>
-      const written = await table.put(item, over ? isStill(over) : quick(described(record.version, ifMatch)))
-      const found = written.done ? record : await written.found()
-      // A repeated request finds what the first one, whose answer was lost, has written.
-      if (found && versions.has(found['version'])) {
-        record.version = found['version'] as string
-        place.left.set(fieldName, viewOf(place, { ...record as unknown as LockRecord, userData: { ...request.userData, uid: String(uid) } }))
-        if (draft) onKept?.()
-        return acquired()
+      versions.add(version)
+      const replaced = over ? over['version'] : named
+      const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replaced) ? seconds() + SETTLED_SECONDS : 0)
+      const item = { ...record, version, ...(typeof replaced === 'string' && { replaced }), ...(until > seconds() && { fencedUntil: until }) }
+      const written = await table.putOnce(item, over ? isStill(over) : quick(described(version, ifMatch, until)))
+      if (written.done) return locked(version)
+      if (!written.unanswered) return look(await written.found())
+      if (++unanswered === UNANSWERED_MAX) throw written.unanswered
+      open.push({ version, over })
+      if (!over) fencedUntil = seconds() + FENCE_SECONDS
+      return look(await present())
+    }
+
+    /** The present record. Where an attempt may still create the lock and there is none, a tombstone keeps it off first. */
+    async function present (): Promise<Found | undefined> {
+      if (open.every(({ over }) => over)) return table.get(key)
+      const tombstone = tombstoneOf(key, seconds() + FENCE_SECONDS, nextVersion())
+      fences.add(tombstone['version'])
+      for (let count = 1; count <= ATTEMPTS; count++) {
+        const written = await table.put(tombstone, isNothing())
+        const found = written.done ? tombstone : await written.found()
+        if (found) return found
       }
-      if (!written.done && written.repeated) {
-        fencedUntil = seconds() + FENCE_SECONDS
-        if (isLater(found, record.version)) return replaced(found!)
+      throw tooFast()
+    }
+
+    /** What the present record says about the attempts without an answer: the lock that one of them was, or that none was carried out. */
+    async function look (found: Found | undefined): Promise<Acquired | { found: Found | undefined }> {
+      if (found && versions.has(found['version'])) return locked(found['version'] as string)
+      const stillOpen: Attempt[] = []
+      for (const each of open) {
+        const outcome = outcomeOf(each, found, fences)
+        if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, each.version))) return acquired(each.version)
+        if (outcome === 'unclear' || !isSince(each.version, now() - TRACED_MS)) throw unknown()
+        if (outcome === 'open') stillOpen.push(each)
       }
-      if (draft) await drafts.drop(draft)
-      draft = undefined
+      open = stillOpen
       return { found }
     }
 
-    /** What becomes of a write whose first attempt went unanswered, and that finds a later record: had it been carried out, and was replaced since? */
-    async function replaced (found: Found): Promise<Acquired> {
-      if (found['replaced'] !== record.version && !await drafts.hasDisplaced(key, record.version)) throw unknown()
-      return acquired()
+    /** Keeps the text of the record that is to be displaced, if it has one and is not kept yet. */
+    async function prepare (found: Found): Promise<void> {
+      if (draft && typeof draft['version'] === 'string' && isSame(found, draft)) return
+      await withdraw()
+      if (found['payload'] !== undefined) draft = await drafts.keep(found, { uid: String(uid), name })
     }
 
-    async function refused (refusal: Refused, found: Found | undefined): Promise<Refused> {
-      if (fencedUntil > 0) await fenceOff(key, found, fencedUntil)
-      return refusal
+    /** Drops the draft of what was not displaced, and is not going to be. */
+    async function withdraw (): Promise<void> {
+      const last = draft
+      draft = undefined
+      if (last && !open.some(({ over }) => over && isSame(over, last))) await drafts.drop(last)
+    }
+
+    /**
+     * Refuses the request. Where one of its attempts may still create the lock once the field is free, the record in its
+     * way is marked first, so that its release leaves a tombstone. A record of others cannot be written again as it was.
+     */
+    async function refused (refusal: Refused, found: Found | undefined): Promise<Acquired | Refused> {
+      await withdraw()
+      for (let count = 1; count <= ATTEMPTS; count++) {
+        if (open.every(({ over }) => over) || typeof found?.['version'] !== 'string' || fenceOf(found) >= fencedUntil) return refusal
+        const marked = await table.put({ ...storedAgain(found), fencedUntil }, isStill(found))
+        if (marked.done) return refusal
+        await pause(count)
+        const result = await look(await present())
+        if ('outcome' in result) return result
+        found = result.found
+      }
+      throw tooFast()
     }
 
     return unsettled.during(nameOf(key), async () => {
@@ -175,38 +237,24 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       const verdict = judge(first.found)
       if (typeof verdict === 'object') return refused(verdict, first.found)
       return takeovers.run(nameOf(key), async (waited) => {
-        let found = waited ? await table.get(key) : first.found
-        for (let count = 1; count <= ATTEMPTS; count++) {
+        let result = waited ? await look(await present()) : first
+        for (let count = 1; count <= ATTEMPTS && !('outcome' in result); count++) {
+          const { found } = result
           const verdict = judge(found)
           if (typeof verdict === 'object') return refused(verdict, found)
-          record.version = nextVersion(found?.['version'])
-          if (typeof found?.['version'] === 'string') record['replaced'] = found['version']
-          if (verdict === 'displace') draft = await keep(found!, { uid: String(uid), name }, record.version)
-          const result = await attempt(found)
+          if (verdict === 'displace') await prepare(found!)
+          else await withdraw()
+          version = nextVersion(found?.['version'])
+          result = await attempt(found)
           if ('outcome' in result) return result
           await pause(count)
-          found = await table.get(key)
+          result = await look(await present())
         }
-        throw fencedUntil > 0 ? unknown() : tooFast()
+        if ('outcome' in result) return result
+        await withdraw()
+        throw open.length > 0 ? unknown() : tooFast()
       })
     })
-  }
-
-  /**
-   * Marks a record, or leaves a tombstone where there is none, since a write that was refused had an attempt without an
-   * answer, which would succeed once the field is free. A record of others cannot be written again as it was.
-   */
-  async function fenceOff (key: Key, present: Found | undefined, until: number): Promise<void> {
-    let found = present
-    for (let count = 1; count <= ATTEMPTS; count++) {
-      if (found && (typeof found['version'] !== 'string' || fenceOf(found) >= until)) return
-      const item = found ? { ...storedAgain(found), fencedUntil: until } : tombstoneOf(key, until, nextVersion())
-      const written = await table.put(item, found ? isStill(found) : isNothing())
-      if (written.done) return
-      await pause(count)
-      found = await table.get(key)
-    }
-    throw tooFast()
   }
 
   /** Waits before a further attempt, so that of many who try at once few meet again. */
@@ -215,13 +263,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** A put or a delete as conditions see it. */
-  function described (version: string, ifMatch: Versions | undefined): Write {
-    return { version, ifMatch, moment: moment(), instance, settled: versionAt(now() - SETTLED_SECONDS * 1000) }
+  function described (version: string, ifMatch: Versions | undefined, until = 0): Write {
+    return { version, ifMatch, moment: moment(), instance, settled: versionAt(now() - SETTLED_SECONDS * 1000), fence: Math.max(until, seconds()) }
   }
 
-  /** Keeps a record's text, if it has one, before the record goes. */
-  async function keep (found: Found, by: Displacer, successor: string): Promise<Found | undefined> {
-    return found['payload'] === undefined ? undefined : drafts.keep(found, by, successor)
+  /** Whether a version is another instance's, which may still be waiting for an answer. */
+  function isUnsettled (version: unknown): boolean {
+    return isSince(version, now() - SETTLED_SECONDS * 1000) && instanceOf(version) !== instance
   }
 
   /**
@@ -283,44 +331,58 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const write = described(nextVersion(), ifMatch)
-    const read = async (repeated: boolean): Promise<Written> => ({ done: false, repeated, found: () => table.get(key) })
-    let draft: Found | undefined
-    let written = unsettled.until(nameOf(key)) > 0 ? await read(false) : await table.remove(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
-    for (let count = 1; count <= ATTEMPTS; count++) {
-      if (!written.done) inTime()
-      if (written.done) {
-        left.set(key.fieldName, undefined)
-        if (draft) onKept?.()
-        return { outcome: 'released' }
+    const isOthers = (record: Found) => uid !== undefined && ownerOf(record) !== uid
+
+    function released (): Released {
+      left.set(key.fieldName, undefined)
+      return { outcome: 'released' }
+    }
+
+    let found: Found | undefined
+    if (unsettled.until(nameOf(key)) > 0) found = await table.get(key)
+    else {
+      const removed = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
+      if (removed.done) return released()
+      found = await removed.found()
+      if (removed.unanswered && found && !isTombstone(found) && !isOlder(found, write)) {
+        // The lock may have been released, and taken anew since.
+        if (!ifMatch && isOthers(found)) return { outcome: 'released' }
+        throw unknown()
       }
-      const found = await written.found()
+    }
+    for (let count = 1; count <= ATTEMPTS; count++) {
+      inTime()
       const record = found && !isTombstone(found) ? found : undefined
-      // What an attempt without an answer has released may have been locked again since.
-      if (written.repeated && isLater(record, write.version)) return { outcome: 'released' }
-      if (draft && !written.repeated) await drafts.drop(draft)
-      draft = undefined
       if (record) {
         if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
-        if (uid !== undefined && ownerOf(record) !== uid) return isExpired(record, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(record) }
+        if (isOthers(record)) return isExpired(record, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(record) }
         if (isOwn && !ifMatch && record['payload'] !== undefined && isExpired(record, moment())) return { outcome: 'released' }
       }
       const until = fenceFor(key, found)
       if (!record && until <= Math.max(fenceOf(found), seconds())) return { outcome: 'released' }
       const tombstone = tombstoneOf(key, until, nextVersion(found?.['version']), found?.['version'])
-      if (record && !isOwn) draft = await keep(record, by, tombstone['version'] as string)
-      written = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
-      if (written.done) continue
+      const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
+      const written = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
+      const next = written.done ? tombstone : await written.found()
+      if (written.done || (written.repeated && (next === undefined || isSame(next, tombstone)))) {
+        if (draft) onKept?.()
+        return released()
+      }
+      if (written.repeated && found && !isSame(next, found) && !hasReplaced(next, found)) {
+        // The first attempt may have released the lock, and another has been taken since.
+        if (hasReplaced(next, tombstone) || (!ifMatch && isOthers(next!))) return { outcome: 'released' }
+        throw unknown()
+      }
+      if (draft) await drafts.drop(draft)
       await pause(count)
-      written = await read(written.repeated)
+      found = await table.get(key)
     }
     throw tooFast()
   }
 
   /** Until when a write at a field may come that would bring back what is released: as the record says, of this instance's own, or of another one's that may still be at it. */
   function fenceFor (key: Key, found: Found | undefined): number {
-    const version = found?.['version']
-    const isOfOthers = isSince(version, now() - SETTLED_SECONDS * 1000) && instanceOf(version) !== instance
-    return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isOfOthers ? seconds() + FENCE_SECONDS : 0)
+    return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
   }
 
   /** An expired lock is nobody's. */

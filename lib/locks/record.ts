@@ -112,13 +112,15 @@ export const SETTLED_SECONDS = 8
 /** A put or a delete that a condition is for. */
 export interface Write {
   version: string
-  /** Replace only a record in one of these versions; without it, any that is no later one. */
+  /** Replace only a record in one of these versions. */
   ifMatch?: Versions | undefined
   moment: Moment
   /** The instance that writes, as versions name it. */
   instance: string
   /** Versions up to this one are so old that whoever wrote them has had an answer, or has given up. */
   settled: string
+  /** Unix time until which the write keeps late attempts off: a record with a later one is left alone. */
+  fence: number
 }
 
 /**
@@ -127,17 +129,21 @@ export interface Write {
  */
 const isNotAfter = (version: string) => rule('NOT #version > :latest', { ':latest': version })
 
-/** No earlier attempt at the record may still come, so it may go without a trace. */
-const isUnfenced = (now: number) => rule('NOT #fencedUntil > :now', { ':now': now })
+/** No attempt may still come that the write would not keep off, so the record may go. */
+const isUnfenced = (fence: number) => rule('NOT #fencedUntil > :fence', { ':fence': fence })
 
-const isReplaceable = ({ version, ifMatch, moment }: Write): Rule => all(ifMatch ? isVersion(ifMatch, version) : isNotAfter(version), isUnfenced(moment.now))
+const isReplaceable = ({ version, ifMatch, fence }: Write): Rule => all(...ifMatch ? [isVersion(ifMatch)] : [], isNotAfter(version), isUnfenced(fence))
 
 /** Whoever wrote the record has had an answer: he may not write it again. */
 const isSettled = ({ settled }: Write): Rule => rule('NOT #version > :settled', { ':settled': settled })
 
 /** As `isSettled`; of its own writes an instance knows that anyway. */
-const isRemovable = (write: Write): Rule =>
-  all(isReplaceable(write), any(rule('contains(#version, :instance)', { ':instance': write.instance }), isSettled(write)))
+const isKnown = (write: Write): Rule => any(rule('contains(#version, :instance)', { ':instance': write.instance }), isSettled(write))
+
+/** The user's own, and of a writer who is known to be done, be it because its version is named. */
+const isOwnKnown = (write: Write, uid: string): Rule => Array.isArray(write.ifMatch) && write.ifMatch.length === 1 ? isOwn(uid) : all(isOwn(uid), isKnown(write))
+
+const isRemovable = (write: Write): Rule => all(isReplaceable(write), isKnown(write))
 
 /** Condition of a put: there is no record. */
 export function isNothing (): Condition {
@@ -147,7 +153,7 @@ export function isNothing (): Condition {
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
 export function isFree (write: Write, uid?: string): Condition {
   const expired = all(isOver(write.moment), isTextless)
-  const replaced = all(uid === undefined ? expired : any(isOwn(uid), expired), isReplaceable(write))
+  const replaced = all(uid === undefined ? expired : any(isOwnKnown(write, uid), expired), isReplaceable(write))
   return condition(write.ifMatch ? replaced : any(isAbsent, replaced))
 }
 
@@ -156,7 +162,7 @@ export function isFree (write: Write, uid?: string): Condition {
  * is replaced by a record that names it, so that a write whose answer was lost knows that it has been there.
  */
 export function isWithoutTextOfOthers (write: Write, uid: string): Condition {
-  return condition(all(any(isOwn(uid), all(isTextless, isSettled(write))), isReplaceable(write)))
+  return condition(all(any(isOwnKnown(write, uid), all(isTextless, isSettled(write))), isReplaceable(write)))
 }
 
 /** Condition of a delete: no text is in the way; with a uid, of that user's record. */
@@ -170,8 +176,8 @@ export function isHeldBy (write: Write, uid: string): Condition {
 }
 
 /** In a state that an If-Match names. */
-function isVersion (versions: Versions, latest: string): Rule {
-  if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never', { ':never': NEVER }), isNotAfter(latest))
+function isVersion (versions: Versions): Rule {
+  if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never', { ':never': NEVER }))
   const values = Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
   return rule(`#version IN (${Object.keys(values).join(', ')})`, values)
 }

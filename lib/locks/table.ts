@@ -3,19 +3,27 @@ import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocum
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
 import { reply, storeFailure } from '../dynamodb/failures.ts'
-import type { Repeated } from '../dynamodb/fence.ts'
+import { isUnanswered } from '../dynamodb/fence.ts'
+import type { Failure } from '../errors.ts'
 import type { InTime } from './bounds.ts'
 import type { Condition } from './expression.ts'
 import type { Stored } from './item.ts'
-import type { Found, Key } from './record.ts'
+import { keyOf, type Found, type Key } from './record.ts'
 
 const IN_FLIGHT = 10
 
 /**
- * Whether a write's condition held; if not, `found()` is what the condition was not true of. A write that was `repeated`
- * went unanswered before: it may have been carried out then, or may be still.
+ * Whether a write's condition held; if not, `found()` reads the item that failed it. A write that was `repeated` went
+ * unanswered before, so it may have been carried out then.
  */
 export type Written = { done: true } | { done: false, repeated: boolean, found: () => Promise<Found | undefined> }
+
+/** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
+export type WrittenOnce = { done: true } | { done: false, unanswered?: Failure, found: () => Promise<Found | undefined> }
+
+/** How many attempts at a write may go without an answer, and the longest pause after the first, in milliseconds: each next one is twice as long. */
+export const UNANSWERED_MAX = 3
+const FIRST_PAUSE_MS = 100
 
 export interface QueryOptions {
   /** Called before each page. */
@@ -28,24 +36,57 @@ export interface QueryOptions {
 
 export type LockTable = ReturnType<typeof createLockTable>
 
+export interface LockTableDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** Resolves after so many milliseconds. */
+  wait: (ms: number) => Promise<unknown>
+  /** A number from 0 to 1. */
+  random: () => number
+}
+
 /** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
-export function createLockTable ({ client, table: TableName }: { client: DynamoDBDocumentClient, table: string }) {
-  async function put (item: Record<string, Stored>, condition?: Condition): Promise<Written> {
-    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition) })), item as unknown as Key)
+export function createLockTable ({ client, table: TableName, wait, random }: LockTableDeps) {
+  /** A put that must not be carried out twice. */
+  function putOnce (item: Record<string, Stored>, condition: Condition): Promise<WrittenOnce> {
+    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition) })), keyOf(item))
   }
 
-  async function remove (key: Key, condition?: Condition): Promise<Written> {
+  /** A delete that must not be carried out twice. */
+  function removeOnce (key: Key, condition?: Condition): Promise<WrittenOnce> {
     return written(client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })), key)
   }
 
-  async function written (pending: Promise<unknown>, { env_entityType_entityId: key, fieldName }: Key): Promise<Written> {
+  /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
+  function put (item: Record<string, Stored>, condition: Condition): Promise<Written> {
+    return insistently(() => putOnce(item, condition))
+  }
+
+  /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
+  function remove (key: Key, condition?: Condition): Promise<Written> {
+    return insistently(() => removeOnce(key, condition))
+  }
+
+  /** Repeats a write until it is answered. */
+  async function insistently (write: () => Promise<WrittenOnce>): Promise<Written> {
+    for (let count = 1; ; count++) {
+      const result = await write()
+      if (result.done) return result
+      if (!result.unanswered) return { done: false, repeated: count > 1, found: result.found }
+      if (count === UNANSWERED_MAX) throw result.unanswered
+      await wait(random() * FIRST_PAUSE_MS * 2 ** (count - 1))
+    }
+  }
+
+  async function written (pending: Promise<unknown>, key: Key): Promise<WrittenOnce> {
     try {
-      await reply(pending)
+      await pending
       return { done: true }
     } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error
-      const { Item, repeated = false } = error as ConditionalCheckFailedException & Repeated
-      return { done: false, repeated, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get({ env_entityType_entityId: key, fieldName }) }
+      if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
+      if (!(error instanceof ConditionalCheckFailedException)) throw storeFailure(error as Error)
+      const { Item } = error
+      return { done: false, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get(key) }
     }
   }
 
@@ -81,7 +122,7 @@ export function createLockTable ({ client, table: TableName }: { client: DynamoD
     await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
   }
 
-  return { put, remove, get, query, probe }
+  return { putOnce, removeOnce, put, remove, get, query, probe }
 }
 
 function tellingWhy (condition: Condition | undefined) {

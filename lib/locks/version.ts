@@ -9,8 +9,11 @@ const AHEAD = 3_600_000 * TICKS_PER_MS
 
 const RANDOM_BYTES = 3
 
+/** Random bytes, so many. */
+export type Bytes = (size: number) => Buffer<ArrayBuffer>
+
 /** A name of an instance for its versions: 4 of their characters. */
-export const newInstance = (): string => randomBytes(3).toString('base64url')
+export const newInstance = (bytes: Bytes = randomBytes): string => bytes(3).toString('base64url')
 
 /** The instance that made a version. */
 export const instanceOf = (version: unknown): string => String(version).slice(-4)
@@ -23,7 +26,7 @@ export type NextVersion = (last?: unknown) => string
  * one of this instance is greater, and of another one as far as their clocks agree.
  * @param now milliseconds since 1970
  */
-export function createVersions (now: () => number, instance = newInstance()): NextVersion {
+export function createVersions (now: () => number, instance = newInstance(), bytes: Bytes = randomBytes): NextVersion {
   let tick = 0
   /** For the versions to come: to ask for the bytes of each apart takes ten times as long. */
   let random = Buffer.alloc(0)
@@ -32,7 +35,7 @@ export function createVersions (now: () => number, instance = newInstance()): Ne
     const present = Math.floor(now()) * TICKS_PER_MS
     const seen = tickOf(last)
     tick = Math.max(tick + 1, present, seen < present + AHEAD ? seen + 1 : 0)
-    if (random.length === 0) random = randomBytes(256 * RANDOM_BYTES)
+    if (random.length === 0) random = bytes(256 * RANDOM_BYTES)
     const version = timeOf(tick) + random.toString('base64url', 0, RANDOM_BYTES) + instance
     random = random.subarray(RANDOM_BYTES)
     return version

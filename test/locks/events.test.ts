@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { standalone } from '../../app.ts'
+import { fastifyOptions } from '../../config/fastify.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build, testConfig } from '../helper.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
@@ -169,7 +170,7 @@ t.test('a caller has so many streams, be they on other entities', async (t) => {
 t.test('a store that fails under an open stream is logged, and the stream goes on when it is back', async (t) => {
   const engine = await startFakeEngine(t)
   const lines: string[] = []
-  const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => lines.push(line) } } })
+  const app = Fastify({ ...fastifyOptions, logger: { level: 'warn', stream: { write: (line: string) => lines.push(line) } } })
   t.teardown(() => app.close())
   await app.register(standalone, { config: testConfig({ DYNAMODB_ENDPOINT: engine.endpoint, EVENTS_POLL_MS: '100' }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

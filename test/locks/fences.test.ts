@@ -1,4 +1,5 @@
 import t from 'tap'
+import { unansweredBy } from '../../lib/dynamodb/fence.ts'
 import { itemsOf } from '../../lib/locks/draft.ts'
 import { createDrafts } from '../../lib/locks/drafts.ts'
 import { ITEM_LIMIT, itemSize, type Stored } from '../../lib/locks/item.ts'
@@ -12,60 +13,68 @@ const at = { type: 'node', id: '1' }
 const [ada, bob] = [{ uid: '7', name: 'Ada' }, { uid: '8', name: 'Bob' }]
 const title = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }
 
-/** Sends a put as the SDK sends it a second time (lib/dynamodb/fence.ts). */
-async function again (store: Send, { constructor, input }: Command): Promise<Item> {
-  return store.send({ constructor, input: { ...input, Item: { ...input['Item'], fencedUntil: NOW + 960 } } })
-    .catch((error) => { throw Object.assign(error, { repeated: true }) })
-}
+/** A write that gets no answer (lib/dynamodb/fence.ts). */
+const noAnswer = () => unansweredBy(Object.assign(new Error('no answer from the store'), { name: 'TimeoutError' }))
 
 /**
- * Has Bob's lock refuse Ada, at her second attempt.
- * @param meanwhile does what Bob does before each attempt of hers at marking it, the first of which is her second put
+ * Has Bob's lock refuse Ada, whose first put hangs.
+ * @param meanwhile does what Bob does before each of her attempts at marking his record
  */
-async function refusal (meanwhile: (put: number, bobs: Locks) => Promise<unknown>) {
+async function refusal (meanwhile: (mark: number, bobs: Locks, arrive: () => Promise<Item>) => Promise<unknown>) {
   const store = memoryStore()
-  let time = NOW * 1000 - 1
-  const options = { table: 'DataState', environment: 'test', now: () => time, wait: async () => {} }
-  const bobs = createLocks({ ...options, client: asClient(store) })
+  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
+  const bobs = createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) })
   await bobs.acquire(at, { fieldName: 'title', userData: bob })
-  time++
-  let puts = 0
+  let first: Command | undefined
+  let marks = 0
   const client = asClient({
     async send (command) {
-      if (command.constructor.name !== 'PutCommand') return store.send(command)
-      if (++puts === 1) return again(store, command)
-      await meanwhile(puts, bobs)
+      if (command.constructor.name === 'PutCommand' && !first) {
+        first = command
+        throw noAnswer()
+      }
+      if (command.input['Item']?.userData && command.input['Item'].userData.get('uid') === '8') await meanwhile(++marks, bobs, () => store.send(first!))
       return store.send(command)
     }
   })
-  const refused = createLocks({ ...options, client }).acquire(at, { fieldName: 'title', userData: ada })
-  return { refused, bobs, items: () => [...store.items.values()], puts: () => puts }
+  const refused = createLocks({ ...options, now: () => NOW * 1000, client }).acquire(at, { fieldName: 'title', userData: ada })
+  return { refused, bobs, items: () => [...store.items.values()], marks: () => marks, late: () => store.send(first!).catch(() => {}) }
 }
 
 /** Bob types on, so often. */
-const typing = (changes: number) => async (put: number, bobs: Locks) => {
-  if (put <= changes + 1) await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${put}` })
+const typing = (changes: number) => async (mark: number, bobs: Locks) => {
+  if (mark <= changes) await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${mark}` })
 }
 
 t.test('a lock that changes while it is marked against a late attempt is marked as it is then', async (t) => {
-  const { refused, items, puts } = await refusal(typing(3))
+  const { refused, items, marks } = await refusal(typing(3))
   t.match(await refused, { outcome: 'held', lock: { userData: bob } })
-  t.match(items()[0], { userData: bob, payload: 'text 4', fencedUntil: NOW + 960 })
-  t.equal(puts(), 5)
+  t.match(items()[0], { userData: bob, payload: 'text 3', fencedUntil: NOW + 960 })
+  t.equal(marks(), 4)
 })
 
 t.test('a lock that changes each time it is to be marked ends the request', async (t) => {
-  const { refused, items, puts } = await refusal(typing(Infinity))
+  const { refused, items, marks } = await refusal(typing(Infinity))
   await t.rejects(refused, { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
-  t.match(items()[0], { userData: bob, payload: 'text 21', fencedUntil: undefined })
-  t.equal(puts(), 21)
+  t.match(items()[0], { userData: bob, payload: 'text 20', fencedUntil: undefined })
+  t.equal(marks(), 20)
 })
 
 t.test('a lock that is released while it is marked leaves a tombstone, which the late attempt meets', async (t) => {
-  const { refused, bobs, items } = await refusal(async (put, bobs) => { if (put === 2) await bobs.release(at, { fieldName: 'title', uid: '8' }) })
+  const { refused, bobs, items, late } = await refusal(async (_mark, bobs) => bobs.release(at, { fieldName: 'title', uid: '8' }))
   t.match(await refused, { outcome: 'held', lock: { userData: bob } })
+  await late()
   t.match(items(), [{ fieldName: 'title', payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
   t.strictSame((await bobs.list(at)).Items, [], 'no reader sees it')
+})
+
+t.test('a late attempt that locks the field while the record in its way is marked is the lock', async (t) => {
+  const { refused, items } = await refusal(async (_mark, bobs, arrive) => {
+    await bobs.release(at, { fieldName: 'title', uid: '8' })
+    await arrive()
+  })
+  const { version } = await refused as { version: string }
+  t.match(items(), [{ userData: ada, version }])
 })
 
 t.test('a record of others, which has no version, is not written again to mark it', async (t) => {
@@ -73,28 +82,57 @@ t.test('a record of others, which has no version, is not written again to mark i
   const foreign = { ...title, timestamp: NOW, userData: bob, payload: 'text' }
   await store.send({ constructor: { name: 'PutCommand' }, input: { TableName: 'DataState', Item: foreign } } as never)
   let puts = 0
-  const client = asClient({ send: async (command) => command.constructor.name === 'PutCommand' && ++puts === 1 ? again(store, command) : store.send(command) })
+  const client = asClient({
+    async send (command) {
+      if (command.constructor.name === 'PutCommand' && ++puts === 1) throw noAnswer()
+      return store.send(command)
+    }
+  })
   const locks = createLocks({ table: 'DataState', environment: 'test', now: () => NOW * 1000, wait: async () => {}, client })
   t.match(await locks.acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: bob } })
-  t.equal(puts, 1)
+  t.strictSame([...store.items.values()], [foreign])
 })
 
-t.test('a takeover that is always late, after an attempt without an answer, ends as not known', async (t) => {
+t.test('a takeover that is always late, after an attempt without an answer, ends as not known, and leaves no draft', async (t) => {
   const store = memoryStore()
-  let time = NOW * 1000
-  const options = { table: 'DataState', environment: 'test', now: () => time++, wait: async () => {} }
-  const other = createLocks({ ...options, client: asClient(store) })
+  const options = { table: 'DataState', environment: 'test', wait: async () => {} }
+  const other = createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) })
   await other.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
   let puts = 0
   const client = asClient({
     async send (command) {
-      if (command.constructor.name !== 'PutCommand' || command.input['Item']['fieldName'] !== 'title') return store.send(command)
-      if (++puts > 1) await other.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${puts}` })
-      return puts === 1 ? again(store, command) : store.send(command)
+      if (command.constructor.name !== 'PutCommand' || command.input['Item']['userData']?.get('uid') !== '7') return store.send(command)
+      if (++puts === 1) throw noAnswer()
+      await other.acquire(at, { fieldName: 'title', userData: bob, payload: `text ${puts}` })
+      return store.send(command)
     }
   })
-  await t.rejects(createLocks({ ...options, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /not known/ })
-  t.match(store.items.get([...store.items.keys()].find((key) => key.includes('title'))!), { userData: bob })
+  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /not known/ })
+  t.match([...store.items.values()], [{ userData: bob }])
+})
+
+t.test('a takeover whose attempts get no answer keeps one draft of the text, until that is displaced', async (t) => {
+  for (const carriedOut of [false, true]) {
+    const store = memoryStore()
+    const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000 }
+    await createLocks({ ...options, now: () => NOW * 1000 - 1, client: asClient(store) }).acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
+    const puts: Command[] = []
+    const client = asClient({
+      async send (command) {
+        if (command.constructor.name !== 'PutCommand' || command.input['Item']['userData']?.get('uid') !== '7') return store.send(command)
+        puts.push(command)
+        if (puts.length !== 2) return store.send(command)
+        if (carriedOut) await store.send(command)
+        throw noAnswer()
+      }
+    })
+    const locks = createLocks({ ...options, client })
+    t.match(await locks.overwrite(at, { fieldName: 'title', userData: ada }), { outcome: 'acquired', version: puts.at(-1)!.input['Item']['version'] })
+    t.equal(puts.length, carriedOut ? 2 : 3)
+    t.match((await locks.drafts.list(at)).Items, [{ payload: 'text', userData: bob }])
+    t.equal(store.items.size, 2, 'the lock and the draft')
+    await t.rejects(store.send(puts[1]!), { name: 'ConditionalCheckFailedException' }, 'late it changes nothing')
+  }
 })
 
 /** Drafts over a table in memory, and what puts are made of on their way. */
@@ -103,23 +141,43 @@ function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
   const client = asClient({ send: (command) => send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command) })
   const now = () => NOW * 1000
   const drafts = createDrafts({
-    table: createLockTable({ client, table: 'DataState' }), environment: 'test', draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance())
+    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance())
   })
-  return { drafts, items: () => [...store.items.values()] }
+  return { drafts, store, items: () => [...store.items.values()] }
 }
 
-t.test('a draft that was written by a second attempt is dropped for good', async (t) => {
-  let sent = 0
-  const { drafts, items } = drafting(async (store, command) => ++sent === 1 ? again(store, command) : store.send(command))
-  const draft = await drafts.keep({ ...title, userData: ada, payload: 'text', version: 'v' }, bob, 'successor')
-  t.match(items(), [{ payload: 'text', fencedUntil: NOW + 960 }])
-  await drafts.drop(draft)
-  t.match(items(), [{ fieldName: draft['fieldName'], payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }], 'a tombstone keeps the first attempt off')
+const lock = { ...title, userData: ada, payload: 'text', version: 'v' }
+
+t.test('a draft whose write got no answer is kept once', async (t) => {
+  let first: Command | undefined
+  for (const carriedOut of [true, false]) {
+    let puts = 0
+    const { drafts, store, items } = drafting(async (store, command) => {
+      if (++puts > 1) return store.send(command)
+      first = command
+      if (carriedOut) await store.send(command)
+      throw noAnswer()
+    })
+    const draft = await drafts.keep(lock, bob)
+    if (!carriedOut) await t.rejects(store.send(first!), { name: 'ConditionalCheckFailedException' }, 'late it meets a tombstone')
+    t.strictSame((await drafts.list(at)).Items.map(({ payload }) => payload), ['text'])
+    await drafts.drop(draft)
+    t.match(items(), carriedOut ? [] : [{ payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
+  }
+})
+
+t.test('a tombstone is put again until there is an answer, and a draft that is never answered fails', async (t) => {
+  const { drafts, items } = drafting(async (store, command) => {
+    if (command.input['Item']['expiresAt'] === 0) await store.send(command)
+    throw noAnswer()
+  })
+  await t.rejects(drafts.keep(lock, bob), { code: 'STORE_UNAVAILABLE' })
+  t.match(items(), [{ expiresAt: 0 }, { expiresAt: 0 }, { expiresAt: 0 }])
 })
 
 t.test('a draft in two items is dropped whole', async (t) => {
   const { drafts, items } = drafting()
-  const draft = await drafts.keep({ ...title, userData: ada, payload: 'x'.repeat(ITEM_LIMIT - 100), version: 'v' }, bob, 'successor')
+  const draft = await drafts.keep({ ...title, userData: ada, payload: 'x'.repeat(ITEM_LIMIT - 100), version: 'v' }, bob)
   t.equal(items().length, 2)
   await drafts.drop(draft)
   t.strictSame(items(), [])
