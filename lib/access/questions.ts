@@ -59,7 +59,7 @@ const EDITABLE = [400, 409, 422]
  * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: QuestionsOptions): Questions {
-  const cms = createJsonapi({ http, jsonapiPath })
+  const cms = createJsonapi({ http, jsonapiPath, ...(model.languages && { languages: model.languages }) })
   const catalog = createCatalog({ cms, model })
   const lookups = new Map<string, Editions['bare']>()
 
@@ -79,7 +79,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
       const collection = all.find((collection) => collection.entityType === entityType)
       const edition = collection && await visible(lookUp(entityType)(id, caller))
       const uuid = edition && uuidOf(edition, id, modelOf(entityType, model))
-      if (uuid !== undefined) return { path: `${collection!.path}/${uuid}`, language: languageOf(edition!) }
+      if (uuid !== undefined) return { path: `${collection!.path}/${uuid}`, language: languageOf(edition!, modelOf(entityType, model)) }
     }
     return undefined
   }
@@ -125,7 +125,7 @@ function entityTypesOf (type: string, { lockTypes }: ContentModel): string[] {
 function modelOf (entityType: string, model: ContentModel): ContentModel {
   if (entityType === model.entityType) return model
   const { bundles, editionTypes, ...rest } = model
-  return { ...rest, entityType, keys: { ...model.keys, id: model.idKeys[entityType] ?? 'id' } }
+  return { ...rest, entityType, keys: { ...model.keys, id: model.idKeys[entityType] ?? 'id', langcode: 'langcode' } }
 }
 
 /** The uuid of what the CMS answered with, if that is what was asked for. */
@@ -134,7 +134,7 @@ function uuidOf (edition: EditionJson, id: string, { keys }: ContentModel): stri
   return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
 }
 
-function languageOf ({ langcode }: EditionJson): string | undefined {
-  const code = langcode?.[0]?.value
+function languageOf (edition: EditionJson, { keys }: ContentModel): string | undefined {
+  const code = edition[keys.langcode]?.[0]?.value
   return typeof code === 'string' && /^[\w-]+$/.test(code) ? code : undefined
 }

@@ -25,11 +25,12 @@ const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and
 
 /** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
 export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Finding> {
-  const anonymous = createJsonapi({ http, jsonapiPath })
+  const at = { http, jsonapiPath, ...(model.languages && { languages: model.languages }) }
+  const anonymous = createJsonapi(at)
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
     yield reached(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
-    const cms = account ? createJsonapi({ http, jsonapiPath, account: loggedInOnce(account) }) : anonymous
+    const cms = account ? createJsonapi({ ...at, account: loggedInOnce(account) }) : anonymous
     const catalog = createCatalog({ cms, model })
     const name = account ? yield * identity(cms, catalog) : 'anonymous'
     if (!account) yield unchecked('CMS account', ANONYMOUS)

@@ -25,7 +25,9 @@ export const ContentModel = Type.Object({
     bundle: Type.String({ default: 'type' }),
     label: Type.String({ default: 'title' }),
     published: Type.String({ default: 'status' }),
-    changed: Type.String({ default: 'changed' })
+    changed: Type.String({ default: 'changed' }),
+    langcode: Type.String({ default: 'langcode' }),
+    defaultLangcode: Type.String({ default: 'default_langcode' })
   }, { default: {}, additionalProperties: false }),
   fields: Type.Object({
     /** Identifies an edition in the external publishing system. */
@@ -39,6 +41,11 @@ export const ContentModel = Type.Object({
   bundles: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Edition types (value to label). When given they are the only ones; else the CMS is asked. */
   editionTypes: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /**
+   * The site's languages and the prefix of each in paths (empty for none), its default language first; where the site tells
+   * languages by prefixes. Without it an edition is tried to be changed under the path `/<language>`.
+   */
+  languages: Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[\\w.~-]*$' }))),
   /** Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items. */
   timestampFields: Type.Array(Type.String(), {
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']

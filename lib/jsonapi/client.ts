@@ -9,6 +9,7 @@ import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
 import { documentIn, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
+import { createLanguages } from './languages.ts'
 
 export interface JsonapiRequest {
   /** Default GET. */
@@ -18,7 +19,7 @@ export interface JsonapiRequest {
   query?: Iterable<readonly [string, string]>
   body?: Document | object
   caller: Caller
-  /** The language that Drupal is to answer in, instead of the caller's. */
+  /** The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the path, where the site has prefixes. */
   language?: string | undefined
 }
 
@@ -50,6 +51,8 @@ export interface JsonapiOptions {
   http: Http
   /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
   jsonapiPath: string
+  /** The languages of the site and their prefixes in paths, if they are known. */
+  languages?: Readonly<Record<string, string>>
   /** The service account that makes all requests, if there is one. */
   account?: Account
   /** Called with the session cookies of an answer to a caller who has a session. */
@@ -61,13 +64,15 @@ const RETRY_AFTER_SECONDS = '30'
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A client of Drupal's JSON:API. */
-export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiOptions): Jsonapi {
+export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, renewed }: JsonapiOptions): Jsonapi {
+  const languages = createLanguages(jsonapiPath, prefixes)
   const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
 
   async function request ({ method = 'GET', path, query = [], body, caller, language }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
-    const target = jsonapiPath + path + (parameters && `?${parameters}`)
+    const place = path + (parameters && `?${parameters}`)
+    const target = languages.pathOf(language) + place
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
@@ -96,10 +101,23 @@ export function createJsonapi ({ http, jsonapiPath, account, renewed }: JsonapiO
       call?.endWrite()
     }
 
-    function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
+    /** Sends it, and once more under another path where Drupal refuses to save it under that one. */
+    async function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
+      const answer = await sendTo(target, credentials, signal)
+      const guess = answer.status === 405 ? languages.guess(language, documentIn(answer.body)?.errors) : undefined
+      if (guess === undefined) return answer
+      call?.retry()
+      const second = await sendTo(guess + place, credentials, signal)
+      const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
+      if (isNoPath) return answer
+      languages.learn(language, guess)
+      return second
+    }
+
+    function sendTo (path: string, credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
       return http.send({
         method,
-        path: target,
+        path,
         headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
         ...(method === 'GET' ? { repeatable: true, repeated: call?.retry, signal } : { isWrite: true })

@@ -265,6 +265,23 @@ t.test('where there is no alias a url is the canonical path', (t) => {
   t.end()
 })
 
+t.test('where languages have prefixes a reference has that of its target, and of the default language where that is not shown', (t) => {
+  const german = { ...model, languages: { de: '', en: 'en', fr: 'francais' } }
+  const targets = { 'node--a': { de: { langcode: 'de' }, en: { langcode: 'en', alias: '/news' }, fr: { langcode: 'fr' }, und: { langcode: 'und' }, hidden: {} } }
+  const told = new Map(Object.entries(targets).map(([type, ofType]) => [type, new Map(Object.entries(ofType))]))
+  const urls = (site: string, languages: typeof german) => Object.keys(targets['node--a']).map((id) =>
+    urlsOf(told, languages, new URL(site))({ type: 'node--a', id, meta: { drupal_internal__target_id: 5 } }, 'node'))
+  t.strictSame(urls('http://cms.example', german), ['/node/5', '/en/news', '/francais/node/5', '/node/5', '/node/5'])
+  const all = { ...german, languages: { de: 'de', en: 'en', fr: 'fr' } }
+  t.strictSame(urls('http://cms.example/site/', all), ['/site/de/node/5', '/site/en/news', '/site/fr/node/5', '/site/node/5', '/site/de/node/5'])
+  t.strictSame(targetOf({ path: {}, langcode: 'en' }), { langcode: 'en' })
+
+  const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--a', id: 'u' } }]])
+  t.strictSame(includeOf(shape, german, []).query.at(-1), ['fields[node--a]', 'path,uri,langcode'])
+  t.strictSame(includeOf(shape, model, []).query.at(-1), ['fields[node--a]', 'path,uri'], 'nobody asks for languages where there are no prefixes')
+  t.end()
+})
+
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
   let now = 1000
   const memory = createTargetMemory(() => () => undefined, () => now)

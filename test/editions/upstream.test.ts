@@ -98,8 +98,9 @@ t.test('a draft that is not published, and an edition saved between reading and 
   refuse(400, errors(400, 'Updating a resource object that has a working copy is not yet supported. See https://www.drupal.org/project/drupal/issues/2795279.'))
   failed(t, 'draft', await operations.update!.send(), 409, 'CONFLICT', /^This edition has a draft/)
 
-  refuse(405, errors(405, 'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: fr, de.'))
-  failed(t, 'another language', await operations.update!.send(), 502, 'CMS_REFUSED', /\(fr, de\): CMS_JSONAPI_PATH has to have that language's prefix$/)
+  const others = errors(405, 'The requested translation of the resource object does not exist, instead modify one of the translations that do exist: fr, de.')
+  healthy((cms) => cms.patch(path).query(true).reply(405, others, JSONAPI).patch(`/en${path}`).query(true).reply(404, html, HTML))
+  failed(t, 'another language', await operations.update!.send(), 502, 'CMS_REFUSED', /\(fr, de\): name the prefixes of the site's languages in the content model \(languages\)$/)
 
   const stale = recording('jsonapi-patch-stale-changed-after-editor2-edit').response
   refuse(stale.status, stale.body)

@@ -24,7 +24,7 @@ export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: Co
   return async function nothingHidden (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
     const [same, translated] = await Promise.all([
       first(collection, [...everyQuery(model), ...pageQuery(position, 1, model)], caller),
-      first(collection, [...translatedQuery(), ...pageQuery(0, 1, model)], caller)
+      first(collection, [...translatedQuery(model), ...pageQuery(0, 1, model)], caller)
     ])
     if (same.status >= 400) throw refusal(same)
     return resources(same.document)[0]?.attributes?.[idAttribute] === id && !isAny(translated)
@@ -56,7 +56,7 @@ export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi
     const at = now()
     const first = (query: Array<[string, string]>) =>
       cms.request({ path, query: [...query, ...pageQuery(0, 1, model), [`fields[${resourceType}]`, publicName(model, model.keys.id)]], caller })
-    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), first(translatedQuery())])
+    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), first(translatedQuery(model))])
     if ((passing && passing.document.meta?.count !== count) || isAny(translated)) return false
     remembered.set(key, { at, count })
     return true

@@ -52,7 +52,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
   for (const { entityType, resourceType } of exposed) if (entityTypes.has(entityType)) types.add(resourceType)
-  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, 'path,uri'])
+  const wanted = model.languages ? 'path,uri,langcode' : 'path,uri'
+  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, wanted])
   return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
 }
 

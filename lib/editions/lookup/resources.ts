@@ -2,7 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
-import { internalName, publicName, splitType } from '../model.ts'
+import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { namesWithUnknownTargets, referencesIn, type KnownTargets } from '../site/targets.ts'
@@ -228,7 +228,7 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
   async function send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
     const collection = await collectionOf(resource.type, caller)
     const target = current
-      ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current) } as const
+      ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current, model) } as const
       : { method: 'POST', path: collection.path } as const
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
     for (let round = 0; ; round++) {
@@ -259,8 +259,8 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
  * The language that Drupal shows an edition in. Where Drupal goes by Accept-Language, it refuses to change an edition in a
  * language that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
-function languageOf ({ attributes }: Resource): string | undefined {
-  const langcode = attributes!['langcode']
+function languageOf ({ attributes }: Resource, { keys }: ContentModel): string | undefined {
+  const langcode = attributes![keys.langcode]
   return typeof langcode === 'string' && /^[\w-]+$/.test(langcode) ? langcode : undefined
 }
 

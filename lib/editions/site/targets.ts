@@ -103,7 +103,7 @@ function put (targets: KnownTargets['targets'], { type, id }: ResourceIdentifier
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const earlier = ofType.get(id)
   ofType.set(id, target)
-  return earlier !== undefined && (earlier.alias !== target.alias || earlier.fileUrl !== target.fileUrl)
+  return earlier !== undefined && (earlier.alias !== target.alias || earlier.fileUrl !== target.fileUrl || earlier.langcode !== target.langcode)
 }
 
 function count ({ targets, pages }: KnownTargets): number {

@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
+import { otherLanguages } from '../../jsonapi/languages.ts'
 import type { EditionJson, Item } from './edition-json.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
@@ -18,7 +19,6 @@ const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as 
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
 const MODIFIED = /The content has either been modified by another user/
-const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
 /**
  * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
@@ -47,17 +47,23 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
       if (READ_ONLY.test(detail)) {
         return new Failure('CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)", { cause })
       }
-      if (OTHER_LANGUAGE.test(detail)) {
-        const [, languages] = OTHER_LANGUAGE.exec(detail)!
-        return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): CMS_JSONAPI_PATH has to have that language's prefix`, { cause })
-      }
-      break
+      return refusedMethod(otherLanguages(errors), status, cause)
     case 400:
       if (WORKING_COPY.test(detail)) {
         return new Failure('CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded', { cause })
       }
   }
+  return refused(status, cause)
+}
+
+function refused (status: number, cause: Error): Failure {
   return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
+}
+
+/** @param languages that Drupal names where the one of the path is wrong */
+function refusedMethod (languages: string | undefined, status: number, cause: Error): Failure {
+  if (languages === undefined) return refused(status, cause)
+  return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): name the prefixes of the site's languages in the content model (languages)`, { cause })
 }
 
 /**

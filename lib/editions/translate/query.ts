@@ -75,8 +75,8 @@ export function everyQuery (model: ContentModel): Parameters {
 }
 
 /** A filter for editions that have translations. */
-export function translatedQuery (): Parameters {
-  return condition('translated', 'default_langcode', '=', ['0'])
+export function translatedQuery (model: ContentModel): Parameters {
+  return condition('translated', model.keys.defaultLangcode, '=', ['0'])
 }
 
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */

@@ -7,6 +7,8 @@ import type { UrlOf } from './read.ts'
 export interface Target {
   alias?: string
   fileUrl?: string
+  /** Its language, whose prefix the url has on a site with such. */
+  langcode?: string
 }
 
 /** Targets by their type and uuid: uuids are unique, but nothing in JSON:API says so of two types. */
@@ -17,17 +19,23 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
 
 /**
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
- * canonical path, both from the root. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer.
+ * canonical path, both from the root and with the prefix of the target's language. What the caller may not see is taken
+ * for one in the site's default language. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer,
+ * Drupal\Core\Entity\EntityBase::toUrl().
  * @param site the CMS's URL, with a path if Drupal lives under one
  * @param targets as the CMS has shown them to the caller
  */
 export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf {
   const { origin, pathname } = site
-  const base = pathname.replace(/\/$/, '')
+  const root = pathname.replace(/\/$/, '')
+  const bases = new Map(Object.entries(model.languages ?? {}).map(([langcode, prefix]) => [langcode, prefix === '' ? root : `${root}/${prefix}`]))
+  const [ofDefaultLanguage = root] = bases.values()
 
   return (identifier, entityType) => {
-    const { alias, fileUrl } = targets.get(identifier.type)?.get(identifier.id) ?? {}
+    const { alias, fileUrl, langcode } = targets.get(identifier.type)?.get(identifier.id) ?? {}
     if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : URL.parse(fileUrl, origin)?.href
+    // What is in no language of the site (`und`) has no prefix.
+    const base = langcode === undefined ? ofDefaultLanguage : bases.get(langcode) ?? root
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
     const target = scalarText(identifier.meta?.drupal_internal__target_id)
@@ -36,10 +44,11 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
 }
 
 /** The target that the attributes of an included resource describe. */
-export function targetOf ({ path, uri }: Record<string, unknown> = {}): Target {
+export function targetOf ({ path, uri, langcode }: Record<string, unknown> = {}): Target {
   return {
     ...(isObject(path) && typeof path.alias === 'string' && { alias: encoded(path.alias) }),
-    ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url })
+    ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
+    ...(typeof langcode === 'string' && { langcode })
   }
 }
 
