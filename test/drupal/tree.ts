@@ -54,6 +54,9 @@ export function layOut (tree: Tree, folder: string): string {
   linkFolder(join(tree.web, 'core'), join(web, 'core'), ['tests', 'node_modules'])
   cpSync(new URL('modules', import.meta.url), join(web, 'modules'), { recursive: true })
   cpSync(join(tree.web, 'core/assets/scaffold/files/index.php'), join(web, 'index.php'))
-  writeFileSync(join(web, 'autoload.php'), `<?php\nreturn require __DIR__ . '/${relative(tree.web, tree.vendor)}/autoload.php';\n`)
+  const vendor = relative(tree.web, tree.vendor)
+  writeFileSync(join(web, 'autoload.php'), `<?php\nreturn require __DIR__ . '/${vendor}/autoload.php';\n`)
+  // What index.php requires as of Drupal 11.4, as core's scaffold writes it.
+  writeFileSync(join(web, 'autoload_runtime.php'), `<?php\nrequire_once __DIR__ . '/${vendor}/autoload_runtime.php';\n`)
   return web
 }
