@@ -46,6 +46,46 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures
 
+/**
+ * The texts of failures that are thrown in one place and shown in the documentation, or thrown in several. A text that only
+ * one place needs stands there.
+ */
+export const texts = {
+  anotherMethod: (method: string, allowed: string[]) => `${method} is not allowed here; allowed: ${allowed.join(', ')}`,
+  anotherSite: 'The browser says that a page of another site sent this request',
+  answerTooLarge: (limit: number, advice: string) => `The answer would have more than ${limit} bytes; ${advice}`,
+  bodyTooLarge: (size: string, limit: number) => `The request body has ${size}; at most ${limit} bytes are taken`,
+  cmsFailed: 'The CMS failed to answer',
+  cmsReadOnly: "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)",
+  cmsTimeout: (ms: number) => `The CMS did not answer within ${ms} ms`,
+  cmsUnavailable: 'The CMS takes no requests at the moment (maintenance or overload); try again later',
+  cmsUnreachable: 'The CMS could not be reached',
+  editionChanged: 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
+  editorsUnknown: (reason: string) => `Who may edit cannot be asked: ${reason}, or name the editors in AUTH_EDITORS`,
+  fieldOrUser: 'querystring must have fieldName or uid',
+  held: 'Field is locked by another user',
+  hidden: ({ type, id }: { type: string, id: string }) => `There is no ${type} ${id}, or you may not see it`,
+  internal: 'Internal Server Error',
+  invalid: (violations: Array<{ path: string, message: string }>) => `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`,
+  keysUnavailable: "The issuer's keys cannot be fetched, so the token cannot be checked; try again",
+  listTooDeep: (requests: number) => `This takes more than ${requests} requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. ` +
+    'Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid. ' +
+    'Where Drupal does not let you filter, an administrator can grant JSON:API filter access',
+  lockChanged: 'The lock is not the one that was asked for',
+  lockTooLarge: (bytes: number, limit: number) => `The lock would have ${bytes} bytes in the store; at most ${limit} bytes are taken`,
+  mediaType: (allowed: string[]) => `headers/content-type must be ${allowed.join(' or ')}`,
+  narrowerLocks: 'ask for one field (fieldName), or leave the texts out (payload=0)',
+  noEdition: (id: string) => `There is no edition ${id}`,
+  notYourUid: (where: string, uid: string) => `${where} must be your own, which is ${JSON.stringify(uid)}`,
+  numberTooLarge: (where: string) => `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
+  stale: (changed?: string) => `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
+  storeFailed: 'The lock store could not do what was asked',
+  storeUnavailable: 'The lock store cannot be reached or is too slow; try again',
+  tokenExpired: 'The token has expired',
+  tooManyWatchers: (most: number) => `This instance serves ${most} event streams, as many as it may; try again later, or poll`,
+  unpublishedDraft: 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
+}
+
 export interface FailureOptions {
   /** What went wrong underneath; logged, never sent. */
   cause?: unknown

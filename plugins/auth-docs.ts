@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import fp from 'fastify-plugin'
 import type { AuthConfig } from '../config/auth.ts'
 import type { Config } from '../config/env.ts'
-import { Failure, type FailureCode } from '../lib/errors.ts'
+import { Failure, texts, type FailureCode } from '../lib/errors.ts'
 import { bodyOf } from './errors.ts'
 import { ownPath } from './mount.ts'
 
@@ -29,15 +29,15 @@ const IN_QUERY = { accessToken: { type: 'apiKey', in: 'query', name: 'access_tok
 
 /** What every protected route may answer besides its own. */
 const ANSWERS: Array<[status: number, description: string, code: FailureCode, message: string]> = [
-  [401, 'The credentials are missing, or no user is known by them; see WWW-Authenticate', 'UNAUTHENTICATED', 'The token has expired'],
-  [403, 'The caller may not do that. With the code USER_CHANGED: the caller is not the user that X-User-Uid names', 'FORBIDDEN', 'body/userData/uid must be your own, which is "7"'],
-  [503, 'Quoin cannot find out at the moment who calls; see Retry-After', 'AUTH_UNAVAILABLE', "The issuer's keys cannot be fetched, so the token cannot be checked; try again"]
+  [401, 'The credentials are missing, or no user is known by them; see WWW-Authenticate', 'UNAUTHENTICATED', texts.tokenExpired],
+  [403, 'The caller may not do that. With the code USER_CHANGED: the caller is not the user that X-User-Uid names', 'FORBIDDEN', texts.notYourUid('body/userData/uid', '7')],
+  [503, 'Quoin cannot find out at the moment who calls; see Retry-After', 'AUTH_UNAVAILABLE', texts.keysUnavailable]
 ]
 
 /** What the lock endpoints may answer besides with AUTH=drupal, where Drupal says who may see and who may lock. */
 const OF_ACCESS: typeof ANSWERS = [
-  [404, 'The entity does not exist, or is hidden from the caller', 'NOT_FOUND', 'There is no node 4711, or you may not see it'],
-  [502, 'Quoin cannot ask Drupal who may edit', 'CMS_READ_ONLY', "Who may edit cannot be asked: Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false), or name the editors in AUTH_EDITORS"]
+  [404, 'The entity does not exist, or is hidden from the caller', 'NOT_FOUND', texts.hidden({ type: 'node', id: '4711' })],
+  [502, 'Quoin cannot ask Drupal who may edit', 'CMS_READ_ONLY', texts.editorsUnknown(texts.cmsReadOnly)]
 ]
 
 /** What asks the CMS on behalf of its caller. */

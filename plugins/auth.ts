@@ -8,7 +8,7 @@ import { queryToken } from '../lib/auth/bearer.ts'
 import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../lib/auth/identity.ts'
-import { Failure } from '../lib/errors.ts'
+import { Failure, texts } from '../lib/errors.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import { ownPath } from './mount.ts'
@@ -88,7 +88,7 @@ function meantFor ({ headers }: FastifyRequest, { uid }: Identity): void {
 }
 
 function crossSite (how: string): Failure {
-  return new Failure('FORBIDDEN', `The browser says that a page of another site sent this request${how}`)
+  return new Failure('FORBIDDEN', texts.anotherSite + how)
 }
 
 /** How callers are known, and who of them may see and lock. */

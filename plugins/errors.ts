@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
-import { Failure, failures, type FailureCode } from '../lib/errors.ts'
+import { Failure, failures, texts, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/http/status-codes.ts'
 import { ownPath } from './mount.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
@@ -59,8 +59,7 @@ async function errors (fastify: FastifyInstance, { ownsPaths = true }: { ownsPat
     const path = pathOf(request)
     const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
     if (allowed.size > 0) {
-      const allow = [...allowed].join(', ')
-      throw new Failure('METHOD_NOT_ALLOWED', `${request.method} is not allowed here; allowed: ${allow}`, { headers: { allow } })
+      throw new Failure('METHOD_NOT_ALLOWED', texts.anotherMethod(request.method, [...allowed]), { headers: { allow: [...allowed].join(', ') } })
     }
     const { basePath = '' } = fastify
     throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${basePath}${path}`)
@@ -146,15 +145,15 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
 function toFailure (error: FastifyError | Failure, request: FastifyRequest): Failure {
   if (error instanceof Failure) return error
   const code = codeOfStatus[error.statusCode ?? 500]
-  if (!code) return new Failure('INTERNAL', 'Internal Server Error', { cause: error })
+  if (!code) return new Failure('INTERNAL', texts.internal, { cause: error })
   if (code === 'TOO_LARGE') {
     const length = request.headers['content-length']
     const limit = request.routeOptions.bodyLimit
-    return new Failure(code, `The request body has ${length ? `${length} bytes` : `more than ${limit} bytes`}; at most ${limit} bytes are taken`)
+    return new Failure(code, texts.bodyTooLarge(length ? `${length} bytes` : `more than ${limit} bytes`, limit))
   }
   if (code === 'UNSUPPORTED_MEDIA_TYPE') {
     const taken = MEDIA_TYPES.filter((type) => request.server.hasContentTypeParser(type))
-    return new Failure(code, `headers/content-type must be ${taken.join(' or ')}`)
+    return new Failure(code, texts.mediaType(taken))
   }
   // What Fastify says of a URL that cannot be read repeats it.
   return new Failure(code, withoutToken(error.message), { cause: error })

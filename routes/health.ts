@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Type, type Static } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
+import { texts } from '../lib/errors.ts'
 import type { Handler } from './handler.ts'
 
 const Live = Type.Object({ status: Type.Literal('ok') }, { description: 'The process runs', examples: [{ status: 'ok' }] })
@@ -51,7 +52,7 @@ const readySchema = {
     503: {
       ...Ready,
       description: 'A dependency does not answer',
-      examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: 'The CMS could not be reached' } } }]
+      examples: [{ status: 'unavailable', dependencies: { store: { status: 'ok' }, cms: { status: 'unavailable', message: texts.cmsUnreachable } } }]
     }
   }
 }

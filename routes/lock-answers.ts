@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { failures, type FailureCode } from '../lib/errors.ts'
+import { failures, texts, type FailureCode } from '../lib/errors.ts'
 import { Done, Holder, LockFailure } from '../lib/locks/schemas.ts'
 import { failureRef, ref } from '../lib/schema-parts.ts'
 
@@ -8,19 +8,19 @@ const holder = Holder['examples'][0]
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const answers = {
   wrong: failed('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
-  otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', 'The browser says that a page of another site sent this request'),
-  otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', 'PATCH is not allowed here; allowed: POST, PUT, GET, HEAD, DELETE'),
-  changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', 'The lock is not the one that was asked for', { lock: holder }),
-  largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'),
-  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', 'The lock would have 409601 bytes in the store; at most 409600 bytes are taken'),
-  largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', 'The answer would have more than 16777216 bytes; ask for one field (fieldName), or leave the texts out (payload=0)'),
-  otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', 'headers/content-type must be application/json'),
-  neitherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', 'headers/content-type must be application/json or text/plain'),
-  held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', 'Field is locked by another user', { lock: holder }),
-  broken: failed('STORE_FAILED', 'The lock store refused the request or failed', 'The lock store could not do what was asked'),
-  unavailable: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', 'The lock store cannot be reached or is too slow; try again'),
-  unwatched: failed('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', 'This instance serves 2000 event streams, as many as it may; try again later, or poll'),
-  unfinished: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', 'The lock store cannot be reached or is too slow; try again', { failed: ['field_headline'] })
+  otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
+  otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
+  changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
+  largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
+  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),
+  largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', texts.answerTooLarge(16777216, texts.narrowerLocks)),
+  otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', texts.mediaType(['application/json'])),
+  neitherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', texts.mediaType(['application/json', 'text/plain'])),
+  held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', texts.held, { lock: holder }),
+  broken: failed('STORE_FAILED', 'The lock store refused the request or failed', texts.storeFailed),
+  unavailable: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', texts.storeUnavailable),
+  unwatched: failed('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', texts.tooManyWatchers(2000)),
+  unfinished: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', texts.storeUnavailable, { failed: ['field_headline'] })
 }
 
 const headers = {

@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
-import { Failure } from '../lib/errors.ts'
+import { Failure, texts } from '../lib/errors.ts'
 import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
 import { ownerOf } from '../lib/locks/record.ts'
@@ -191,8 +191,8 @@ function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
 }
 
 function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: Acquired | Held | Changed | Released): Done {
-  if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', 'Field is locked by another user', { details: { lock: result.lock }, status: lockRefusedStatus })
-  if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', 'The lock is not the one that was asked for', { details: result.lock ? { lock: result.lock } : {} })
+  if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', texts.held, { details: { lock: result.lock }, status: lockRefusedStatus })
+  if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', texts.lockChanged, { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {
     reply.headers({ etag: etagOf(result.version), 'lock-since': result.timestamp })
     if (result.expiresAt !== undefined) reply.header('lock-expires', result.expiresAt)

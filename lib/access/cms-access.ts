@@ -1,6 +1,6 @@
 import { unavailable } from '../auth/identity.ts'
 import { remembering } from '../auth/remember.ts'
-import { Failure, type FailureCode } from '../errors.ts'
+import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { fingerprint } from '../jsonapi/credentials.ts'
 import type { Entity } from '../locks/schemas.ts'
@@ -53,7 +53,7 @@ export function createCmsAccess ({ questions, editors = [], openTypes = [], ...m
       } catch (error) {
         throw isFinal(error) ? error : unavailable('The CMS cannot say whether you may see or edit this; try again', error, retryAfter(error))
       }
-      throw new Failure('NOT_FOUND', `There is no ${entity.type} ${entity.id}, or you may not see it`)
+      throw new Failure('NOT_FOUND', texts.hidden(entity))
     }
   }
 }

@@ -4,7 +4,7 @@ import { createCatalog } from '../editions/site/catalog.ts'
 import { createSite } from '../editions/site/site.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { refusal } from '../editions/translate/failures.ts'
-import { Failure, type FailureCode } from '../errors.ts'
+import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import { textOf } from '../http/exchange.ts'
@@ -92,7 +92,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
     if (answer.status < 300) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS took a change that it has to refuse')
     const failure = refusal(answer)
     if (failure.code !== 'CMS_READ_ONLY') throw failure
-    throw new Failure(failure.code, `Who may edit cannot be asked: ${failure.message}, or name the editors in AUTH_EDITORS`, { cause: failure.cause })
+    throw new Failure(failure.code, texts.editorsUnknown(failure.message), { cause: failure.cause })
   }
 
   /** The token that Drupal wants with a session cookie, which the caller need not have sent with a lock. */

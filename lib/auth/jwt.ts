@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTPayload } from 'jose'
 import { LRUCache } from 'lru-cache'
-import type { Failure } from '../errors.ts'
+import { texts, type Failure } from '../errors.ts'
 import { bearerToken, tokenMissing, tokenRefused } from './bearer.ts'
 import { identityOf, lineOf, unavailable, type Check, type Identity } from './identity.ts'
 import { issuerKeys, type IssuerKeys, type KeysClock } from './issuer-keys.ts'
@@ -98,7 +98,7 @@ function holds (claim: unknown, value: string): boolean {
 }
 
 function failureOf (error: unknown): Failure {
-  if (error instanceof errors.JWTExpired) return tokenRefused('The token has expired', error)
+  if (error instanceof errors.JWTExpired) return tokenRefused(texts.tokenExpired, error)
   if (error instanceof errors.JWTClaimValidationFailed) return tokenRefused(`The claim ${error.claim} of the token is missing or not as it has to be`, error)
   if (error instanceof errors.JOSEAlgNotAllowed) return tokenRefused('The token is signed with an algorithm that is not allowed', error)
   if (FAULTS.some((fault) => error instanceof fault)) return tokenRefused('The token is not a JWT signed by the issuer', error)
@@ -106,5 +106,5 @@ function failureOf (error: unknown): Failure {
 }
 
 function keysUnavailable (cause: unknown): Failure {
-  return unavailable("The issuer's keys cannot be fetched, so the token cannot be checked; try again", cause)
+  return unavailable(texts.keysUnavailable, cause)
 }

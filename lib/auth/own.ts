@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import type { User } from './identity.ts'
 
 /** Who a lock is taken for, as a request says it. */
@@ -35,5 +35,5 @@ export function ownNamedOnly<Query extends { fieldName?: string, uid?: string }>
 }
 
 function notYours (where: string, { uid }: User): Failure {
-  return new Failure('FORBIDDEN', `${where} must be your own, which is ${JSON.stringify(uid)}`)
+  return new Failure('FORBIDDEN', texts.notYourUid(where, uid))
 }

@@ -1,5 +1,5 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
 // The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
@@ -35,7 +35,7 @@ export async function reply<T> (pending: Promise<T>): Promise<T> {
 export function storeFailure (error: Error): Failure {
   const cause: Error & { $metadata?: { httpStatusCode?: number } } = isUnanswered(error) ? error.unanswered : error
   if (UNAVAILABLE.has(cause.name) || UNAVAILABLE_STATUS.has(cause.$metadata?.httpStatusCode)) {
-    return new Failure('STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again', { cause, headers: { 'retry-after': '1' } })
+    return new Failure('STORE_UNAVAILABLE', texts.storeUnavailable, { cause, headers: { 'retry-after': '1' } })
   }
-  return new Failure('STORE_FAILED', 'The lock store could not do what was asked', { cause })
+  return new Failure('STORE_FAILED', texts.storeFailed, { cause })
 }

@@ -1,5 +1,5 @@
 import type { TSchema } from '@sinclair/typebox'
-import { failures, type FailureCode } from '../errors.ts'
+import { failures, texts, type FailureCode } from '../errors.ts'
 import { STATUS_CODES } from '../http/status-codes.ts'
 import { failureRef } from '../schema-parts.ts'
 import { EditionFailure } from './schemas.ts'
@@ -22,31 +22,30 @@ const descriptions: Record<number, string> = {
   504: 'The CMS is too slow'
 }
 
-const invalid = 'field_publisher_edition_type.0.value'
-const notAChoice = 'The value you selected is not a valid choice.'
+const violations = [{ path: 'field_publisher_edition_type.0.value', message: 'The value you selected is not a valid choice.' }]
 
 const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['BAD_REQUEST', 'querystring/limit must be >= 1'],
   ['CMS_UNAUTHORIZED', 'No authentication credentials provided.'],
   ['CMS_FORBIDDEN', "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'."],
-  ['NOT_FOUND', 'There is no edition 999'],
-  ['METHOD_NOT_ALLOWED', 'PATCH is not allowed here; allowed: POST, GET, HEAD'],
-  ['STALE_EDIT', 'Somebody else has saved this edition, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.'],
-  ['CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'],
-  ['PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.'],
-  ['TOO_LARGE', 'The request body has 5000000 bytes; at most 4194304 bytes are taken'],
-  ['UNSUPPORTED_MEDIA_TYPE', 'headers/content-type must be application/json'],
-  ['UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${invalid}: ${notAChoice}\n`, { violations: [{ path: invalid, message: notAChoice }] }],
+  ['NOT_FOUND', texts.noEdition('999')],
+  ['METHOD_NOT_ALLOWED', texts.anotherMethod('PATCH', ['POST', 'GET', 'HEAD'])],
+  ['STALE_EDIT', texts.stale()],
+  ['CONFLICT', texts.unpublishedDraft],
+  ['PRECONDITION_FAILED', texts.editionChanged],
+  ['TOO_LARGE', texts.bodyTooLarge('5000000 bytes', 4194304)],
+  ['UNSUPPORTED_MEDIA_TYPE', texts.mediaType(['application/json'])],
+  ['UNPROCESSABLE', texts.invalid(violations), { violations }],
   ['FIELD_LOCKED', 'Nothing was saved: title is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'title', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
-  ['INTERNAL', 'Internal Server Error'],
-  ['CMS_UNREACHABLE', 'The CMS could not be reached'],
-  ['CMS_FAILED', 'The CMS failed to answer'],
-  ['CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)"],
-  ['LIST_TOO_DEEP', 'This takes more than 261 requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid.'],
+  ['INTERNAL', texts.internal],
+  ['CMS_UNREACHABLE', texts.cmsUnreachable],
+  ['CMS_FAILED', texts.cmsFailed],
+  ['CMS_READ_ONLY', texts.cmsReadOnly],
+  ['LIST_TOO_DEEP', texts.listTooDeep(261)],
   ['EDITION_BUSY', 'Too many saves of this edition wait for each other. Nothing of yours was sent: try again later.'],
-  ['CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later'],
-  ['STORE_UNAVAILABLE', 'The lock store cannot be reached or is too slow; try again'],
-  ['CMS_TIMEOUT', 'The CMS did not answer within 10000 ms']
+  ['CMS_UNAVAILABLE', texts.cmsUnavailable],
+  ['STORE_UNAVAILABLE', texts.storeUnavailable],
+  ['CMS_TIMEOUT', texts.cmsTimeout(10_000)]
 ]
 
 /** Response schemas for a route: its success, and failures of these statuses with an example of each kind. */

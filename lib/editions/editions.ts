@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
 import type { JsonText } from '../json-text.ts'
 import type { Resource } from '../jsonapi/document.ts'
@@ -289,7 +289,7 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
   /** The failure of an update whose If-Match names an earlier state, with the present tag if the edition can be read. */
   async function preconditionFailed ({ resource: { id } }: LoadedEdition, caller: Caller): Promise<Failure> {
     const etag = await load(id, caller).then((edition) => editionOf(edition).etag, () => undefined)
-    return new Failure('PRECONDITION_FAILED', 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.', {
+    return new Failure('PRECONDITION_FAILED', texts.editionChanged, {
       ...(etag !== undefined && { headers: { etag } })
     })
   }

@@ -1,4 +1,5 @@
 import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair/typebox'
+import { texts } from '../errors.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
 /** Largest offset of a list, and its largest limit. */
@@ -131,5 +132,5 @@ export const EditionFailure = Type.Object({
 }, {
   $id: 'EditionFailure',
   additionalProperties: true,
-  examples: [{ message: 'There is no edition 999', statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
+  examples: [{ message: texts.noEdition('999'), statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
 })

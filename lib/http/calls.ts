@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { createAborter, type Signal } from './aborter.ts'
 
 /** Header fields of one caller's requests to the CMS; not to be changed. */
@@ -131,7 +131,5 @@ function tooSlow (ms: number): Failure {
 }
 
 function tooDeep (requests: number): Failure {
-  return new Failure('LIST_TOO_DEEP', `This takes more than ${requests} requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. ` +
-    'Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid. ' +
-    'Where Drupal does not let you filter, an administrator can grant JSON:API filter access')
+  return new Failure('LIST_TOO_DEEP', texts.listTooDeep(requests))
 }

@@ -1,5 +1,5 @@
 import Pool from 'undici/lib/dispatcher/pool.js'
-import { Failure, type FailureCode } from '../errors.ts'
+import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import type { Signal } from './aborter.ts'
 import { createBreaker, type Breaker } from './breaker.ts'
@@ -104,8 +104,8 @@ function transportFailure (error: unknown, timeoutMs: number): Failure {
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new Failure('CMS_TIMEOUT', `The CMS did not accept a connection within ${timeoutMs / 2} ms`, { cause: error })
   if (code === 'NOT_SENT') return new Failure('CMS_TIMEOUT', `No connection to the CMS was free within ${timeoutMs} ms`, { cause: error })
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
-    return new Failure('CMS_TIMEOUT', `The CMS did not answer within ${timeoutMs} ms`, { cause: error })
+    return new Failure('CMS_TIMEOUT', texts.cmsTimeout(timeoutMs), { cause: error })
   }
   if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more than is taken', { cause: error })
-  return new Failure('CMS_UNREACHABLE', 'The CMS could not be reached', { cause: error })
+  return new Failure('CMS_UNREACHABLE', texts.cmsUnreachable, { cause: error })
 }

@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { abortable, type Signal } from '../http/aborter.ts'
 import { callOf, type Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
@@ -132,12 +132,12 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
 function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) => Document | undefined): JsonapiAnswer {
   if (status === 503 || status === 429) {
     const retryAfter = String(headers['retry-after'])
-    throw new Failure('CMS_UNAVAILABLE', 'The CMS takes no requests at the moment (maintenance or overload); try again later', {
+    throw new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
       headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
       cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
     })
   }
-  if (status >= 500) throw new Failure('CMS_FAILED', 'The CMS failed to answer', { cause: upstream(status, body) })
+  if (status >= 500) throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
   const document = (status < 300 || status >= 400) && isJson(headers) ? read(body) : undefined
   if (!document || (status < 300 && document.data === undefined)) {
     throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {

@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 
 /** Milliseconds after which a request about a whole entity begins nothing more; what is under way then ends within 5 s. */
 export const WHOLE_MS = 10_000
@@ -31,6 +31,6 @@ export function createMeasure (narrower: string): (page: unknown[], isOnly: bool
   return (page, isOnly) => {
     if (isOnly) return
     bytes += Buffer.byteLength(JSON.stringify(page))
-    if (bytes > LIST_LIMIT) throw new Failure('TOO_LARGE', `The answer would have more than ${LIST_LIMIT} bytes; ${narrower}`)
+    if (bytes > LIST_LIMIT) throw new Failure('TOO_LARGE', texts.answerTooLarge(LIST_LIMIT, narrower))
   }
 }

@@ -1,5 +1,5 @@
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
 import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Found, type Key, type Moment } from './record.ts'
@@ -134,7 +134,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
    * @throws {Failure} BAD_REQUEST without a field and a user
    */
   async function discard (entity: Entity, query: DraftsQuery): Promise<void> {
-    if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
+    if (query.fieldName === undefined && query.uid === undefined) throw new Failure('BAD_REQUEST', texts.fieldOrUser)
     await forEach(await find(entity, query), async ({ record }) => {
       await bury(record, mayBeWritten(record) ? seconds() + FENCE_SECONDS : fenceOf(record))
       if (record['inTwo']) await table.remove(restOf(keyOf(record)))

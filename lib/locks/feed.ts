@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
 import type { Batch, Changes } from './feed-events.ts'
 import { paceOf } from './pace.ts'
@@ -89,7 +89,7 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
   function admit (caller: string | undefined): void {
     const headers = { 'retry-after': RETRY_AFTER_SECONDS }
     if (watchers.size >= watchersMax) {
-      throw new Failure('TOO_MANY_WATCHERS', `This instance serves ${watchersMax} event streams, as many as it may; try again later, or poll`, { headers })
+      throw new Failure('TOO_MANY_WATCHERS', texts.tooManyWatchers(watchersMax), { headers })
     }
     if ((byCaller.get(caller) ?? 0) >= watchersPerCaller) {
       throw new Failure('TOO_MANY_REQUESTS', `You have ${watchersPerCaller} event streams open here, as many as one caller may; close one, or poll`, { headers })

@@ -1,4 +1,4 @@
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 
 /** A value as the document client is given it: objects as maps, since it takes a member called `constructor` for a class. */
 export type Stored = string | number | boolean | null | Stored[] | Map<string, Stored>
@@ -38,7 +38,7 @@ export function stored (value: unknown, where: string, level = 1): Stored {
 
 function storedNumber (value: number, where: string): number {
   const size = Math.abs(value)
-  if (size > Number.MAX_SAFE_INTEGER) throw new Failure('BAD_REQUEST', `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`)
+  if (size > Number.MAX_SAFE_INTEGER) throw new Failure('BAD_REQUEST', texts.numberTooLarge(where))
   if (size !== 0 && size < SMALLEST_NUMBER) throw new Failure('BAD_REQUEST', `${where} is a number closer to zero than ${SMALLEST_NUMBER}; send it as a string`)
   return value
 }

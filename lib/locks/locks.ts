@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import { hasReplaced, isOlder, isSame, outcomeOf, TRACED_MS, type Attempt } from './attempt.ts'
@@ -278,7 +278,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
     const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
-    const bounds = { inTime: createDeadline(monotonic), measure: createMeasure('ask for one field (fieldName), or leave the texts out (payload=0)') }
+    const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
     const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds)
     return { Items: Items.map(toShow), ...counts } as LockList
   }
@@ -306,7 +306,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
     const inTime = createDeadline(monotonic)
     if (fieldName !== undefined) return releaseField(place, keyOf(fieldName), { uid, ifMatch, by, inTime })
-    if (uid === undefined) throw new Failure('BAD_REQUEST', 'querystring must have fieldName or uid')
+    if (uid === undefined) throw new Failure('BAD_REQUEST', texts.fieldOrUser)
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
     const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'fieldName' }

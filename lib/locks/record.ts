@@ -1,6 +1,6 @@
 import { FENCED_UNTIL } from '../dynamodb/fence.ts'
 import { REMOVE_AT } from '../dynamodb/table.ts'
-import { Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { all, any, condition, namesOf, rule, type Condition, type Rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
@@ -44,7 +44,7 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
   const bytes = Buffer.byteLength(JSON.stringify(userData))
   if (bytes > USER_DATA_LIMIT) throw new Failure('TOO_LARGE', `body/userData has ${bytes} bytes of JSON; at most ${USER_DATA_LIMIT} bytes are taken`)
   const size = itemSize(record) + MARGIN
-  if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', `The lock would have ${size} bytes in the store; at most ${ITEM_LIMIT} bytes are taken`)
+  if (size > ITEM_LIMIT) throw new Failure('TOO_LARGE', texts.lockTooLarge(size, ITEM_LIMIT))
   return record
 }
 

@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { texts } from '../errors.ts'
 import { LOCK_TYPE_PATTERN } from '../patterns.ts'
 import { ref } from '../schema-parts.ts'
 
@@ -191,5 +192,5 @@ export const LockFailure = Type.Object({
   })
 }, {
   $id: 'LockFailure',
-  examples: [{ success: false, message: 'Error: Server error', error: { name: 'ServiceUnavailableError', code: 'STORE_UNAVAILABLE', message: 'The lock store cannot be reached or is too slow; try again' } }]
+  examples: [{ success: false, message: 'Error: Server error', error: { name: 'ServiceUnavailableError', code: 'STORE_UNAVAILABLE', message: texts.storeUnavailable } }]
 })

@@ -1,4 +1,4 @@
-import { Failure } from '../../errors.ts'
+import { Failure, texts } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import { isUuid } from '../../patterns.ts'
 import { publicName } from '../model.ts'
@@ -68,5 +68,5 @@ export function createFinder ({ catalog, filters, model, ids }: Site, { individu
 }
 
 function notFound (id: string): Failure {
-  return new Failure('NOT_FOUND', `There is no edition ${id}`)
+  return new Failure('NOT_FOUND', texts.noEdition(id))
 }

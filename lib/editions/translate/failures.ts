@@ -1,4 +1,4 @@
-import { Failure } from '../../errors.ts'
+import { Failure, texts } from '../../errors.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
 import { otherLanguages } from '../../jsonapi/languages.ts'
@@ -45,12 +45,12 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
       return unprocessable(errors, detail, cause)
     case 405:
       if (READ_ONLY.test(detail)) {
-        return new Failure('CMS_READ_ONLY', "Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (configuration jsonapi.settings, read_only: false)", { cause })
+        return new Failure('CMS_READ_ONLY', texts.cmsReadOnly, { cause })
       }
       return refusedMethod(otherLanguages(errors), status, cause)
     case 400:
       if (WORKING_COPY.test(detail)) {
-        return new Failure('CONFLICT', 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded', { cause })
+        return new Failure('CONFLICT', texts.unpublishedDraft, { cause })
       }
   }
   return refused(status, cause)
@@ -143,8 +143,7 @@ function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Fa
 
 /** A failed validation in core's words. Source: Drupal\rest\Plugin\rest\resource\EntityResourceValidationTrait. */
 export function invalid (violations: Violation[], cause?: Error): Failure {
-  const lines = violations.map(({ path, message }) => `${path}: ${message}\n`)
-  return new Failure('UNPROCESSABLE', `Unprocessable Entity: validation failed.\n${lines.join('')}`, { cause, details: { violations } })
+  return new Failure('UNPROCESSABLE', texts.invalid(violations), { cause, details: { violations } })
 }
 
 /** What is wrong with a whole edition is told in HTML, unlike in core REST. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */

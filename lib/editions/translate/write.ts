@@ -1,4 +1,4 @@
-import { Failure } from '../../errors.ts'
+import { Failure, texts } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
 import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
@@ -135,8 +135,7 @@ export function difference (entity: EditionJson, current: Resource, model: Conte
 
 /** What a caller is told whose copy of an edition is older than the edition. */
 export function stale (changed: unknown): Failure {
-  const when = typeof changed === 'string' ? ` at ${changed}` : ''
-  return new Failure('STALE_EDIT', `Somebody else has saved this edition${when}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`)
+  return new Failure('STALE_EDIT', texts.stale(typeof changed === 'string' ? changed : undefined))
 }
 
 /** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
@@ -174,7 +173,7 @@ function members (fields: EditionJson, shape: Shape | undefined, model: ContentM
 function refuseRounded (value: unknown, where: string): void {
   const size = typeof value === 'number' ? Math.abs(value) : 0
   if (size === Infinity || (size > Number.MAX_SAFE_INTEGER && size < 2 ** 63)) {
-    throw new Failure('BAD_REQUEST', `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`)
+    throw new Failure('BAD_REQUEST', texts.numberTooLarge(where))
   }
   if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) refuseRounded(member, `${where}/${name}`)
 }
