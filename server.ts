@@ -47,7 +47,8 @@ export function giveUp (error: unknown): never {
   process.exit(1)
 }
 
-if (import.meta.main ?? process.argv[1] === import.meta.filename) {
+/** Starts the service with the settings of the environment, and ends the process where it cannot. */
+export async function start (): Promise<void> {
   try {
     loadEnvFile()
     await serve(readConfig(process.env))
@@ -55,3 +56,5 @@ if (import.meta.main ?? process.argv[1] === import.meta.filename) {
     giveUp(error)
   }
 }
+
+if (import.meta.main ?? process.argv[1] === import.meta.filename) await start()

@@ -6,7 +6,10 @@ import { LOCK_TYPE_PATTERN } from '../lib/patterns.ts'
 import { itemsIn } from './edges.ts'
 import { inGroup, setting } from './setting.ts'
 
-/** The settings of who may call, as part of the environment. */
+/**
+ * The settings of who may call, as part of the environment.
+ * @internal
+ */
 export const AuthEnvironment = inGroup('Who calls', {
   AUTH: setting(Type.Union([Type.Literal('none'), Type.Literal('jwt'), Type.Literal('drupal')], { default: 'none' }), {
     description: "How Quoin knows its callers: not at all (for trusted networks), by bearer tokens, or as Drupal's users. See [Who calls](who-calls.md).",
@@ -83,6 +86,7 @@ export type AuthConfig = { admins: string[] } & (
 /**
  * Reads how callers are known; undefined with AUTH=none, and where something is missing or wrong, which is added to `problems`.
  * @param cmsAuth CMS_AUTH as it was set, without its default
+ * @internal
  */
 export function readAuth (settings: Settings, cmsAuth: string | undefined, problems: string[]): AuthConfig | undefined {
   const listed = (names = '') => itemsIn(names).filter(Boolean)

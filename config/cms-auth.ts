@@ -4,7 +4,10 @@ import { inGroup, setting } from './setting.ts'
 /** Names of cookies (RFC 6265 section 4.1.1: tokens of RFC 9110), separated by commas. */
 const COOKIE_NAMES = "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*)*$"
 
-/** The settings of whose credentials go to the CMS, as part of the environment. */
+/**
+ * The settings of whose credentials go to the CMS, as part of the environment.
+ * @internal
+ */
 export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
   CMS_AUTH: setting(Type.Union([Type.Literal('passthrough'), Type.Literal('basic'), Type.Literal('session'), Type.Literal('oauth')], { default: 'passthrough' }), {
     description: "Whose credentials go to Drupal: the caller's own (passthrough), or those of a service account.",
@@ -52,7 +55,10 @@ const NEEDED = {
   oauth: ['CMS_CLIENT_ID', 'CMS_CLIENT_SECRET']
 } as const
 
-/** Reads whose credentials go to the CMS; what is missing is added to `problems`. */
+/**
+ * Reads whose credentials go to the CMS; what is missing is added to `problems`.
+ * @internal
+ */
 export function readCmsAuth (settings: Settings, problems: string[]): CmsAuth {
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
     if (!settings[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)

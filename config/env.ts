@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { join } from 'node:path'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { contentModel, type ContentModel } from '../lib/editions/model.ts'
+import { PACKAGE_ROOT } from '../lib/package-root.ts'
 import { AuthEnvironment, readAuth, type AuthConfig } from './auth.ts'
 import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
@@ -162,13 +163,16 @@ const EditionsEnvironment = inGroup('Editions', {
     description: 'With `enforce` Quoin refuses to save an edition over fields that others have locked.',
     allowed: 'off or enforce'
   }),
-  CONTENT_MODEL: setting(Type.String({ default: resolve(import.meta.dirname, 'content-model.json'), minLength: 1 }), {
+  CONTENT_MODEL: setting(Type.String({ default: join(PACKAGE_ROOT, 'config/content-model.json'), minLength: 1 }), {
     description: "[The site's names](content-model.md) for the entity type of editions, its bundles, keys and fields.",
     allowed: 'the path of a content model file'
   })
 })
 
-/** The settings as the environment holds them, in the order of the documents. */
+/**
+ * The settings as the environment holds them, in the order of the documents.
+ * @internal Not in the declarations of the package: its type cannot be named outside.
+ */
 export const Environment = Type.Object({
   ...ServiceEnvironment,
   ...WatchingEnvironment,

@@ -1,11 +1,13 @@
 import { Type, type Static, type TObject } from '@sinclair/typebox'
-import type { FeedOptions } from '../lib/locks/feed.ts'
 import { inGroup, setting } from './setting.ts'
 
 /** How many event streams one user may have, where the settings do not say. */
 const STREAMS_PER_USER = 100
 
-/** The settings of event streams. */
+/**
+ * The settings of event streams.
+ * @internal
+ */
 export const EventsEnvironment = inGroup('Event streams', {
   EVENTS_POLL_MS: setting(Type.Integer({ default: 500, minimum: 100, maximum: 60_000 }), {
     description: 'How often Quoin reads what is watched from the table: so late do event streams tell what others write.',
@@ -28,11 +30,21 @@ export const EventsEnvironment = inGroup('Event streams', {
 })
 
 /** How event streams are served. */
-export type EventsConfig = Required<Omit<FeedOptions, 'warn'>>
+export interface EventsConfig {
+  /** Milliseconds between two reads of a watched entity. */
+  pollMs: number
+  /** Milliseconds between two heartbeats of a stream. */
+  heartbeatMs: number
+  /** How many streams there may be. */
+  watchersMax: number
+  /** How many of them one caller may have. */
+  watchersPerCaller: number
+}
 
 /**
  * Reads how event streams are served.
  * @param AUTH with `none` callers are told apart by address alone, which many may share: one may have half of all streams
+ * @internal
  */
 export function readEvents ({ AUTH, ...settings }: Static<TObject<typeof EventsEnvironment>> & { AUTH: string }): EventsConfig {
   const { EVENTS_WATCHERS_MAX: watchersMax } = settings

@@ -4,8 +4,23 @@ import { createTable } from '../lib/dynamodb/table.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
 import { newspaper } from './content.ts'
-import { startDynamodb } from './dynamodb.ts'
+import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
+
+/** Who installs Quoin as a package gets no engine: production needs none, and it is built for the machine it runs on. */
+const MISSING_ENGINE = 'DYNAMODB_ENDPOINT is missing, and the embedded engine is not installed: npm install --save-dev dynalite@4 classic-level@3'
+
+/** Starts the embedded engine. @throws {SettingsError} where it cannot be had */
+async function startEngine (dataDir: string): Promise<EmbeddedEngine> {
+  try {
+    const { startDynamodb } = await import('./dynamodb.ts')
+    return await startDynamodb(dataDir)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const isMissing = code === 'ERR_MODULE_NOT_FOUND' || code === 'MODULE_NOT_FOUND'
+    throw new SettingsError([isMissing ? MISSING_ENGINE : message], { cause: error })
+  }
+}
 
 /** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
 async function start (): Promise<void> {
@@ -14,7 +29,7 @@ async function start (): Promise<void> {
 
   if (!env.DYNAMODB_ENDPOINT) {
     const dataDir = env.DATA_DIR || DevEnvironment.DATA_DIR.default!
-    const engine = await startDynamodb(dataDir).catch((error: Error) => { throw new SettingsError([error.message], { cause: error }) })
+    const engine = await startEngine(dataDir)
     env.DYNAMODB_ENDPOINT = engine.endpoint
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
     delete process.env.AWS_PROFILE

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { createValidation } from '../config/validation.ts'
 import { OF_PAGES } from '../lib/pages.ts'
 import { ownPath } from './mount.ts'
-import manifest from '../package.json' with { type: 'json' }
+import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
 const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After) or 431 (its header fields are too large); except below /health also 421 (without authentication: its Host is not a name of this service) or 503 (this service is overloaded; see Retry-After).'

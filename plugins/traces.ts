@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import type { RequestSpan } from '../lib/tracing.ts'
 import { ownPath } from './mount.ts'
-import manifest from '../package.json' with { type: 'json' }
+import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** OpenTelemetry traces of requests and of the calls made for them; nothing of it is loaded where no collector is set. */
 async function traces (fastify: FastifyInstance, { config: { traces } }: { config: Config }) {

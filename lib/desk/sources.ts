@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
-import { extname, join, posix, resolve } from 'node:path'
+import { findPackageJSON } from 'node:module'
+import { dirname, extname, join, posix } from 'node:path'
+import { PACKAGE_ROOT } from '../package-root.ts'
 
 /** Something of the page that a browser asks for. */
 export interface Source {
@@ -10,10 +12,8 @@ export interface Source {
   etag: string
 }
 
-const ROOT = resolve(import.meta.dirname, '../..')
-
 /** What the page consists of, by path from packages/: its own files, the client, and the modules of lit-html that it imports. */
-const PACKAGES = join(ROOT, 'packages')
+const PACKAGES = join(PACKAGE_ROOT, 'packages')
 const OWN = ['desk/*.{ts,css,svg}', 'client/src/*.ts']
 const LIT = ['lit-html.js', 'directive.js', 'directive-helpers.js', 'directives/live.js', 'directives/repeat.js']
 
@@ -30,8 +30,9 @@ const types: Record<string, string> = {
 
 /** The files of the page by URL path: where they are. */
 function findFiles (): Array<[url: string, path: string]> {
+  const lit = dirname(findPackageJSON('lit-html', import.meta.url)!)
   const own = globSync(OWN, { cwd: PACKAGES }).sort()
-  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, join(ROOT, 'node_modules/lit-html', path)]), ...own.map((path): [string, string] => [FILES + path, join(PACKAGES, path)])]
+  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, join(lit, path)]), ...own.map((path): [string, string] => [FILES + path, join(PACKAGES, path)])]
 }
 
 /** The URL paths of the page and its files. */

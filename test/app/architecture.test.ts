@@ -14,7 +14,7 @@ const DRUPALS_NAMES = /publisher_container|field_publisher|drupal_internal__|rev
 const MAY_NAME_DRUPALS = /^(?:(?:lib\/editions|lib\/doctor|packages\/drupal-stand-in|dev|test)\/|lib\/auth\/drupal\.ts$|packages\/client\/src\/editions\.ts$)/
 
 /** From the top of the house down: an import goes to the same floor or a lower one. */
-const FLOORS = [/^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^(?:lib|packages\/client)\//]
+const FLOORS = [/^(?:packages\/(?:desk|drupal-stand-in)\/|dev\/|(?:cli|doctor|table)\.ts$)/, /^server\.ts$/, /^app\.ts$/, /^(?:plugins|routes)\//, /^config\//, /^(?:lib|packages\/client)\//]
 const floor = (path: string) => FLOORS.findIndex((pattern) => pattern.test(path))
 
 /** Edges that must not be: where from, where to, and why. */
@@ -36,7 +36,7 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^plugins\//, /^routes\//, 'plugins serve routes, not the other way round'],
   [/^packages\/desk\//, /^(?!packages\/(?:desk|client\/src)\/|lit-html(?:\/|$))/, 'the desk is a client like any other'],
   [/^(?!packages\/desk\/|test\/)/, /^packages\/desk\//, 'the service serves the desk and knows nothing of it'],
-  [/^(?!packages\/drupal-stand-in\/|dev\/|test\/)/, /^(?:packages\/drupal-stand-in|dev)\//, 'the stand-ins are no part of the service'],
+  [/^(?!packages\/drupal-stand-in\/|dev\/|test\/|cli\.ts$)/, /^(?:packages\/drupal-stand-in|dev)\//, 'the stand-ins are no part of the service'],
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 

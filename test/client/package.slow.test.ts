@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process'
-import { cpSync, globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -7,8 +6,6 @@ import { build } from 'esbuild'
 import t from 'tap'
 import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
-import { imageFiles } from '../app/fixtures/image.ts'
-import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
 import { addExamples, projectWith } from './packed.ts'
 import { testRecipes } from './recipe-tests.ts'
 import { recipes } from './recipes.ts'
@@ -53,14 +50,6 @@ t.test('its package has that module, its types and nothing else', async (t) => {
   const { dependencies, version } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as { dependencies?: object, version: string }
   t.equal(dependencies, undefined)
   t.equal(version, manifest.version, 'its version is that of the service')
-})
-
-t.test('npm pack of the service takes its sources, and no tests', async (t) => {
-  const directory = emptyDirectory(t)
-  for (const path of [...imageFiles(), '.gitignore', 'test/client/package.slow.test.ts']) cpSync(join(ROOT, path), join(directory, path))
-  const [{ files }] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: directory, encoding: 'utf8', stdio: 'pipe' }))
-  const packed = files.map(({ path }: { path: string }) => path)
-  t.strictSame(packed.sort(), imageFiles().filter((path) => path !== 'package-lock.json').sort())
 })
 
 /** A use of every verb, as a page of an application has it. */

@@ -1,0 +1,34 @@
+#!/usr/bin/env node
+import manifest from 'quoin/package.json' with { type: 'json' }
+
+/** The verbs: what each does, and the module that does it when it is loaded. */
+const verbs: Record<string, { summary: string, run: () => Promise<unknown> }> = {
+  start: { summary: 'serves what the settings in the environment, or in .env, say', run: async () => (await import('./server.ts')).start() },
+  dev: { summary: 'the same, with a lock store and a sample CMS of its own where the settings name none', run: () => import('./dev/start.ts') },
+  doctor: { summary: 'looks for what is wrong with the settings, the lock table and the CMS, and says what to do', run: () => import('./doctor.ts') },
+  table: { summary: 'makes the lock table, or checks it', run: () => import('./table.ts') }
+}
+
+const width = Math.max(...Object.keys(verbs).map((verb) => verb.length))
+const usage = `${manifest.description}.
+
+Usage: quoin <verb>
+
+${Object.entries(verbs).map(([verb, { summary }]) => `  ${verb.padEnd(width)}  ${summary}`).join('\n')}
+
+  --help     shows this
+  --version  shows the version
+
+Settings are environment variables (docs/settings.md), also in a file .env.`
+
+/** The exit code for a command that cannot be understood, as POSIX utilities have it. */
+const MISUSED = 2
+
+const [verb, ...others] = process.argv.slice(2)
+if (verb === '--help' || verb === '-h') console.log(usage)
+else if (verb === '--version' || verb === '-v') console.log(manifest.version)
+else if (verb === undefined || !Object.hasOwn(verbs, verb) || others.length > 0) {
+  const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${others.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
+  console.error(`${reason}${usage}`)
+  process.exitCode = MISUSED
+} else await verbs[verb]!.run()

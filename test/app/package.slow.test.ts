@@ -1,0 +1,142 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import ts from 'typescript'
+import lock from '../../package-lock.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
+import { imageFiles, type Package } from './fixtures/image.ts'
+import { emptyDirectory, ROOT } from './fixtures/processes.ts'
+
+/** What `npm run prepack` needs besides what the image has. */
+const SOURCES = ['dev', 'packages/desk', 'packages/drupal-stand-in', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'LICENSE', '.gitignore']
+
+/** The packages that installing the service's brings along. */
+const installed = Object.entries(lock.packages as Record<string, Package>).filter(([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev && !link)
+
+/** An empty project into which the service is installed, as `npm install` of the packed file does. */
+let project: string
+
+t.before(() => {
+  project = projectWith(t)
+})
+
+function projectWith (t: Test): string {
+  const copy = emptyDirectory(t)
+  for (const path of [...imageFiles(), ...SOURCES]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
+  const directory = emptyDirectory(t)
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: copy, encoding: 'utf8', stdio: 'pipe' }).trim().split('\n').at(-1)!
+  const target = join(directory, 'node_modules/quoin')
+  mkdirSync(target, { recursive: true })
+  execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])
+  // The registry may be out of reach: the packages are those that are here.
+  for (const path of [...installed.map(([path]) => path), 'node_modules/@types/node', 'node_modules/undici-types']) {
+    mkdirSync(dirname(join(directory, path)), { recursive: true })
+    symlinkSync(join(ROOT, path), join(directory, path))
+  }
+  const bin = join(directory, 'node_modules/.bin')
+  mkdirSync(bin)
+  chmodSync(join(target, manifest.bin.quoin), 0o755)
+  symlinkSync(join('../quoin', manifest.bin.quoin), join(bin, 'quoin'))
+  writeFileSync(join(directory, 'package.json'), '{"type":"module","private":true}')
+  return directory
+}
+
+/** Runs a verb as a consumer does. */
+function quoin (...args: string[]): { status: number | null, stdout: string, stderr: string } {
+  const { PATH, HOME } = process.env
+  const { status, stdout, stderr } = spawnSync('npx', ['--offline', 'quoin', ...args], { cwd: project, env: { PATH: `${dirname(process.execPath)}:${PATH}`, HOME }, encoding: 'utf8' })
+  return { status, stdout, stderr }
+}
+
+t.test('the package has what runs, with the declarations that a host needs, and nothing else', async (t) => {
+  const directory = join(project, 'node_modules/quoin')
+  const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
+  const rest = files.filter((path) => !path.startsWith('dist/') && !/^packages\/(?:desk|client\/src)\//.test(path))
+  t.strictSame(rest.sort(), ['LICENSE', 'README.md', 'config/content-model.json', 'package.json'])
+  t.strictSame(files.filter((path) => path.startsWith('dist/') && !/\.(?:js|d\.ts)$/.test(path)), [])
+  t.strictSame(files.filter((path) => path.startsWith('packages/') && !/\.(?:ts|css|svg|html)$/.test(path)), [], 'what the desk is served from')
+  t.ok(files.includes('dist/app.d.ts'))
+  const declarations = files.filter((path) => path.endsWith('.d.ts') && path.startsWith('dist/'))
+  t.notMatch(declarations.map((path) => readFileSync(join(directory, path), 'utf8')).join(''), /declare module/, "a host's Fastify has none of Quoin's own decorators")
+})
+
+t.test("the consumer's Node stays the consumer's", async (t) => {
+  t.notOk('optionalDependencies' in manifest)
+  for (const [path, { bin = {} }] of installed) t.notOk('node' in bin, path)
+  t.notOk(installed.some(([path]) => /linux-x64/.test(path)))
+})
+
+t.test('npx quoin says what it is and what it can do, and what it cannot', async (t) => {
+  t.match(quoin('--version'), { status: 0, stdout: `${manifest.version}\n` })
+  const help = quoin('--help')
+  t.equal(help.status, 0)
+  for (const verb of ['start', 'dev', 'doctor', 'table', '--help', '--version']) t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
+  t.match(quoin('strat'), { status: 2, stdout: '', stderr: /^There is no quoin strat\n[^]*Usage: quoin/m })
+  t.match(quoin('start', '--port', '80'), { status: 2, stderr: /^quoin start takes nothing more, but was given --port 80\n/m })
+  t.match(quoin(), { status: 2, stderr: /Usage: quoin/ })
+  t.match(quoin('start'), { status: 1, stderr: /^Quoin cannot start with these settings:\n {2}ENVIRONMENT is missing/m })
+  t.match(quoin('doctor'), { status: 1, stdout: /ENVIRONMENT is missing/ })
+  t.match(quoin('table'), { status: 1, stderr: /AWS_REGION is missing/ })
+  t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
+})
+
+/** A host, as docs/embedding.md has it. */
+const HOST = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8'))![1]!
+
+t.test('a host serves it below a prefix: the API, the desk and the documentation', async (t) => {
+  writeFileSync(join(project, 'host.js'), `${HOST}
+const answers = {}
+for (const url of ['/own', '/quoin/health/live', '/quoin/desk', '/quoin/desk/files/desk/main.ts', '/quoin/desk/files/client/src/client.ts', '/quoin/desk/files/lit-html/lit-html.js', '/quoin/docs/json']) {
+  const { statusCode, body } = await host.inject(url)
+  answers[url] = [statusCode, body.length]
+}
+console.log(JSON.stringify(answers))
+await host.close()
+`)
+  const env = { ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', DESK: 'on', PORT: '0' }
+  const stdout = execFileSync(process.execPath, ['host.js'], { cwd: project, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  const answers = JSON.parse(/^\{"\/own.*$/m.exec(stdout)![0]) as Record<string, [number, number]>
+  t.equal(Object.keys(answers).length, 7)
+  for (const [url, [status, length]] of Object.entries(answers)) t.ok(status === 200 && length > 0, `${url}: ${status}, ${length} bytes`)
+})
+
+const require = createRequire(import.meta.url)
+
+/** tap brings one of its own. */
+const earlier = createRequire(require.resolve('@tapjs/test'))('typescript') as typeof ts
+
+const compilers = { [`TypeScript ${ts.version}`]: ts, 'TypeScript 5.9': earlier }
+
+for (const [name, compiler] of Object.entries(compilers)) {
+  t.test(`a host that uses it compiles with ${name} and every strict flag`, async (t) => {
+    const path = join(project, 'host.ts')
+    const options = {
+      target: 'es2023',
+      lib: ['es2023'],
+      types: ['node'],
+      module: 'nodenext',
+      noEmit: true,
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      noImplicitOverride: true,
+      noImplicitReturns: true,
+      noPropertyAccessFromIndexSignature: true,
+      verbatimModuleSyntax: true,
+      isolatedModules: true,
+      skipLibCheck: true,
+      preserveSymlinks: true
+    }
+    const problems = (code: string, more = {}): string[] => {
+      writeFileSync(path, code)
+      const program = compiler.createProgram([path], compiler.convertCompilerOptionsFromJson({ ...options, ...more }, project).options)
+      return compiler.getPreEmitDiagnostics(program).map(({ file, messageText }) => `${file?.fileName.split('node_modules').at(-1)}: ${compiler.flattenDiagnosticMessageText(messageText, '\n')}`)
+    }
+    t.strictSame(problems(HOST), [])
+    t.strictSame(problems(HOST, { skipLibCheck: false }).filter((line) => line.startsWith('/quoin/')), [], "nor is there a mistake in the package's own declarations")
+    t.match(problems(HOST.replace("prefix: '/quoin'", 'prefix: 5')), [/not assignable|No overload/], 'only what is made wrong on purpose is found')
+  })
+}
