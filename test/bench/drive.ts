@@ -28,6 +28,7 @@ export async function drive ({ concurrency, ms }: Drive, one: (worker: number, t
   return { requestsPerSecond: latencies.length / seconds, p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99) }
 }
 
-function quantile (sorted: number[], share: number): number {
+/** The figure below which such a share of the figures lies. */
+export function quantile (sorted: number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }

@@ -29,10 +29,11 @@ function suiteTable ({ title, date, command, machine: { cores, cpu, node, system
   ].join('\n')
 }
 
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
+function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
   return said([
     requestsPerSecond && `${requestsPerSecond} requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
+    eventsP99Ms && `events p99 ${eventsP99Ms} ms`,
     cpuUs && `${cpuUs} µs CPU`,
     peakMiB && `${peakMiB} MiB`,
     upstreamRequests && upstreamRequests > 1 && `${upstreamRequests} requests to the CMS`,
@@ -43,10 +44,11 @@ function absolute ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRe
   ])
 }
 
-function relative ({ requestsPerSecond, p50Ms, p99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
+function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
   return said([
     requestsPerSecond && `**${requestsPerSecond}x** requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms}x, p99 ${p99Ms}x`,
+    eventsP99Ms && `events p99 ${eventsP99Ms}x`,
     cpuUs && `CPU ${cpuUs}x`,
     peakMiB && `memory ${peakMiB}x`,
     upstreamRequests && upstreamRequests !== 1 && `**${upstreamRequests}x** the requests to the CMS`,

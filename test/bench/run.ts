@@ -6,17 +6,18 @@ import { isShown, tableOf } from './markdown.ts'
 import { circumstances, losses, lower, type Results } from './results.ts'
 import { coreRest, drupal } from './suites/drupal.ts'
 import { editions } from './suites/editions.ts'
+import { feeds } from './suites/feeds.ts'
 import { growth } from './suites/growth.ts'
 import { locks } from './suites/locks.ts'
 import { start } from './suites/start.ts'
 import { translation } from './suites/translation.ts'
 
-const suites = [locks, editions, translation, growth, start, drupal, coreRest]
+const suites = [locks, feeds, editions, translation, growth, start, drupal, coreRest]
 
 const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
   suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but drupal and core-rest, for which see test/drupal/README.md
   --rounds N   how often each contestant is measured (7; with --short 3)
-  --short      only what CI compares, in two minutes
+  --short      only what CI compares, in three minutes
   --check      fails where Quoin has become slower, as a ratio, than in test/bench/results.json, when measured twice
   --json FILE  where the results go, and a chart beside them (test/bench/results.json; with --short or --check nowhere)
 npm run bench -- --table   measures nothing: the tables of docs/benchmarks.md, of test/bench/results.json`

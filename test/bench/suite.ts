@@ -3,6 +3,8 @@ export interface Figures {
   requestsPerSecond?: number
   p50Ms?: number
   p99Ms?: number
+  /** Milliseconds from sending a write until 99 of 100 watchers have its event. */
+  eventsP99Ms?: number
   /** CPU time of the process under measurement for one request, in microseconds. */
   cpuUs?: number
   /** Largest resident memory of that process while it was measured, in MiB. */
