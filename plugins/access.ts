@@ -42,10 +42,9 @@ async function access (fastify: FastifyInstance, { config: { cms: { cookieNames 
     this.rights.push([right, entity])
   })
   fastify.decorateRequest('may', async function (right, entity) {
-    return ask(this, right, entity).then(() => true, (error: unknown) => {
-      if (isRefusal(error)) return false
-      throw error
-    })
+    const [error] = await fastify.to(ask(this, right, entity))
+    if (error && !isRefusal(error)) throw error
+    return !error
   })
   fastify.decorateRequest('isWelcome', async function () {
     if (!await this.isKnown()) return false
@@ -54,4 +53,4 @@ async function access (fastify: FastifyInstance, { config: { cms: { cookieNames 
   })
 }
 
-export default fp(access, { name: 'access', dependencies: ['auth'], fastify: '5.x' })
+export default fp(access, { name: 'access', dependencies: ['auth', '@fastify/sensible'], fastify: '5.x' })

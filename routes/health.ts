@@ -58,12 +58,13 @@ const readySchema = {
 }
 
 /** Asks every dependency, for all who ask at once and for a moment after; a change of state is logged. */
-function sharedStates ({ probes, log }: FastifyInstance): () => Promise<Dependencies> {
+function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
+  const { log } = fastify
   const unavailable = new Set<string>()
   let asked: Promise<Dependencies> | undefined
 
   async function ask (): Promise<Dependencies> {
-    const dependencies = await statesOf(probes)
+    const dependencies = await statesOf(fastify)
     for (const [dependency, { status, message }] of Object.entries(dependencies)) {
       if (status === 'ok' && unavailable.delete(dependency)) log.info({ dependency }, 'ready again')
       if (status === 'ok' || unavailable.has(dependency)) continue
@@ -79,14 +80,10 @@ function sharedStates ({ probes, log }: FastifyInstance): () => Promise<Dependen
   }
 }
 
-async function statesOf (probes: FastifyInstance['probes']): Promise<Dependencies> {
+async function statesOf ({ probes, to }: FastifyInstance): Promise<Dependencies> {
   const states = await Promise.all([...probes].map(async ([name, probe]): Promise<[string, Dependencies[string]]> => {
-    try {
-      const message = await Promise.race([probe(), late()])
-      return [name, { status: 'ok', ...(message && { message }) }]
-    } catch (error) {
-      return [name, { status: 'unavailable', message: (error as Error).message }]
-    }
+    const [error, message] = await to(Promise.race([probe(), late()]))
+    return [name, error ? { status: 'unavailable', message: error.message } : { status: 'ok', ...(message && { message }) }]
   }))
   return Object.fromEntries(states)
 }
