@@ -1,4 +1,4 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { isObject } from '../jsonapi/document.ts'
 import { LOCK_TYPE_PATTERN } from '../patterns.ts'
@@ -8,17 +8,20 @@ export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
 
 const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
+/** A schema with what JSON Schema tells a person of it. */
+function described<T extends TSchema> (description: string, schema: T): T {
+  return { ...schema, description }
+}
+
 /**
  * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
  */
 export const ContentModel = Type.Object({
-  /** The content entity type of editions. */
-  entityType: Type.String({ default: 'publisher_container' }),
-  /** The config entity type of its bundles. */
-  bundleEntityType: Type.String({ default: 'publisher_container_type' }),
-  /** Drupal's `entity_keys` of the entity type. */
-  keys: Type.Object({
+  $schema: described('Where the JSON Schema of this file is, for editors. Quoin does not read it.', Type.Optional(Type.String())),
+  entityType: described('The content entity type of editions.', Type.String({ default: 'publisher_container' })),
+  bundleEntityType: described('The config entity type of its bundles.', Type.String({ default: 'publisher_container_type' })),
+  keys: described("Drupal's `entity_keys` of the entity type.", Type.Object({
     id: Type.String({ default: 'id' }),
     uuid: Type.String({ default: 'uuid' }),
     revision: Type.String({ default: 'revision_id' }),
@@ -28,43 +31,24 @@ export const ContentModel = Type.Object({
     changed: Type.String({ default: 'changed' }),
     langcode: Type.String({ default: 'langcode' }),
     defaultLangcode: Type.String({ default: 'default_langcode' })
-  }, { default: {}, additionalProperties: false }),
+  }, { default: {}, additionalProperties: false })),
   fields: Type.Object({
-    /** Identifies an edition in the external publishing system. */
-    key: Type.String({ default: 'field_key' }),
-    /** The list field that tells the edition type; null where the bundle alone tells it. */
-    editionType: Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE }),
-    /** The reference fields with the edition's articles, in the order in which its lock board shows them. */
-    articles: Type.Array(Type.String(), { default: ['field_articles'] })
+    key: described('Identifies an edition in the external publishing system.', Type.String({ default: 'field_key' })),
+    editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })),
+    articles: described("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
   }, { default: {}, additionalProperties: false }),
-  /** Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS. */
-  bundles: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /** Edition types (value to label). When given they are the only ones; else the CMS is asked. */
-  editionTypes: Type.Optional(Type.Record(Type.String(), Type.String())),
-  /**
-   * The site's languages and the prefix of each in paths (empty for none), its default language first; where the site tells
-   * languages by prefixes. Without it an edition is tried to be changed under the path `/<language>`.
-   */
-  languages: Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[\\w.~-]*$' }))),
-  /** Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items. */
-  timestampFields: Type.Array(Type.String(), {
+  bundles: described('Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS.', Type.Optional(Type.Record(Type.String(), Type.String()))),
+  editionTypes: described('Edition types (value to label). When given they are the only ones; else the CMS is asked.', Type.Optional(Type.Record(Type.String(), Type.String()))),
+  languages: described("* The site's languages and the prefix of each in paths (empty for none), its default language first; where the site tells languages by prefixes. Without it an edition is tried to be changed under the path `/<language>`.", Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[\\w.~-]*$' })))),
+  timestampFields: described("Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items.", Type.Array(Type.String(), {
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
-  }),
-  /** Main property of fields where it is not `value`. */
-  mainProperty: Names({}),
-  /** Fields whose items are arbitrary maps, one or many: kept as they are. */
-  rawFields: Type.Array(Type.String(), { default: [] }),
-  /** Reference fields (internal name) to the entity type they hold, where no document shows it. */
-  references: Names({}),
-  /** JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows). */
-  resourceTypes: Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} }),
-  /** Integer id keys of referenced entity types. */
-  idKeys: Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' }),
-  /**
-   * Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media
-   * on pages of their own (media.settings, standalone_url) has `/media/{id}`.
-   */
-  canonicalPaths: Names({
+  })),
+  mainProperty: described('Main property of fields where it is not `value`.', Names({})),
+  rawFields: described('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
+  references: described('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
+  resourceTypes: described('JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows).', Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} })),
+  idKeys: described('Integer id keys of referenced entity types.', Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' })),
+  canonicalPaths: described("* Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media on pages of their own (media.settings, standalone_url) has `/media/{id}`.", Names({
     node: '/node/{id}',
     taxonomy_term: '/taxonomy/term/{id}',
     user: '/user/{id}',
@@ -76,11 +60,9 @@ export const ContentModel = Type.Object({
     workspace: '/admin/config/workflow/workspaces/manage/{id}',
     contact_form: '/contact/{id}',
     publisher_container: '/publisher_container/{id}'
-  }),
-  /** Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself. */
-  lockTypes: Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} }),
-  /** What it uses as the `{id}` of field locks: the integer id, or the uuid. */
-  lockIds: Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })
+  })),
+  lockTypes: described('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
+  lockIds: described('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))
 }, { additionalProperties: false })
 export type ContentModel = Static<typeof ContentModel>
 
