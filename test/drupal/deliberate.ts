@@ -108,9 +108,9 @@ export const deliberate: Deliberate[] = [
   },
   {
     name: 'client-generated uuid',
-    reason: 'JSON:API takes lowercase RFC 4122 uuids only; core keeps any text',
+    reason: 'JSON:API takes lowercase RFC 4122 uuids only; core 10 keeps any text, core 11 refuses what is no uuid in other words',
     bodies: /^POST identity: (?:an uppercase uuid|no uuid at all)$/,
-    core: [201],
+    core: [201, 422],
     ours: [422],
     message: /^IDs should be properly generated and formatted UUIDs/
   },
