@@ -1,32 +1,32 @@
 import type { Held, QuoinError } from '../client/src/client.ts'
-import { known } from './known.ts'
+import { failureOf } from './failures.ts'
 
-/** The copy of a text in its lock, as far as it is known. */
+/** What this page knows of the text in a lock. */
 export function createCopy () {
   let sent: string | undefined
   let arrived: string | undefined
-  /** What went to the lock from here, since what arrived last. */
+  /** The texts that were sent since the last one that arrived. */
   let own = new Set<string>()
-  /** How often it has begun anew: what was sent before says nothing of what is in the lock since. */
+  /** How many locks there were: an answer to a write of an earlier one says nothing of the present one. */
   let begun = 0
 
-  /** Begins anew, with what a lock that was granted has in it. */
+  /** Begins anew with the text of a lock that was granted. */
   function begin (text?: string): void {
     begun++
     sent = arrived = text
   }
 
   return {
-    /** What was sent to the lock last, or found in it. */
+    /** The text that was sent last, or found in the lock. */
     get sent () { return sent },
-    /** What is known to be in it. */
+    /** The text that the lock is known to have. */
     get arrived () { return arrived },
     begin,
-    /** Whether a text that is found in the lock was sent from here, be it that no answer came. */
+    /** Whether a text in the lock was sent from here, with or without an answer. */
     isOwn: (text: string): boolean => own.has(text),
-    /** Goes to the lock with the request for it. */
+    /** Notes a text that goes with the request for the lock. */
     give: (text: string): void => { own.add(text) },
-    /** Sends a text to the lock. @returns why it is not there */
+    /** Sends a text to the lock. @returns the failure, if there was one */
     async send (lock: Held, text: string): Promise<QuoinError | undefined> {
       sent = text
       own.add(text)
@@ -38,7 +38,7 @@ export function createCopy () {
         own = new Set([text])
       } catch (error) {
         if (then === begun) sent = arrived = undefined
-        return known(error)
+        return failureOf(error)
       }
     }
   }

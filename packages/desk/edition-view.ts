@@ -1,12 +1,11 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LockView, Named } from '../client/src/client.ts'
-import { cover } from './cover.ts'
+import { avatar, cover, icon, notice } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Kept } from './kept.ts'
 import { orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Model } from './settings.ts'
-import { avatar, icon, notice } from './ui.ts'
 import { at, count, day, duration, nameOf, since } from './words.ts'
 
 export interface EditionContext {

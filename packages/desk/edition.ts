@@ -1,15 +1,14 @@
 import type { Client, LockView, QuoinError } from '../client/src/client.ts'
-import { comings } from './comings.ts'
+import { changesOf } from './board.ts'
 import { shapesOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
-import { createKept, type Kept, type Lost } from './kept.ts'
-import { known, persist } from './known.ts'
+import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
+import { failureOf, persist } from './failures.ts'
 import { createLabels } from './labels.ts'
 import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
-import type { Shelf } from './shelf.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -74,7 +73,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       else for (const field of fields) field.rebase(edition[field.shape.name] ?? [])
       if (!isFirst && wasStale && age === undefined) watch()
     } catch (error) {
-      failure = known(error)
+      failure = failureOf(error)
     }
     if (isClosed) return
     labels.load(references()).catch(() => {})
@@ -130,9 +129,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
   /** What others have begun and ended since; what they ended they may have saved. */
   function told (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
-    const { taken, begun, ended } = comings(before.filter(isOwn), now.filter(isOwn), user.uid)
+    const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
     // The text of an earlier lock, whose lease was over, has become a draft.
-    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) kept.load().catch(known)
+    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) kept.load().catch(failureOf)
     for (const { fieldName, userData } of begun) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)
     for (const { fieldName, userData } of ended) announce(`${nameOf(userData)} has let go of ${labelOf(fieldName)}`)
     if (ended.length === 0 || isSaving) return
@@ -169,7 +168,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       await write(dirty, sent)
       notice = { tone: 'good', text: 'Saved.' }
     } catch (error) {
-      notice = refusedNotice(known(error), fields, sent)
+      notice = refusedNotice(failureOf(error), fields, sent)
     }
     isSaving = false
     announce(notice.text)
@@ -186,7 +185,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       edition = read.edition as Edition
       etag = read.etag
     } catch (error) {
-      if (known(error).code !== 'PRECONDITION_FAILED') throw error
+      if (failureOf(error).code !== 'PRECONDITION_FAILED') throw error
       await load()
       if (failure) throw failure
       if (isAgain || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
@@ -212,7 +211,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   async function discard (text: Kept): Promise<void> {
-    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: known(error).message } })
+    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: failureOf(error).message } })
     changed()
   }
 

@@ -2,13 +2,12 @@ import { QuoinError, type Client, type Held, type Holder, type LockRecord, type 
 import { createCopy } from './copy.ts'
 import type { Shape } from './fields.ts'
 import type { Lost } from './kept.ts'
-import { known } from './known.ts'
+import { createTrouble, failureOf } from './failures.ts'
 import { createOffer } from './offer.ts'
 import { createPauses } from './pauses.ts'
 import type { Item } from './settings.ts'
-import { createBoard, takeFrom } from './takeover.ts'
+import { createBoard, takeFrom } from './board.ts'
 import { createText } from './text.ts'
-import { createTrouble } from './trouble.ts'
 
 export interface FieldDeps {
   shape: Shape
@@ -115,7 +114,7 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     held = undefined
     copy.begin()
     board.end(lock.version)
-    const failure = await lock.release().catch(known)
+    const failure = await lock.release().catch(failureOf)
     // The client tries again by itself what fails for the moment; no text waits for it.
     if (failure && !failure.passes) refused(failure)
     changed()

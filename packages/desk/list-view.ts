@@ -3,10 +3,9 @@ import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import type { Named } from '../client/src/client.ts'
 import { editionAddress, listAddress, type Query } from './address.ts'
-import { cover } from './cover.ts'
+import { avatar, cover, icon, notice } from './ui.ts'
 import { PAGE, type List } from './list.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
-import { avatar, icon, notice } from './ui.ts'
 import { count, day, duration, nameOf } from './words.ts'
 
 export interface ListContext {

@@ -1,6 +1,6 @@
 import type { Client, Named, Page, QuoinError } from '../client/src/client.ts'
 import type { Query } from './address.ts'
-import { known, persist } from './known.ts'
+import { failureOf, persist } from './failures.ts'
 import { createOccupancy } from './occupancy.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { count } from './words.ts'
@@ -81,7 +81,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       if (total !== null) announce(`${count(total, 'edition')} found`)
     } catch (error) {
       if (signal.aborted) return
-      failure = known(error)
+      failure = failureOf(error)
       isLoading = false
       if (failure.passes) again = setTimeout(show, AGAIN_MS, wanted)
     }

@@ -1,8 +1,7 @@
 import type { QuoinError } from '../client/src/client.ts'
 import type { Field } from './field.ts'
-import type { Lost } from './kept.ts'
+import { isAtRisk, type Lost } from './kept.ts'
 import { refusalOf } from './refusal.ts'
-import { isAtRisk } from './risk.ts'
 import { nameOf } from './words.ts'
 
 /** What is said of an edition, until something else is. */

@@ -2,11 +2,11 @@ import type { Session } from './edition.ts'
 
 type Parkable = Pick<Session, 'id' | 'fields' | 'close'>
 
-/** Editions that were left with a text that is not in its lock yet. They are gone back to as they are, and closed once all is kept. */
+/** Editions that were left with a text that is not in its lock yet. Reopening one finds it as it was; it is closed once its locks have everything. */
 export function createParked<One extends Parkable> () {
   const parked = new Map<string, One>()
 
-  /** Closes those that nothing keeps open. */
+  /** Closes the editions whose texts are all in their locks. */
   function settle (): void {
     for (const session of parked.values()) {
       if (!session.fields.every(({ isKept }) => isKept)) continue
@@ -16,13 +16,13 @@ export function createParked<One extends Parkable> () {
   }
 
   return {
-    /** An edition is left. */
+    /** Keeps an edition that the reader leaves. */
     add (session: One): void {
       for (const field of session.fields) field.blur()
       parked.set(session.id, session)
       settle()
     },
-    /** An edition is opened again. */
+    /** Gives back an edition that the reader opens again. */
     take (id: string): One | undefined {
       const session = parked.get(id)
       parked.delete(id)

@@ -1,4 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
+import { valueOf, type Edition, type Model } from './settings.ts'
 import { initials, nameOf, toneOf, type Somebody } from './words.ts'
 
 export type View = TemplateResult | typeof nothing
@@ -15,4 +16,13 @@ export function avatar (somebody: Somebody): TemplateResult {
 /** A message that has to be seen; `bad` ones are told at once. */
 export function notice (tone: 'good' | 'bad' | 'warn', text: string, more: View = nothing): TemplateResult {
   return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>${icon(tone === 'good' ? 'check' : 'triangle-alert')}<p>${text}</p>${more}</div>`
+}
+
+/** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */
+export function cover (edition: Edition, { keys: { label } }: Model, size: 'small' | 'large'): TemplateResult {
+  const image = Object.values(edition).flatMap((items) => items ?? []).find((item) => 'alt' in item && typeof item['url'] === 'string')
+  const title = valueOf(edition, label)
+  return html`<span class="cover is-${size}" aria-hidden="true"><span>${title}</span>${image
+    ? html`<img src=${String(image['url'])} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}>`
+    : ''}</span>`
 }

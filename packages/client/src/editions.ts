@@ -25,7 +25,7 @@ export interface Search extends Abortable {
   limit?: number
   /** How many to leave out first. */
   offset?: number
-  /** Have the total found, whatever it takes. */
+  /** Count the total, whatever it costs. */
   total?: boolean
 }
 
@@ -63,8 +63,8 @@ const TRIES = 3
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
 export function createEditions ({ http, feed, later, entityType = 'publisher_container' }: EditionsDeps) {
   /**
-   * Creates an edition in a bundle; gives it whole. It has a uuid from the start, so a create whose outcome is not known is
-   * sent again, three times in all and with pauses, and makes no second edition.
+   * Creates an edition in a bundle, and answers the whole of it. The client gives it its uuid. So it can send a create again
+   * whose outcome is not known, three times in all and with pauses, without making a second edition.
    * @throws {QuoinError} with `uuid` where the outcome is still not known
    */
   async function create (bundle: string, body: EditionBody, { signal }: Abortable = {}): Promise<ReadEdition> {
@@ -82,7 +82,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /**
-   * Changes the fields that are sent; gives the whole edition.
+   * Changes the fields in `body`, and answers the whole edition.
    * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
    */
   async function update (id: string | number, body: EditionBody, { ifMatch, signal }: Abortable & { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
@@ -95,7 +95,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return readIn(await http.send('GET', pathOf(id), { signal }))
   }
 
-  /** The pages of a search, newest first, each asked for when it is wanted. */
+  /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
   async function * search ({ bundle = entityType, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let offset = first
     let next: string | undefined
@@ -131,7 +131,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   return { create, update, read, search, bundles, types, locks, subscribe }
 }
 
-/** Whether a create may have been carried out although it failed: no answer came, or one of something before Quoin, or Quoin does not know. */
+/** Whether a failed create may have made the edition: nothing answered, a proxy before Quoin did, or Quoin does not know. */
 function isUncertain ({ status, code, uuid }: QuoinError): boolean {
   if (code === 'INVALID_RESPONSE') return status < 300 || status > 500
   return code === 'UNREACHABLE' || (status > 500 && uuid !== undefined)
@@ -156,7 +156,7 @@ function pathOf (id: string | number): string {
   return `/api/collection/${encodeURIComponent(id)}`
 }
 
-/** A proxy that compresses makes an entity tag a weak one, which If-Match does not take; the edition is in this state all the same. */
+/** A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the state of the edition all the same. */
 function readIn (answer: Answer<Edition>): ReadEdition {
   return { edition: answer.body, etag: answer.headers.get('etag')?.replace(/^W\//, ''), ...ageIn(answer) }
 }

@@ -47,13 +47,13 @@ export class QuoinError extends Error {
     this.uuid = uuid ?? known
   }
 
-  /** Whether the same may succeed in a moment: nothing answered, or what did was overloaded or broken. */
+  /** Whether the same call may succeed soon: nothing answered, or the service was overloaded or broken. */
   get passes (): boolean {
     return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
   }
 }
 
-/** The failure that an answer tells of. What is not in one of the service's two forms comes from something before it. */
+/** The failure that an answer tells. An answer in neither of the service's two forms comes from a proxy before it: INVALID_RESPONSE. */
 export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
   const seconds = retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : undefined
   const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }

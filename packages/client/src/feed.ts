@@ -2,7 +2,7 @@ import type { Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { LockView } from './wire.ts'
 
-/** What is used of an EventSource (WHATWG HTML, section 9.2), be it the platform's or a library's. */
+/** The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a library's. */
 export interface EventStream {
   readonly readyState: number
   addEventListener (type: string, listener: (event: any) => void): void
@@ -12,17 +12,17 @@ export type EventStreamClass = new (url: string, init: { withCredentials: boolea
 
 export interface Listener {
   /**
-   * Hears of all locks as they are now: at first, after each change, and when the stream stands again after `down`.
-   * @param isStale after `down`, the service still cannot read the locks: these are the last it knew, without expired ones
+   * Receives all present locks: at first, after each change, and when the stream is back after `down`.
+   * @param isStale whether the service still cannot read the locks: these are the last that it knew, without expired ones
    */
   locks (locks: LockView[], isStale?: boolean): void
-  /** Hears that the stream broke off, or that the service cannot read the locks: what was told last may be out of date. It comes back by itself. */
+  /** Called when the stream breaks off, or the service cannot read the locks. The last locks may be out of date. The stream comes back by itself. */
   down? (): void
 }
 
 const CLOSED = 2
 
-/** So many heartbeats have to stay away before a stream is given up. */
+/** After how many missed heartbeats a stream is opened again. */
 const MISSED = 3
 
 export interface FeedDeps {
@@ -31,7 +31,7 @@ export interface FeedDeps {
   later: Later
 }
 
-/** Event streams of locks that come back by themselves. */
+/** Follows event streams of locks, and opens them again when they break off. */
 export function createFeed ({ http, EventSource, later }: FeedDeps) {
   /**
    * Follows the locks at a path until `signal` is aborted, or the returned function is called.
@@ -49,10 +49,10 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let failures = 0
     let cancel = () => {}
     let rest = () => {}
-    /** How long a stream may say nothing; 0 where the service does not say. */
+    /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
     let silenceMs = 0
 
-    /** Gives the stream up when nothing more comes: of a connection that died without a word the platform tells nothing. */
+    /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
     function listen (): void {
       rest()
       if (silenceMs > 0) {
@@ -112,7 +112,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       on('heartbeat', ({ seconds }: { seconds: number }) => {
         silenceMs = seconds * 1000 * MISSED || silenceMs
         listen()
-        // Come back by itself, and nothing has changed: no snapshot follows.
+        // The stream came back by itself and nothing has changed: no snapshot follows.
         if (isDown && isKnown && !isStale) told()
       })
       on('open', () => { isStale = false })

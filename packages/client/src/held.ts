@@ -5,14 +5,14 @@ import { backoff, type Later } from './later.ts'
 /** A field: of which entity, and its name. */
 export interface Field { type: string, id: string, fieldName: string }
 
-/** What an answer says of the lock that it gave. */
+/** What the service says of a lock that it granted. */
 export interface Granted {
   version: string
-  /** The lock's `timestamp`, to be sent again with every renewal: since when the user has it. */
+  /** The lock's `timestamp`: since when the user has it. Every renewal sends it again. */
   since: number | undefined
   /** Unix time in seconds when the lock ends unless it is renewed. */
   expiresAt: number | undefined
-  /** How long it holds, in milliseconds, whatever the clock of this machine says. */
+  /** How long the lock holds, in milliseconds. It does not depend on the clock of this machine. */
   leaseMs: number | undefined
 }
 
@@ -23,11 +23,11 @@ export interface Held extends Field {
   /** Unix time in seconds, of the service's clock, when the lock ends unless it is renewed. */
   readonly expiresAt: number | undefined
   /**
-   * The text that the user's own earlier lock of the field had, another tab's or that of one that was closed, or that
-   * this page had not been able to send yet, where it is not the one that was given. It is in this lock now.
+   * The text that this lock took over instead of the given one: from the user's earlier lock, in another tab or in one that
+   * was closed, or from this page, which could not send it yet.
    */
   readonly found: string | undefined
-  /** Whether it holds a text that was typed: given to `save`, or found. Such a lock is not released when the page closes, so that the text stays. */
+  /** Whether the lock has a typed text: given to `save`, or found. A closing page does not release such a lock, so that the text stays. */
   readonly isTyped: boolean
   /**
    * Keeps the text in the lock. The client sends one text at a time; of those that are typed meanwhile, the last follows.
@@ -44,10 +44,10 @@ export interface Held extends Field {
   release (options?: Abortable): Promise<void>
 }
 
-/** A lock as it is in the table, be it this one or not. */
+/** The lock that the table has: this one, or another. */
 interface Lock { version?: string, payload?: string }
 
-/** A text to be written to the lock in this version, or in any: that of a write under way is not known. */
+/** A text to be written to the lock in this version. Without one, in any: a write under way makes a version that is not known yet. */
 interface Unsent { text: string, version: string | undefined }
 
 export interface HeldDeps {
@@ -67,10 +67,10 @@ export interface HeldDeps {
   onEnd (): void
 }
 
-/** No lease is renewed more often, whatever the clocks say. */
+/** The shortest time between two renewals, whatever the clocks say. */
 const SHORTEST_MS = 250
 
-/** Answered so, the same would be refused again. */
+/** The statuses after which the same text would be refused again. */
 const REFUSED = new Set([400, 413])
 
 /** A lock as the page that holds it sees it. */

@@ -12,7 +12,7 @@ export interface User { uid: string | number, name?: string, [more: string]: unk
 export interface AcquireOptions extends Abortable {
   /** The field's text, to be kept in the lock. */
   payload?: string
-  /** Hears, once, that the lock is not this one any more, unless this page took it anew: `error.lock` says whose it is, if anybody's. */
+  /** Called once when the lock is lost, unless this page took it anew. `error.lock` says who has the field now, if anybody has. */
   onLost? (error: QuoinError): void
 }
 
@@ -25,10 +25,10 @@ export interface LocksDeps {
 
 export type Locks = ReturnType<typeof createLocks>
 
-/** How often a lock of the user's own is asked for that another tab keeps changing. */
+/** How often to ask for a lock that another tab of the user keeps changing. */
 const ATTEMPTS = 3
 
-/** What a lock is to hold, and since when its user has it; without that the service takes the time. */
+/** The text of a lock, and since when its user has it, as Unix time in seconds: by default the service's present time. */
 interface Text { payload: string | undefined, since?: number | undefined }
 
 /** Field locks, as one page holds them. */
@@ -189,7 +189,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   return { acquire, overwrite, release, list, drafts, discard, subscribe, releaseOnPageHide }
 }
 
-/** What is used of a window. */
+/** The part of a window that the client uses. */
 interface Page {
   addEventListener (type: string, listener: () => void, options: { signal?: AbortSignal }): void
   removeEventListener (type: string, listener: () => void): void
@@ -208,7 +208,7 @@ function ifMatch (version: string | undefined): Record<string, string> {
   return version === undefined ? {} : { 'if-match': `"${version}"` }
 }
 
-/** Since when a lock is its user's; records of others may say it in another way. */
+/** Since when a lock is its user's, in seconds. Records of other programs may have anything there. */
 function sinceOf (lock: LockRecord | undefined): number | undefined {
   return Number.isSafeInteger(lock?.timestamp) && lock!.timestamp >= 0 ? lock!.timestamp : undefined
 }
@@ -217,7 +217,7 @@ function isChanged (error: unknown): boolean {
   return (error as QuoinError).code === 'LOCK_CHANGED'
 }
 
-/** A proxy that compresses makes an entity tag a weak one; a lock's version it is all the same. */
+/** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
 function grantedBy ({ headers }: Answer<unknown>): Granted {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw new QuoinError(200, 'INVALID_RESPONSE', 'The answer has no ETag')

@@ -1,11 +1,27 @@
 import { QuoinError, type Client, type Held, type LockView } from '../client/src/client.ts'
 
+/**
+ * Compares two states of a lock board.
+ * @param uid the uid of who sits here
+ * @returns the locks that this user has taken, and those that others have taken or released
+ */
+export function changesOf (before: LockView[], now: LockView[], uid: string): Record<'taken' | 'begun' | 'ended', LockView[]> {
+  const keyOf = ({ fieldName, userData }: LockView) => `${fieldName} ${userData.uid}`
+  const missing = (some: LockView[], others: LockView[]) => {
+    const keys = new Set(others.map(keyOf))
+    return some.filter((lock) => !keys.has(keyOf(lock)))
+  }
+  const isMine = ({ userData }: LockView) => userData.uid === uid
+  const came = missing(now, before)
+  return { taken: came.filter(isMine), begun: came.filter((lock) => !isMine(lock)), ended: missing(before, now).filter((lock) => !isMine(lock)) }
+}
+
 /** How long to wait for the board's next word, in milliseconds. */
 const WAIT_MS = 5000
 
 export type Board = ReturnType<typeof createBoard>
 
-/** What the lock board says of a field. */
+/** What the lock board says of one field. */
 export function createBoard () {
   let seen: LockView | undefined
   /** The version of a lock that is over. */
@@ -37,9 +53,9 @@ export interface TakeoverDeps {
 }
 
 /**
- * Takes a lock from this user, in the version that the board showed last, so that no later news can be of an earlier one.
- * Whoever types writes a new one again and again: then the board's next word is waited for.
- * @throws {QuoinError} LOCK_CHANGED when it is a third one's by now, or the board has nothing new to say
+ * Takes a lock from this user, in the version that the board showed last. A user who types writes new versions all the
+ * time: then this waits for the board to show the next one, and tries again.
+ * @throws {QuoinError} LOCK_CHANGED when a third user has the field by now, or the board shows nothing new in time
  */
 export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
   const { locks, what, onLost, board } = deps
