@@ -1,30 +1,30 @@
 import type { Signal } from './http/aborter.ts'
 
-/** Has work on one thing done by one at a time, in the order of asking; within this process. */
+/** Does work on one key one at a time, in the order of asking, within this process. */
 export interface KeyedMutex {
   /**
-   * @param work told whether others went before it
-   * @param signal of one who may stop waiting: work that has begun goes on
-   * @throws the refusal when too many wait already, or others take too long; the signal's reason
+   * @param work gets whether it had to wait for others
+   * @param signal aborts the wait; work that has begun goes on
+   * @throws the refusal where too many wait already, or the wait is too long; the signal's reason
    */
   run<T>(key: string, work: (hasWaited: boolean) => Promise<T>, signal?: Signal): Promise<T>
 }
 
-/** Runs something after so many milliseconds, unless what it returns is called before. */
+/** Runs something after so many milliseconds. @returns a function that cancels it */
 export type Later = (ms: number, run: () => void) => () => void
 
 export interface KeyedMutexOptions {
-  /** How many may wait for one thing; any number by default. */
+  /** How many may wait for one key; any number by default. */
   waitersMax?: number
-  /** How long one waits at most, in milliseconds. */
+  /** The longest wait, in milliseconds. */
   waitMs: number
-  /** Makes the error for whoever may not wait, or not any longer. */
+  /** Makes the error for work that may not wait, or not any longer. */
   refusal: (why: 'too many wait' | 'waited too long') => Error
   later?: Later
 }
 
 export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, later = timeout }: KeyedMutexOptions): KeyedMutex {
-  /** Those who wait for each thing that somebody is at work on. */
+  /** Who waits, for each key that is worked on. */
   const queues = new Map<string, Set<() => void>>()
 
   async function run<T> (key: string, work: (hasWaited: boolean) => Promise<T>, signal?: Signal): Promise<T> {
@@ -65,7 +65,7 @@ export function createKeyedMutex ({ waitersMax = Infinity, waitMs, refusal, late
     })
   }
 
-  /** Admits whoever has waited longest. */
+  /** Admits the one that has waited longest. */
   function release (key: string): void {
     const [next] = queues.get(key)!
     if (next) next()

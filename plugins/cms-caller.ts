@@ -6,12 +6,12 @@ import { callerOf, renewedSession } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who this request is towards the CMS. */
+    /** The header fields of this request that go to the CMS. */
     caller: Caller
   }
 }
 
-/** `request.caller`: the caller's own credentials, unless a service account is used. A session that the CMS renews or ends goes back to whose it is. */
+/** Decorates the request with `caller`: its own credentials, unless a service account is used. Session cookies of the CMS go back to their owner. */
 async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config }) {
   const { auth, cookieNames } = config.cms
   const passthrough = auth.kind === 'passthrough'

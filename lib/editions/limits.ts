@@ -2,18 +2,17 @@ import { inCall, type CallLimits, type Caller } from '../http/calls.ts'
 import type { Editions } from './editions.ts'
 
 /**
- * How many requests to the CMS one call may take: 200 for pages with rows that are hidden, or are not what is searched for,
- * and as many as all other things take together. A list may take more for its offset, limit and collections (search.ts), a
- * save for references that have to be looked for one by one (references.ts).
+ * How many requests to the CMS one call may take: 200 for pages whose rows are hidden or do not match the search, and 50 for
+ * everything else. A list may take more for its offset, limit and collections (list/search.ts), a save for references that
+ * have to be looked up one by one (lookup/references.ts).
  */
 export const REQUESTS = 250
 
-/** How many times the deadline of one request to the CMS a call may take. */
+/** A call may take this many times the deadline of one request to the CMS. */
 export const DEADLINES = 3
 
 /**
- * The same editions with limits for each call: to its requests to the CMS, and to the time that it takes. Who hangs up ends
- * his reads.
+ * Limits every call of editions: its requests to the CMS, and its time. When the caller hangs up, the reads end.
  * @param timeoutMs the deadline of one request to the CMS
  * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, CMS_TIMEOUT, CALLER_GONE
  */

@@ -87,18 +87,18 @@ interface Split {
   bundle: string
 }
 
-/** How many names are kept in parts: of each reference in each edition it is asked. */
+/** How many names Quoin remembers in parts: it needs them for every reference of every edition. */
 const SPLITS = 1000
 
 const splits = new WeakMap<ContentModel, Map<string, Split>>()
 
 /** Splits a JSON:API resource type name into entity type and bundle. */
 export function splitType (model: ContentModel, resourceType: string): Readonly<Split> {
-  const kept = splits.get(model) ?? splits.set(model, new Map()).get(model)!
-  const known = kept.get(resourceType)
-  if (known) return known
+  const ofModel = splits.get(model) ?? splits.set(model, new Map()).get(model)!
+  const last = ofModel.get(resourceType)
+  if (last) return last
   const parts = split(model, resourceType)
-  if (kept.size < SPLITS) kept.set(resourceType, parts)
+  if (ofModel.size < SPLITS) ofModel.set(resourceType, parts)
   return parts
 }
 

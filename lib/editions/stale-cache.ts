@@ -7,36 +7,36 @@ import type { ContentModel } from './model.ts'
 export interface Copy {
   payload: string
   etag: string | undefined
-  /** When the oldest part of it was asked of the CMS, in milliseconds of the clock. */
+  /** When Quoin read its oldest part from the CMS, in milliseconds of the clock. */
   at: number
-  /** Whether it is one edition: then it outlives the saving of others. */
+  /** Whether it is one edition. Such a copy stays when another edition is saved. */
   isEdition: boolean
 }
 
-/** Answers to reads, kept for the time when the CMS is down. */
+/** Answers to reads, kept for when the CMS is down. */
 export interface StaleCache {
   /** The clock, in milliseconds. */
   now (): number
   /**
-   * Keeps a caller's copy, unless something was saved, or refused to this caller, since `asked`, when the request came, in
-   * milliseconds of the clock.
+   * Keeps a caller's copy, unless an edition was saved, or refused to this caller, since the request came.
+   * @param receivedAt when the request came, in milliseconds of the clock
    */
-  keep (key: string, copy: Copy, asked: number, caller: Caller): void
-  /** The copy and its age in seconds, if there is one that is not too old. */
+  keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void
+  /** The copy and its age in seconds; undefined where there is none, or it is too old. */
   find (key: string): { copy: Copy, age: number } | undefined
   forget (key: string): void
-  /** To be called when an edition was saved, or may have been: forgets what shows its earlier state, be it to anyone. */
+  /** To be called when an edition was saved, or may have been. Drops every caller's copies that show its earlier state. */
   outdate (uuid: string): void
   /**
-   * To be called when the CMS refuses a caller an edition, or says that there is none: forgets all of this caller's copies
-   * that show it, whatever they were asked by.
-   * @param id integer id or uuid; without one all of this caller's copies are forgotten
+   * To be called when the CMS refuses a caller an edition, or says that there is none. Drops all copies of this caller that
+   * show the edition, by whatever request.
+   * @param id integer id or uuid; without one all copies of this caller are dropped
    */
   refuse (caller: Caller, id?: string): void
 }
 
 export interface StaleCacheOptions {
-  /** How old a copy may be; 0: none is kept. */
+  /** The greatest age of a copy; 0 keeps none. */
   seconds: number
   model: ContentModel
   /** In milliseconds. */
@@ -45,13 +45,13 @@ export interface StaleCacheOptions {
 
 const ENTRIES = 5000
 
-/** How many of them are one caller's: who asks in ever new spellings pushes out no one else's. */
+/** The most copies of one caller, so that a caller with ever new URLs does not push out those of others. */
 const ENTRIES_OF_CALLER = 500
 
-/** Two for each letter, which is what text other than Latin-1 takes. */
+/** Two for each character, as text other than Latin-1 takes. */
 const BYTES = 64 * 1024 * 1024
 
-/** Of how many callers the time of their last refusal is remembered. */
+/** For how many callers Quoin remembers the time of their last refusal. */
 const CALLERS = 10_000
 
 export function createStaleCache ({ seconds, model, now = () => performance.now() }: StaleCacheOptions): StaleCache {
@@ -70,14 +70,14 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
   const refused = new LRUCache<string, number>({ max: CALLERS })
   let saved = -Infinity
 
-  function keep (key: string, copy: Copy, asked: number, caller: Caller): void {
+  function keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void {
     const owner = fingerprint(caller)
-    if (seconds === 0 || asked <= saved || asked <= (refused.get(owner) ?? -Infinity)) return
+    if (seconds === 0 || receivedAt <= saved || receivedAt <= (refused.get(owner) ?? -Infinity)) return
     copies.set(key, { ...copy, owner })
-    // One that is too large is not taken.
+    // The cache does not take one that is too large.
     if (!copies.has(key)) return
     const keys = keysOf.get(owner) ?? new Set()
-    // Taken out first, for the order to be that of keeping.
+    // Deleted first, so that the keys are in the order of keeping.
     keys.delete(key)
     keysOf.set(owner, keys.add(key))
     if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
@@ -90,7 +90,7 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     for (const key of [...keysOf.get(owner) ?? []]) if (copies.peek(key)!.payload.includes(member)) copies.delete(key)
   }
 
-  /** What the JSON of an edition has for its id, of which no text within it is a part: that has its quotes escaped. */
+  /** The member of an edition's JSON that has its id. No text within the JSON looks like this, since its quotes are escaped. */
   function memberOf (id: string): string {
     const isInteger = /^\d+$/.test(id)
     return `${JSON.stringify(isInteger ? model.keys.id : model.keys.uuid)}:[{"value":${isInteger ? id : JSON.stringify(id.toLowerCase())}}]`
@@ -107,7 +107,7 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     forget: (key) => { copies.delete(key) },
     outdate (uuid) {
       saved = now()
-      // Any list might have it, or have it no more.
+      // Any list may have gained or lost the edition.
       for (const [key, { isEdition, payload }] of [...copies.entries()]) if (!isEdition || payload.includes(uuid)) copies.delete(key)
     },
     refuse

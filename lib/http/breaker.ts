@@ -3,16 +3,16 @@ import { Failure } from '../errors.ts'
 import type { HttpAnswer } from './exchange.ts'
 import { isJson } from './media-type.ts'
 
-/** closed: requests go to the CMS; open: none does; half-open: one tries it out, and no other goes. */
+/** closed: all requests go to the CMS; open: none goes; half-open: one goes, to try the CMS out. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** Leaves a CMS that fails in peace, and callers without a wait. */
+/** Stops requests to a CMS that fails, so that it can recover and callers need not wait. */
 export interface Breaker {
   state (): BreakerState
   /**
-   * Sends a request, or not.
-   * @param isWrite counted among the writes too, which a CMS may fail at while its reads go well
-   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where it was not sent; `isLogged`, since `onChange` has said why
+   * Sends a request, unless the circuit breaker is open.
+   * @param isWrite whether it counts as a write too: a CMS may fail at writes only
+   * @throws {Failure} CMS_UNAVAILABLE with Retry-After where the request was not sent; `isLogged`, since `onChange` has said why
    */
   run (send: () => Promise<HttpAnswer>, isWrite?: boolean): Promise<HttpAnswer>
 }
@@ -21,30 +21,30 @@ export interface Breaker {
 export type BreakerScope = 'requests' | 'writes'
 
 export interface BreakerOptions {
-  /** After how many failures in a row it opens. */
+  /** It opens after this many failures in a row. */
   failures?: number
-  /** How long it stays open before one request tries the CMS out, in milliseconds. */
+  /** How long it stays open before it lets one request through, in milliseconds. */
   restMs?: number
-  /** Told when it opens, and why, and when it closes; not of tries that fail. */
+  /** Called when it opens, with the reason, and when it closes; not after a failed try. */
   onChange?: (state: 'open' | 'closed', stopped: BreakerScope, why?: string) => void
 }
 
 const STATES = { [CircuitState.Closed]: 'closed', [CircuitState.Open]: 'open', [CircuitState.HalfOpen]: 'half-open', [CircuitState.Isolated]: 'open' } as const
 
-/** So many that one edition on which Drupal fails, asked for again and again, hardly shuts out the others. */
+/** Enough for one edition on which Drupal fails not to shut out all others. */
 const FAILURES = 10
 const REST_MS = 5000
 
 /**
- * A circuit breaker over consecutive failures: no answer, none in time, or one of a CMS that fails (`isFailing`). Writes have
- * one of their own besides: a read that goes well says nothing of them.
+ * A circuit breaker over consecutive failures: no answer, a late answer, or the answer of a failing CMS (`isFailing`).
+ * Writes pass a second one of their own: a read that succeeds says nothing about them.
  */
 export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange = () => {} }: BreakerOptions = {}): Breaker {
   const requests = createCircuit('requests')
   const writes = createCircuit('writes')
 
   async function run (send: () => Promise<HttpAnswer>, isWrite = false): Promise<HttpAnswer> {
-    // Both are checked before either runs: what one of them does not let through is no success of the other.
+    // Check both before either runs: a request that one stops must not count as a success of the other.
     requests.check()
     if (isWrite) writes.check()
     return requests.execute(() => isWrite ? writes.execute(send) : send())
@@ -71,7 +71,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
       return STATES[policy.state]
     }
 
-    /** Refuses what is not to be sent; the library would have others wait for the one that tries. */
+    /** Refuses at once. The library would let other requests wait for the one that tries the CMS out. */
     function check (): void {
       if (state() === 'half-open' || (state() === 'open' && Date.now() - opened < restMs)) throw notSent()
     }
@@ -98,7 +98,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
   return { state: requests.state, run }
 }
 
-/** A line for the log. */
+/** The log line for a change of state. */
 export function changeLine (state: 'open' | 'closed', stopped: BreakerScope, why?: string): string {
   const breaker = stopped === 'writes' ? "the circuit breaker before the CMS's writes" : 'the circuit breaker before the CMS'
   return state === 'closed' ? `${breaker} is closed: ${stopped} are sent again` : `${breaker} is open: no ${stopped} are sent but one at a time to try it; ${why}`
@@ -109,9 +109,8 @@ function isTransport (error: unknown): boolean {
 }
 
 /**
- * Whether an answer tells of a CMS in need of rest: 5xx, but not maintenance, which Drupal answers quickly, by itself and
- * not to its administrators (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber), nor a 503 that says when to
- * come again.
+ * Whether an answer says that the CMS fails: 5xx, but neither maintenance, which Drupal answers quickly and not to its
+ * administrators (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber), nor a 503 that says when to come again.
  */
 export function isFailing ({ status, headers }: HttpAnswer): boolean {
   return status >= 500 && !(status === 503 && (isJson(headers) || headers['retry-after'] !== undefined))

@@ -1,66 +1,66 @@
 import { Failure, texts } from '../errors.ts'
 import { createAborter, type Signal } from './aborter.ts'
 
-/** Header fields of one caller's requests to the CMS; not to be changed. */
+/** The header fields of one caller's requests to the CMS. */
 export type Caller = Readonly<Record<string, string>>
 
-/** What one call may cost the CMS, and its caller. */
+/** What one call may cost the CMS and its caller. */
 export interface CallLimits {
-  /** How many requests may go to the CMS; `allow` adds to them. */
+  /** How many requests may go to the CMS. `allow` adds to them. */
   requests: number
-  /** Milliseconds after which nothing more is read and no write is begun. */
+  /** Milliseconds after which the call reads nothing more and begins no write. */
   ms: number
-  /** Milliseconds that reads have after a write, to find out what became of it. */
+  /** Milliseconds for reads after a write, which find out what became of it. */
   lookUpMs: number
 }
 
-/** One call of a caller: all requests to the CMS that it takes to answer them once. */
+/** One call of a caller: all requests to the CMS for one answer. */
 export interface Call {
-  /** Aborted, with a Failure, when the caller hangs up or the time is over. */
+  /** Aborted with a Failure when the caller hangs up, or the time is up. */
   readonly waiting: Signal
-  /** Of reads: the same; after a write another, which is aborted when the time to look it up is over. */
+  /** For reads: the same signal; after a write another one, which is aborted after `lookUpMs`. */
   readonly signal: Signal
   /** Counts a request before it is sent. @throws {Failure} LIST_TOO_DEEP when there have been too many */
   spend (): void
-  /** Counts one that is sent again. */
+  /** Counts a request that is sent again. */
   retry (): void
-  /** Grants requests that the call is known to need. */
+  /** Allows more requests, where the call is known to need them. */
   allow (requests: number): void
-  /** Says that a write is over: reads go on now, caller or not, to find out what became of it. */
+  /** Ends a write. From now on reads go on even if the caller hangs up, to find out what became of the write. */
   endWrite (): void
 }
 
-/** Subscribes a listener to a caller's hanging up, and gives what ends the subscription. */
+/** Has a listener called when the caller hangs up. @returns a function that ends the subscription */
 export type HangUps = (listener: () => void) => () => void
 
 const CALL = Symbol('call')
 const HANG_UPS = Symbol('hang-ups')
 
 /**
- * What a caller carries besides header fields. Under symbols, which are not sent; two WeakMaps instead would take 8 us of
- * CPU for a read of 170, most of it in the garbage collector.
+ * The state that a caller carries beside the header fields. The keys are symbols, which are not sent. Two WeakMaps would
+ * cost 8 us of CPU for a read of 170, most of it in the garbage collector.
  */
 interface CallState {
   [CALL]?: { call: Call, running: number }
   [HANG_UPS]?: HangUps
 }
 
-/** Has a caller's calls end when he hangs up. Whoever takes requests says so of each caller; others never hang up. */
+/** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
 export function endOnHangUp (caller: Caller, hangUps: HangUps): void {
   (caller as CallState)[HANG_UPS] = hangUps
 }
 
-/** Nobody receives this: whoever would has gone. */
+/** Nobody receives this answer. */
 export const GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 
-/** The call that is under way for a caller, if any. */
+/** The caller's call that is under way, if there is one. */
 export function callOf (caller: Caller): Call | undefined {
   return (caller as CallState)[CALL]?.call
 }
 
 /**
- * Does work for a caller within limits: all requests to the CMS that are made for this caller meanwhile count. What runs at
- * the same time for the same caller shares the limits of the first. Work that fails leaves no request behind.
+ * Does work for a caller within limits. All requests to the CMS for this caller count in the meantime. Work for the same
+ * caller at the same time shares the limits of the first. Where the work fails, its requests end.
  */
 export async function inCall<T> (caller: Caller, limits: CallLimits, work: () => Promise<T>): Promise<T> {
   const state = caller as CallState
@@ -125,7 +125,7 @@ function expiring (ms: number): Signal {
   return aborter
 }
 
-/** Of a write it says that it was not sent: its cause has the code that tells so. */
+/** The failure at the deadline. The code of its cause says that a write was not sent. */
 function tooSlow (ms: number): Failure {
   return new Failure('CMS_TIMEOUT', `The CMS is too slow to answer this within ${ms} ms`, { cause: Object.assign(new Error('the deadline of the call'), { code: 'NOT_SENT' }) })
 }

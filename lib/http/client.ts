@@ -12,13 +12,13 @@ export interface HttpRequest {
   path: string
   headers: Record<string, string>
   body?: string
-  /** Whether it may be sent a second time; never a write, nor what tries a password out. */
+  /** Whether it may be sent a second time. Never true of a write, or of a request that tries a password. */
   repeatable?: boolean
-  /** Whether it changes something, so that it is counted among the writes (breaker.ts). */
+  /** Whether it counts as a write (breaker.ts). */
   isWrite?: boolean
-  /** Called when it is sent a second time. */
+  /** Called before it is sent a second time. */
   repeated?: (() => void) | undefined
-  /** Ends it when nobody waits for it any more. */
+  /** Ends it when nobody waits any more. */
   signal?: Signal | undefined
 }
 
@@ -32,10 +32,10 @@ export interface Http {
 export interface HttpOptions {
   /** Origin, with a path if Drupal lives under one; no slash at the end. */
   url: string
-  /** Deadline of a whole call, a second try included, in milliseconds. */
+  /** Deadline of a request, the second try included, in milliseconds. */
   timeoutMs: number
   breaker?: Breaker
-  /** Hears of every request that is sent, second tries included. */
+  /** Observes every request that is sent, second tries included. */
   observe?: Observe
 }
 
@@ -47,7 +47,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   const base = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: 64,
-    // Sooner than the deadline, so that it is known of a write that it was not sent.
+    // Shorter than the deadline, so that a write without a connection is known not to have been sent.
     connect: { timeout: timeoutMs / 2 },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
@@ -57,7 +57,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   async function send (request: HttpRequest): Promise<HttpAnswer> {
     const deadline = performance.now() + timeoutMs
     return breaker.run(() => {
-      // What tries out a CMS that has failed is one request, which tells even if nobody waits for it any more.
+      // The request that tries out a failed CMS is sent once. Its outcome counts even if nobody waits any more.
       if (breaker.state() !== 'closed') return sendOnce({ ...request, signal: undefined }, deadline)
       return request.repeatable ? retryOnce(() => sendOnce(request, deadline), deadline, request.repeated) : sendOnce(request, deadline)
     }, request.isWrite)
@@ -79,17 +79,17 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   return { send, close: () => pool.destroy() }
 }
 
-/** In so many characters at the start of an answer its title is looked for. */
+/** The title of an answer is looked for in this many characters at its start. */
 const HEAD = 10_000
 
-/** What the CMS said, for the log: the title of the page or of the error alone, since the rest may repeat what was asked or sent. */
+/** The answer of the CMS as an error for the log. It has the title of the page or of the error only: the rest may repeat what the caller sent. */
 export function upstream (status: number, body: Buffer): Error {
   const text = textOf(body)
   const [, title = `${text.length} characters`] = /(?:<title[^>]*>|"errors":\s*\[\s*\{\s*"title":\s*")\s*([^<"]{1,200})/i.exec(text.slice(0, HEAD)) ?? []
   return Object.assign(new Error(`the CMS answered ${status}: ${title.trim()}`), { status })
 }
 
-/** Whether a failure says that the CMS is away, slow or failing (5xx), rather than that it refuses or is not understood. */
+/** Whether a failure says that the CMS is away, slow or failing (5xx). A refusal or an answer that makes no sense says something else. */
 export function isDown (error: unknown): error is Failure {
   return error instanceof Failure && DOWN.includes(error.code) && (error.cause as { status?: number } | undefined)?.status !== 429
 }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Signal } from './aborter.ts'
 
-/** An HTTP answer, whole. */
+/** A complete HTTP answer. */
 export interface HttpAnswer {
   status: number
   headers: IncomingHttpHeaders
@@ -10,14 +10,14 @@ export interface HttpAnswer {
 }
 
 export interface Limits {
-  /** Milliseconds until the answer must be there. */
+  /** Milliseconds within which the answer must be complete. */
   ms: number
-  /** Of somebody who may stop waiting. */
+  /** Aborted when nobody waits any more. */
   signal?: Signal | undefined
 }
 
 /**
- * Sends one request and gathers its answer; what nobody waits for any more is not sent, or its connection ended. By
+ * Sends one request and collects its answer. When nobody waits any more, it is not sent, or its connection is closed. Uses
  * dispatch(), which hands an answer over as it comes: undici's request() makes a stream of each.
  * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
  *   where no connection was free until then, one with the code NOT_SENT and that as its cause
@@ -65,7 +65,7 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   return promise
 }
 
-/** Leaves out a byte order mark, which a file of PHP may put before everything. */
+/** Drops a byte order mark, which a PHP file may print before anything else. */
 const utf8 = new TextDecoder()
 
 /** The text of a body. */

@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isFailing } from './breaker.ts'
 import type { HttpAnswer } from './exchange.ts'
 
-/** Errors of a connection that another one may do without: refused, reset, or closed while it was idle. */
+/** Connection errors that a new connection may not have: refused, reset, or closed while idle. */
 const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 
-/** What a gateway says of a CMS that is being restarted. */
+/** What a gateway answers while the CMS restarts. */
 const GATEWAY = [502, 503, 504]
 
 /** Shortest pause before the second try, in milliseconds; the longest is three times as long. */
 const PAUSE_MS = 50
 
 /**
- * Sends a read; once more, after a moment of random length, where that may do and there is time for it.
- * @param deadline of both tries together, as performance.now() tells the time
- * @param repeated called before the second
+ * Sends a read. Retries it once, after a random pause, where a retry may help and the deadline allows it.
+ * @param deadline of both tries, in milliseconds of performance.now()
+ * @param repeated called before the second try
  */
 export async function retryOnce (send: () => Promise<HttpAnswer>, deadline: number, repeated: () => void = () => {}): Promise<HttpAnswer> {
   const pause = PAUSE_MS * (1 + 2 * Math.random())

@@ -1,15 +1,15 @@
 import { abortable, createAborter, type Aborter, type Signal } from './aborter.ts'
 import { GONE } from './calls.ts'
 
-/** Work that is under way, shared by those who ask for the same meanwhile. */
+/** Makes one piece of work of all that ask for the same thing at the same time. */
 export interface SingleFlight<T> {
   /**
-   * @param work told by a signal when nobody waits for it any more
-   * @param signal of one who may stop waiting
+   * @param work its signal is aborted when nobody waits any more
+   * @param signal aborts the wait of this one
    * @throws the signal's reason
    */
   share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
-  /** From now on everybody asks anew; who has asked before still gets what is under way. */
+  /** From now on work starts anew. Who waits already still gets the result of the old work. */
   forgetAll (): void
 }
 

@@ -1,8 +1,8 @@
 /**
- * Says in words why a connection failed, for an operator. Two failures look like riddles when a setting has http:// for
- * https:// or the other way round; their codes are OpenSSL's (by Node) and undici's.
+ * Explains to an operator why a connection failed. Two errors are hard to understand where a setting has http:// instead of
+ * https://, or the other way round. Their codes are OpenSSL's (by Node) and undici's.
  *
- * @param error the transport's own
+ * @param error of the transport
  */
 export function transportReason ({ message, code }: NodeJS.ErrnoException): string {
   if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the setting begins with https://, but plain HTTP is spoken at this port'

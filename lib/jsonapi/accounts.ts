@@ -9,14 +9,14 @@ type Headers = Record<string, string>
 /** A service account at the CMS. */
 export interface Account {
   /**
-   * Header fields that identify it, once they are known to be accepted.
-   * @throws {Failure} CMS_LOGIN_REFUSED for good after one refusal of these credentials by Drupal: its flood control locks out
-   *   this service's address, and so all who share it, after five. CMS_UNAVAILABLE with Retry-After while nothing is tried,
-   *   after a lockout or an answer that says nothing of the credentials; CMS_FAILED, CMS_TIMEOUT, CMS_UNREACHABLE of the try
-   *   that has failed so.
+   * Header fields that identify the account, once Drupal has accepted them.
+   * @throws {Failure} CMS_LOGIN_REFUSED, from then on always, after Drupal has refused these credentials once: after five
+   *   refusals its flood control locks out this service's address, and all who share it. CMS_UNAVAILABLE with Retry-After in
+   *   the pause after a lockout, or after an answer that says nothing about the credentials. CMS_FAILED, CMS_TIMEOUT or
+   *   CMS_UNREACHABLE where that try itself has failed.
    */
   credentials (): Promise<Headers>
-  /** After a request that was refused (401 or 403): whether other credentials than these are there now, to ask again with. */
+  /** To be called after a refused request (401 or 403). @returns whether there are other credentials now, for a second request */
   renew (used: Headers, status: number): Promise<boolean>
 }
 
@@ -30,19 +30,19 @@ export interface AccountOptions {
   random?: () => number
 }
 
-/** How long a session, or a Basic account, is believed to be known after it was last seen to be, in milliseconds. */
+/** How long Quoin relies on a session or a Basic account after its last check, in milliseconds. */
 const CHECK_MS = 60_000
 
-/** One that was seen so recently was not what a request was refused for. */
+/** A check so recent means that the request was refused for another reason. */
 const JUST_CHECKED_MS = 1000
 
-/** How long before its end a token is replaced, in milliseconds. */
+/** How long before it expires a token is replaced, in milliseconds. */
 const TOKEN_MARGIN_MS = 30_000
 
 /**
- * HTTP Basic authentication (RFC 7617), tried out at first, every minute, and whenever a request was refused: Drupal treats
- * rejected credentials as anonymous, without an error. That may be another password, a blocked account, or flood control,
- * so an account that was known before is tried again after an hour.
+ * HTTP Basic authentication (RFC 7617). Drupal treats rejected credentials as anonymous, without an error. So Quoin checks them
+ * at first, every minute, and whenever a request was refused. The reason may be another password, a blocked account or
+ * flood control, so an account that Drupal knew before is tried again after an hour.
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
  */
 export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
@@ -72,8 +72,8 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
 }
 
 /**
- * A session: logged in once, whoever asks at the same time, and again when it has ended. A dead session is not refused
- * but taken for anonymous, so it is looked at again every minute, and whenever a request was refused.
+ * A session. Quoin logs in once, however many requests wait for it, and again when the session has ended. Drupal treats a dead
+ * session as anonymous, without an error, so Quoin checks it every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
 export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
@@ -98,7 +98,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
     const { message, csrf_token: token } = isJson(headers) ? objectIn(body) ?? {} : {}
     if (status === 400 && typeof message === 'string' && REFUSED_LOGIN.test(message)) return { refused: 'user name and password (CMS_USER, CMS_PASSWORD)', status, isLasting: true }
     if (status === 403 && typeof message === 'string' && LOCKED_OUT.test(message)) return { isLockedOut: true }
-    const cookie = [headers['set-cookie'] ?? []].flat().map((one) => one.split(';', 1)[0]).join('; ')
+    const cookie = [headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';', 1)[0]).join('; ')
     if (status !== 200 || typeof token !== 'string' || !cookie) throw unclear('/user/login', answer)
     seenAlive = now()
     session = { cookie, 'x-csrf-token': token }
@@ -144,7 +144,7 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random }: Ac
     return { accepted: token }
   }
 
-  /** What a token may not do (403, RFC 6750 section 3.1) another one may not either, and Drupal keeps each until it expires. */
+  /** After a 403 another token would not help (RFC 6750 section 3.1), and Drupal stores every token until it expires. */
   async function renew (used: Headers, status: number): Promise<boolean> {
     if (status !== 401) return false
     if (token === used) token = undefined
@@ -154,27 +154,27 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random }: Ac
   return { credentials: async () => token && !(now() >= expires) ? token : tryOnce(fetch), renew }
 }
 
-/** The errors of a token endpoint that refuse this client, whoever asks. Source: RFC 6749 sections 4.1.2.1 and 5.2. */
+/** The errors by which a token endpoint refuses this client. Source: RFC 6749 sections 4.1.2.1 and 5.2. */
 const REFUSED_CLIENT = new Set<unknown>(['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'])
 
-/** What Drupal says of the credentials of one try; anything else that comes of it is thrown. */
+/** What one try says about the credentials; every other outcome is thrown. */
 type Attempt<T> =
   | { accepted: T }
   /** @property isLasting whether they are never tried again */
   | { refused: string, status?: number, isLasting: boolean }
   | { isLockedOut: true }
 
-/** How long nothing is tried after a lockout, or a refusal that may be one; Drupal takes fifty failures of an address in an hour. */
+/** The pause after a lockout, or a refusal that may be one. Drupal allows fifty failures of one address in an hour. */
 const LOCKED_OUT_MS = 3_600_000
 
-/** The pause after the first try whose answer says nothing of the credentials; it doubles up to the longest, in milliseconds. */
+/** The pause after the first try that says nothing about the credentials, in milliseconds. It doubles up to the longest. */
 const PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 
 /**
- * Makes one try at a time, which all who ask meanwhile share. After one that has not succeeded nothing is tried for a while:
- * for good where Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60, each
- * shortened at random by up to a half, so that several instances do not return at once.
+ * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is followed by a pause: for ever where
+ * Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60. Each of these seconds is
+ * shortened at random by up to a half, so that several instances do not return at the same moment.
  */
 function createTries<T> ({ now, random }: { now: () => number, random: () => number }): (attempt: () => Promise<Attempt<T>>) => Promise<T> {
   let running: Promise<T> | undefined
@@ -183,7 +183,7 @@ function createTries<T> ({ now, random }: { now: () => number, random: () => num
 
   async function run (attempt: () => Promise<Attempt<T>>): Promise<T> {
     const result = await attempt().catch((error: Failure) => {
-      // Sent by nobody: the circuit breaker is open.
+      // Nothing was sent: the circuit breaker is open.
       if (error.code === 'CMS_UNAVAILABLE') throw error
       const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures++) * (1 - random() / 2)
       throw pausing(pause, notLoggedIn(error), 'The CMS could not log in this service\'s account')
@@ -197,7 +197,7 @@ function createTries<T> ({ now, random }: { now: () => number, random: () => num
     throw refusal
   }
 
-  /** Sets a pause; the failure of the try itself, or else what is told while the pause lasts. */
+  /** Begins a pause. @returns the failure of the try itself, or else the one of the pause */
   function pausing (ms: number, failure: Failure | undefined, message: string): Failure {
     const until = now() + ms
     const tell = () => {
@@ -219,8 +219,8 @@ function createTries<T> ({ now, random }: { now: () => number, random: () => num
 }
 
 /**
- * Whether Drupal knows who is asking. An answer as anonymous, or a refusal in its own words, says that it does not.
- * @throws {Failure} CMS_FAILED where the answer is not Drupal's, or it fails
+ * Whether Drupal accepts the credentials. It does not where it answers as to anonymous, or refuses in its own words.
+ * @throws {Failure} CMS_FAILED where the answer is not Drupal's, or Drupal fails
  */
 async function isKnown (http: Http, jsonapiPath: string, credentials: Headers): Promise<boolean> {
   const answer = await http.send({ method: 'GET', path: jsonapiPath, headers: credentials })
@@ -235,7 +235,7 @@ function unclear (path: string, { status }: HttpAnswer): Failure {
   return new Failure('CMS_FAILED', "The CMS did not say whether it accepts this service's account", { cause: new Error(`${path} answered ${status}, but not as Drupal does`) })
 }
 
-/** The failure of a try: what the account was wanted for was not sent. */
+/** The failure of a try. The request that needs the account was not sent. */
 function notLoggedIn ({ code, message, cause }: Failure): Failure {
   return new Failure(code, message, { cause: Object.assign(new Error((cause as Error).message, { cause }), { code: 'NOT_SENT' }) })
 }

@@ -3,13 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Caller } from '../http/calls.ts'
 
 /**
- * What of a caller's header fields goes to the CMS: the request id, Accept-Language, and, unless a service account is
- * used, the caller's own credentials: Authorization, or else Drupal's session cookies with X-CSRF-Token. Never both: with
- * a session cookie Drupal demands the token even of a Basic request.
+ * The header fields of a caller that go to the CMS: the request id, Accept-Language, and, without a service account, the
+ * caller's own credentials. These are Authorization, or else Drupal's session cookies with X-CSRF-Token. Never both: with a
+ * session cookie Drupal demands the token even of a Basic request.
+ * @param received all header fields of the request
  * @param cookieNames names of further cookies that are credentials, such as those of a single sign-on
  */
-export function callerOf (given: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
-  const headers = endToEnd(given)
+export function callerOf (received: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
+  const headers = endToEnd(received)
   const language = headers['accept-language']
   return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers, cookieNames)) }
 }
@@ -29,14 +30,11 @@ function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
 
 /**
  * A session cookie of Drupal with a value: SESS, over https SSESS, and a hash. A hash has no capital letters, so SESSION,
- * which other software uses, is none. Source: Drupal\Core\Session\SessionConfiguration::getName().
+ * which other software uses, does not match. Source: Drupal\Core\Session\SessionConfiguration::getName().
  */
 const SESSION_COOKIE = /^S?SESS[\da-z_-]+=./
 
-/**
- * The cookies that are credentials, among all that `Cookie` holds and in their order: Drupal's session cookies, and those
- * with one of the names. Empty if there are none.
- */
+/** The cookies in `Cookie` that are credentials: Drupal's session cookies, and those with one of the names. Empty if there are none. */
 export function credentialCookies ({ cookie = '' }: IncomingHttpHeaders, names: readonly string[]): string {
   return cookie.split(';').map((pair) => pair.trim()).filter((pair) => SESSION_COOKIE.test(pair) || names.includes(pair.split('=', 1)[0]!)).join('; ')
 }
@@ -47,17 +45,17 @@ export function hasSession (headers: IncomingHttpHeaders): boolean {
 }
 
 /**
- * The session cookies of an answer's `Set-Cookie`, as they are. Their Domain stays: where Drupal sets one, that is what
- * had the browser send the cookie here too, and without it there would be two of one name; where it does not match, the
- * browser drops the cookie (RFC 6265 section 5.3).
+ * The session cookies in an answer's `Set-Cookie`, unchanged. Their Domain stays. With Drupal's Domain the browser sends the
+ * cookie to this service too, and without it the browser would have two cookies of one name. Where the Domain does not
+ * match, the browser drops the cookie (RFC 6265 section 5.3).
  */
 export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHeaders): string[] {
   return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie))
 }
 
 /**
- * Two reads with the same key have the same answer: for the same target, with the same credentials, in the same language.
- * No header field and no target holds a line feed.
+ * The key of a read: its target, credentials and language. Reads with the same key have the same answer. Line feeds separate
+ * the parts: neither a header field nor a target has one.
  */
 export function readKey (target: string, caller: Caller): string {
   return [fingerprint(caller), caller['accept-language'], target].join('\n')
@@ -65,14 +63,14 @@ export function readKey (target: string, caller: Caller): string {
 
 const RENEWED = Symbol('renewed')
 
-/** What a caller carries besides header fields: under a symbol, which is not sent. */
-interface Carried {
+/** The state that a caller carries beside the header fields, under a symbol, which is not sent. */
+interface SessionState {
   [RENEWED]?: string[]
 }
 
 /** Keeps the session cookies that the CMS has renewed or ended for a caller. */
 export function renewSession (caller: Caller, cookies: string[]): void {
-  (caller as Carried)[RENEWED] = cookies
+  (caller as SessionState)[RENEWED] = cookies
 }
 
 /**
@@ -80,18 +78,18 @@ export function renewSession (caller: Caller, cookies: string[]): void {
  * @param caller undefined for a request that was refused before anybody looked at its credentials
  */
 export function renewedSession (caller: Caller | undefined): string[] | undefined {
-  return (caller as Carried | undefined)?.[RENEWED]
+  return (caller as SessionState | undefined)?.[RENEWED]
 }
 
-/** A request asks for its own several times. */
+/** One request needs its fingerprint several times. */
 const fingerprints = new WeakMap<Caller, string>()
 
-/** Tells callers apart by a hash of their credentials; the credentials themselves need not be kept. */
+/** A hash of a caller's credentials, which tells callers apart without keeping the credentials. */
 export function fingerprint (caller: Caller): string {
-  const known = fingerprints.get(caller)
-  if (known !== undefined) return known
+  const last = fingerprints.get(caller)
+  if (last !== undefined) return last
   const { authorization = '', cookie = '' } = caller
-  const made = hash('sha256', `${authorization}\n${cookie}`, 'base64')
-  fingerprints.set(caller, made)
-  return made
+  const fresh = hash('sha256', `${authorization}\n${cookie}`, 'base64')
+  fingerprints.set(caller, fresh)
+  return fresh
 }

@@ -41,12 +41,12 @@ export function isObject (value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A text, number or boolean of the CMS as text; nothing of an object, which may have any members, such as `toString`. */
+/** A string, number or boolean of the CMS as a string; empty for an object, which may have any member, such as `toString`. */
 export function scalarText (value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
 }
 
-/** Whether two texts are one uuid, whatever the case of their letters (RFC 9562 section 4). */
+/** Whether two texts are the same uuid; upper and lower case do not matter (RFC 9562 section 4). */
 export function isSameUuid (one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
@@ -68,8 +68,7 @@ export function documentIn (body: Uint8Array): Document | undefined {
 }
 
 /**
- * The user whom the CMS takes the sender for, in what its entry point answers; undefined for anonymous, `id` where it is
- * told. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me).
+ * The user that the CMS takes the sender for, in the answer of its entry point; undefined for anonymous. Source: Drupal\jsonapi\Controller\EntryPoint (meta.links.me).
  */
 export function userIn ({ meta }: { meta?: unknown }): { id?: unknown } | undefined {
   const me = isObject(meta) && isObject(meta.links) ? meta.links.me : undefined
@@ -93,7 +92,7 @@ export function identifiers (relationship: Relationship | undefined): ResourceId
   return Array.isArray(data) ? data : data === undefined || data === null ? [] : [data]
 }
 
-/** Whether a value is a document all of whose resources and errors are what their names say; nothing else is looked at. */
+/** Whether a value is a document: all of its resources and errors have the right form. Checks nothing else. */
 export function isDocument (value: unknown): value is Document {
   if (!isObject(value)) return false
   const { data, included = [], errors = [] } = value

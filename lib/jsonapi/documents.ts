@@ -1,20 +1,20 @@
 import { LRUCache } from 'lru-cache'
 import { documentIn, type Document } from './document.ts'
 
-/** Documents by what they answer. */
+/** The documents in the last answers. */
 export interface Documents {
   /**
-   * The document in a body, or undefined where there is none; from the second time on that the same bytes come under a key
-   * it is one object, not to be changed, so that what was made of it need not be made again.
+   * The document in a body, or undefined where there is none. From the second time on that the same bytes come under a key,
+   * it is the same object, so that what was made of it can be used again. It must not be changed.
    */
   read (key: string, body: Buffer): Document | undefined
 }
 
-/** How many bytes are remembered: of bodies, and what each takes besides, however short it is. */
+/** How many bytes of bodies Quoin remembers, and how many it counts for each in addition. */
 const BYTES = 16 * 1024 * 1024
 const BESIDES = 1024
 
-/** A memory of the last answers, for who asks again for what has not changed. */
+/** Remembers the last answers, for callers who ask again for what has not changed. */
 export function createDocuments (): Documents {
   const remembered = new LRUCache<string, { body: Uint8Array, document?: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }, key) => body.length + 2 * key.length + BESIDES })
 
@@ -24,7 +24,7 @@ export function createDocuments (): Documents {
       const isSame = last !== undefined && body.equals(last.body)
       if (isSame && last.document) return last.document
       const document = documentIn(body)
-      // What comes once, as most pages of a search do, does not outlive its request.
+      // A document that comes only once, as most pages of a search do, does not outlive its request.
       if (isSame && document) last.document = document
       if (!isSame && document) remembered.set(key, { body: own(body) })
       return document
@@ -32,7 +32,7 @@ export function createDocuments (): Documents {
   }
 }
 
-/** A short Buffer is part of a larger piece of memory, which it would keep from being freed. */
+/** A short Buffer is part of a larger piece of memory, and would keep all of it from being freed. */
 function own (body: Buffer): Uint8Array {
   return body.length === body.buffer.byteLength ? body : new Uint8Array(body)
 }

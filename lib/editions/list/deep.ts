@@ -8,14 +8,14 @@ export interface Start {
   last: number
 }
 
-/** A page that was looked at: its ids, newest first, and where it is in its source. */
+/** A page that was read: its ids, newest first, and its place in its source. */
 interface Window {
   start: number
   ids: number[]
   more: boolean
 }
 
-/** A start, or a guess at one: then without `last`. */
+/** A start; or a guess at one, without `last`. */
 interface Place {
   position: number
   last?: number
@@ -30,25 +30,25 @@ export interface DeepOptions<Row> {
   pageMax: number
 }
 
-/** How often pages are looked at before the lazy merge is left to do it. */
+/** After this many rounds of reading pages the lazy merge has to do it. */
 const ROUNDS = 16
 
 /**
- * Finds where the row at `offset` of all sources together is in each of them, without reading the rows before it: ids are
- * one sequence over all sources, so a guess at the id there gives a position in each, and pages around these a better
- * guess. Of evenly mixed sources three pages each will do, whatever the offset.
- * @returns undefined where a page had hidden rows, or where ids are spread so unevenly that it takes too long
+ * Finds the place in each source of the row that is at `offset` of all sources together, without reading the rows before it.
+ * Ids are one sequence over all sources. So a guess at the id gives a position in each source, and the pages around these
+ * positions give a better guess. Evenly mixed sources take three pages each, whatever the offset.
+ * @returns undefined where a page has hidden rows, or the ids are spread so unevenly that it takes too long
  */
 export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepOptions<Row>): Promise<Start[] | undefined> {
-  const looked = sources.map((): Window[] => [])
+  const windows = sources.map((): Window[] => [])
   let places: Place[] = sources.map(() => ({ position: 0 }))
   for (let round = 0; round < ROUNDS; round++) {
     const pages = await Promise.all(sources.map((source, index) => places[index]!.last === undefined ? look(source, places[index]!.position) : undefined))
     for (const [index, page] of pages.entries()) {
       if (page === 'hides') return undefined
-      if (page) looked[index] = [...looked[index]!, page].sort((one, other) => one.start - other.start)
+      if (page) windows[index] = [...windows[index]!, page].sort((a, b) => a.start - b.start)
     }
-    places = placesAt(looked, offset, round % 3 === 2)
+    places = placesAt(windows, offset, round % 3 === 2)
     if (places.every(isStart)) return places
   }
   return undefined
@@ -66,22 +66,22 @@ function isStart (place: Place): place is Start {
 }
 
 /**
- * The places of the least id that, as far as is known, has no more than `offset` rows before it.
- * @param halve whether what is unknown is to be halved, which ends where proportions mislead
+ * The places of the least id that has no more than `offset` rows before it, as far as the pages show.
+ * @param halve guesses in the middle of what is unknown, which comes to an end where proportions mislead
  */
-function placesAt (looked: Window[][], offset: number, halve: boolean): Place[] {
-  const before = (id: number) => looked.reduce((sum, windows) => sum + place(windows, id).position, 0)
+function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean): Place[] {
+  const before = (id: number) => windowsOfSources.reduce((sum, windows) => sum + place(windows, id).position, 0)
   let low = 0
-  let high = 1 + Math.max(0, ...looked.map(([newest]) => newest!.ids[0] ?? 0))
+  let high = 1 + Math.max(0, ...windowsOfSources.map(([newest]) => newest!.ids[0] ?? 0))
   while (low < high) {
     const id = low + Math.floor((high - low) / 2)
     if (before(id) > offset) low = id + 1
     else high = id
   }
-  return looked.map((windows) => place(windows, low, halve))
+  return windowsOfSources.map((windows) => place(windows, low, halve))
 }
 
-/** How many rows of a source have greater ids than this one: counted where a window shows it, else in proportion. */
+/** How many rows of a source have greater ids than this one: counted where a page shows it, else estimated. */
 function place (windows: Window[], id: number, halve = false): Place {
   const after = windows.findIndex(({ ids }) => !(ids[0]! > id))
   const window = windows.at(after === -1 ? -1 : after - 1)
@@ -95,7 +95,7 @@ function place (windows: Window[], id: number, halve = false): Place {
   if (!more || (next && next.start <= end)) return { position: end, last }
   const middle = next && Math.ceil((end + next.start) / 2)
   if (middle !== undefined && halve) return { position: middle }
-  // Where the next window is past the end nothing is known of its ids: as far as they are as dense as before.
+  // The next page is past the end and has no ids, so the density so far has to do.
   const density = next?.ids[0] === undefined ? (end - 1) / (windows[0]!.ids[0]! - last) : (next.start - end) / (last - next.ids[0])
   return { position: Math.ceil(Math.min(end + (last - id) * density, (next?.ids[0] === undefined ? middle : next.start) ?? Infinity)) }
 }

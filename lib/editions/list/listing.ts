@@ -7,17 +7,17 @@ export interface ListOptions<Row> {
   sources: Array<Source<Row>>
   offset: number
   limit: number
-  /** Whether the total is to be found even if that takes reading on to the end. */
+  /** Whether to find the total even if that takes reading to the end. */
   total: boolean
-  /** Unique over all sources; NaN where a row has none, since the caller may not see it: then it is left out. */
+  /** Unique over all sources. NaN where a row has none since the caller may not see it; such a row is left out. */
   idOf: (row: Row) => number
   /** Rows per request. */
   pageMax: number
   /** Whether a row is wanted; default all. */
   isWanted?: (row: Row) => boolean
-  /** Whether no row of a source is hidden up to the one with this id, at this position; undefined where that is never known. */
+  /** Whether no row of a source is hidden up to the one with this id, at this position. Undefined where nobody can tell. */
   nothingHidden?: ((source: number, position: number, id: number) => Promise<boolean>) | undefined
-  /** Whether this count of a source, as the CMS gives it, counts nothing that is hidden; without it no count is believed. */
+  /** Whether the CMS's count of a source has no hidden rows in it. Without this function no count is used. */
   isOwnCount?: ((source: number, count: number) => Promise<boolean>) | undefined
 }
 
@@ -27,28 +27,28 @@ export interface Listing<Row> {
   total: number | null
 }
 
-/** Thrown inside `list` when rows have moved between two pages, so that one may have been skipped, or a page has no row that is new. */
+/** Thrown inside `list` where rows have moved between two pages, so that a row may have been skipped, or a page has no new row. */
 class Moved extends Error {}
 
 const RESTARTS = 2
 
-/** From which offset on, for each source, rows are skipped rather than read. */
+/** From this offset on, for each source, rows are skipped instead of read. */
 const DEEP = 250
 
-/** How many hidden rows a page may have for its last visible row to be asked for again. */
+/** A page with more hidden rows than this does not have its last visible row read again. */
 const HIDDEN_MAX = 24
 
 /**
  * The rows at `offset` to `offset + limit` of all sources taken as one list by descending id: a lazy k-way merge.
  *
  * A page is fetched only when its source has nothing left to compare, so at most
- * ceil((offset + limit) / pageMax) + k requests are made for k sources (hidden rows counted in). Exact whatever rows are
- * hidden. Where rows come and go meanwhile, nothing comes twice; a skip inside the window is detected, by asking for the last
- * row seen once more, and the list is started again, twice at most.
+ * ceil((offset + limit) / pageMax) + k requests are made for k sources (hidden rows included). The result is exact, whatever
+ * rows are hidden. Where rows come and go in the meantime, no row comes twice. To notice a skipped row, each page inside the
+ * window begins with the last row of the page before it; else the list starts again, twice at most.
  *
- * Rows before a deep offset are skipped where it is certain that none of them is hidden. Which rows those are is certain
- * too: in each source the list goes on from a row that is seen where it was expected, so as many as that come before it,
- * and the oldest of these is newer than what follows in any source.
+ * Rows before a deep offset are skipped only where none of them is hidden. It is certain which rows these are: in each source
+ * the list goes on from a row that was found at the expected position, and the oldest row before it is newer than what
+ * follows in any source.
  * @throws {Failure} CMS_INVALID_RESPONSE where a page has more rows than asked for, rows out of order, or again and again
  *   none that is new; what a source throws
  */
@@ -95,9 +95,9 @@ interface Stream<Row> {
   more: boolean
   /** Id of the last row seen. */
   last: number
-  /** Rows of the last page that were not visible. */
+  /** How many rows of the last page were not visible. */
   hidden: number
-  /** Whether a page had rows that were not visible, or not wanted: then the CMS's count is not the caller's. */
+  /** Whether a page had rows that are not visible or not wanted. Then the CMS's count is not the caller's. */
   hides: boolean
   count: number | undefined
 }
@@ -122,7 +122,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   if (!streams.some(buffered)) await refill('count')
   return { rows, hasMore: streams.some(buffered), total: await count() }
 
-  /** Sees that each stream has a row to show or is at its end. */
+  /** Reads on until each stream has a row, or is at its end. */
   async function refill (purpose: 'rows' | 'count', inWindow = false): Promise<void> {
     for (const stream of streams) if (!isReady(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
   }
@@ -134,14 +134,14 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
     return best
   }
 
-  /** @param sought where in the next page the last row seen has to be, if anywhere */
+  /** @param sought where the last row has to come again in the next page, if anywhere */
   async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
     while (stream.more && !buffered(stream)) {
       const again = sought && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
       const size = stream.position === 0 ? firstSize : pageMax
       const page = await stream.source(stream.position - again, size, purpose)
-      const found = page.rows.findIndex((row) => idOf(row) === stream.last)
-      if (again > 0 && (found === -1 || (sought === 'first' && found > 0))) throw new Moved()
+      const position = page.rows.findIndex((row) => idOf(row) === stream.last)
+      if (again > 0 && (position === -1 || (sought === 'first' && position > 0))) throw new Moved()
       sought &&= 'somewhere'
       stream.position += size - again
       stream.hidden = size - page.rows.length
@@ -150,7 +150,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
     }
   }
 
-  /** @param again how many rows of the page were asked for once more */
+  /** @param again how many rows of the page were read before */
   function advance (stream: Stream<Row>, page: Page<Row>, again = 0): void {
     const news = page.rows.filter((row) => idOf(row) < stream.last)
     if (page.more && news.length === 0 && page.rows.length > again) throw new Moved()

@@ -25,11 +25,11 @@ export interface Search {
   key?: string
   limit: number
   offset: number
-  /** Whether the total is to be found whatever it takes. */
+  /** Whether to find the total, whatever it takes. */
   total: boolean
 }
 
-/** How many requests a list may take for each collection, besides those that its offset and limit take: to skip rows, and to see that none is hidden. */
+/** How many more requests than its offset and limit take a list may make for each collection: to skip rows, and to check that none is hidden. */
 const LOOKS = 10
 
 /**
@@ -38,46 +38,46 @@ const LOOKS = 10
  */
 export function createSearch ({ cms, catalog, filters, model }: Site, resources: Resources) {
   const idAttribute = publicName(model, model.keys.id)
-  const nothingHidden = createVisibilityCheck({ cms, model })
+  const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
   const compared = [idAttribute, ...[model.keys.label, model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     const { collections, types } = await scope(bundle, type, caller)
-    const wanted = { ...selection, types }
-    const isFiltered = filterQuery(wanted, model).length > 0
+    const query = { ...selection, types }
+    const isFiltered = filterQuery(query, model).length > 0
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
-    // What can be compared exactly is compared again where Drupal filters: databases do not tell upper from lower case, and a
-    // filter matches any translation of an edition, be it shown or not.
-    const { q, ...exact } = wanted
+    // Rows that Drupal has filtered are compared again, exactly: databases ignore case, and a filter matches every translation
+    // of an edition, also one that is not shown.
+    const { q, ...exact } = query
     const isFilterMatch = ({ resource }: LoadedEdition) => matchesSelection(exact, resource, model) && (!q || matchesText(q, resource, model))
-    const isScanMatch = ({ resource }: LoadedEdition) => matchesSelection(wanted, resource, model)
+    const isScanMatch = ({ resource }: LoadedEdition) => matchesSelection(query, resource, model)
     const listed = (page: typeof filtered, isWanted: typeof isScanMatch) => list({
-      sources: collections.map((collection) => page(collection, wanted, caller)),
+      sources: collections.map((collection) => page(collection, query, caller)),
       offset,
       limit,
       total,
       pageMax: PAGE_MAX,
       nothingHidden: isFiltered || filters.known(collections, caller) === false
         ? undefined
-        : (source, position, id) => nothingHidden(collections[source]!, position, id, caller),
-      // A key that is the same but for upper and lower case is counted too.
+        : (source, position, id) => isAllVisible(collections[source]!, position, id, caller),
+      // The CMS also counts keys that differ only in case.
       isOwnCount: !selection.key && !selection.q ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
       idOf: ({ resource }) => rowId(resource, idAttribute),
       isWanted
     })
     if (isFiltered && filters.known(collections, caller) === false) return listed(scanned, isScanMatch)
-    const found = await listed(filtered, isFilterMatch)
-    const isEmpty = isFiltered && found.rows.length === 0 && !found.hasMore && found.total === 0
-    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, isScanMatch) : found
+    const listing = await listed(filtered, isFilterMatch)
+    const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
+    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, isScanMatch) : listing
   }
 
   /** The collections to read and the edition types to filter by. */
   async function scope (bundle: string, type: string | undefined, caller: Caller): Promise<{ collections: Collection[], types: string[] }> {
     const all = await catalog.editions(caller)
     const ofBundle = all.filter((collection) => collection.bundle === bundle)
-    const whole = bundle === model.entityType
-    const isType = !whole && ofBundle.length === 0
+    const isAll = bundle === model.entityType
+    const isType = !isAll && ofBundle.length === 0
     const types = [...isType ? [bundle] : [], ...type === undefined ? [] : [type]]
     const allowed = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
     if (isType && !allowed.includes(bundle)) {
@@ -85,13 +85,13 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       throw new Failure('NOT_FOUND', `There is no bundle "${bundle}"; there are ${names.join(', ')}`)
     }
     if (type !== undefined && !allowed.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowed.map((name) => `"${name}"`).join(' or ')}`)
-    const read = whole || isType ? all : ofBundle
+    const read = isAll || isType ? all : ofBundle
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
   /**
-   * Pages that Drupal filters. A site without keys, and one that does not show them to the caller, refuses to filter by them:
-   * then `q` is looked for in titles alone.
+   * Pages that Drupal filters. A site that has no keys, or does not show them to the caller, refuses to filter by them. Then the
+   * search for `q` is in titles only.
    */
   function filtered (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
     let byKey = Boolean(selection.q)
@@ -109,7 +109,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     }
   }
 
-  /** All pages, for callers whom Drupal does not let filter. */
+  /** All pages, for callers that Drupal does not let filter. */
   function scanned (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> {
     return async (offset, size) => {
       const { rows, more } = await resources.page(collection, pageQuery(offset, size, model), caller)
@@ -118,7 +118,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   }
 }
 
-/** Whether Drupal has refused a filter: there is no such field, or it is not shown to the caller. */
+/** Whether Drupal has refused a filter: the field does not exist, or the caller may not see it. */
 function isRefusal (error: unknown): boolean {
   return ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes((error as Failure).code)
 }

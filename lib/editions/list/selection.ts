@@ -3,8 +3,8 @@ import { publicName, type ContentModel } from '../model.ts'
 import type { Selection } from '../translate/query.ts'
 
 /**
- * Whether an edition's attributes are what a list is asked for: what Drupal's filters do, done here. Text is compared without
- * regard to case, as most databases do; letters with and without accents differ, which some databases see otherwise.
+ * Whether an edition matches a selection; does what Drupal's filters do. The comparison ignores case, as most databases do.
+ * It does not ignore accents, as some databases do.
  */
 export function matchesSelection ({ q, status, types = [], key }: Selection, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
   const value = (field: string) => attributes[publicName(model, field)]
@@ -15,12 +15,12 @@ export function matchesSelection ({ q, status, types = [], key }: Selection, { a
     (key === undefined || scalarText(value(model.fields.key)) === key)
 }
 
-/** Texts that a database takes for the same: without regard to case and accents. */
+/** Compares as a database may do: ignores case and accents. */
 const alike = new Intl.Collator('en', { sensitivity: 'base' })
 
 /**
- * Whether Drupal has found an edition by its title, or by its exact key: not by a key that only its database takes for the
- * same. Titles are Drupal's to compare.
+ * Whether an edition that Drupal has found matches by its title, or by its exact key. It does not where only the database takes
+ * its key for the same. For titles Drupal's comparison counts.
  */
 export function matchesText (q: string, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
   const key = scalarText(attributes[publicName(model, model.fields.key)])

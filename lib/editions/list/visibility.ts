@@ -9,19 +9,19 @@ import { refusal } from '../translate/failures.ts'
 import { everyQuery, pageQuery, translatedQuery } from '../translate/query.ts'
 
 /**
- * Whether a caller may see every edition of a collection down to the one with this id, whose position among all of them is
- * given, without looking at each. Drupal tells of a hidden row only in the page that it is in. But a filter leaves nothing
- * that may not be seen: hook_jsonapi_entity_filter_access() allows a subset only "if all entities within the subset are
- * viewable". So where an edition has the same position in the list that every edition passes a filter for, none before it
- * is hidden.
+ * Checks whether a caller may see every edition of a collection down to the one with this id, at this position, without reading
+ * all of them. Drupal mentions a hidden row only in the page that it is in. But a filtered list has no row that the caller may
+ * not see: hook_jsonapi_entity_filter_access() allows a subset only "if all entities within the subset are viewable". So the
+ * check filters by a condition that every edition meets. Where the edition is at the same position then, none before it is
+ * hidden.
  *
- * Where there are translations that does not hold: a filter takes an edition for published that is so in a language that
+ * This does not hold where there are translations: a filter also finds an edition that is published only in a language that
  * is not shown.
  */
 export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: ContentModel }) {
   const idAttribute = publicName(model, model.keys.id)
 
-  return async function nothingHidden (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
+  return async function isAllVisible (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
     const [same, translated] = await Promise.all([
       first(collection, [...everyQuery(model), ...pageQuery(position, 1, model)], caller),
       first(collection, [...translatedQuery(model), ...pageQuery(0, 1, model)], caller)
@@ -35,16 +35,16 @@ export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: Co
   }
 }
 
-/** How long it is believed that a collection hides nothing from a caller, as long as the CMS counts the same, in milliseconds. */
+/** How long Quoin relies on it that a collection hides nothing from a caller, while the CMS's count stays the same, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
-/** How many callers and collections that is remembered of. */
+/** For how many callers and collections Quoin remembers this. */
 const REMEMBERED = 1000
 
 /**
- * Whether the CMS's count of a list (`meta.count`, which a module adds) counts nothing that is hidden from the caller. It
- * counts what the query finds, before access is checked. Where as many editions pass a filter that all of them pass, none
- * is hidden, with the same reservation as above; what is filtered has nothing hidden but translations.
+ * Checks whether the CMS's count of a list (`meta.count`, which a module adds) has no hidden edition in it: it counts before
+ * access is checked. Where a filter that every edition meets has the same count, none is hidden. The limit is the same as
+ * above: translations. In a filtered list only translations can be hidden.
  */
 export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
   const remembered = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
@@ -63,7 +63,7 @@ export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi
   }
 }
 
-/** Whether a filter has found anything, be it hidden. Where no edition can be translated there is not even the field (400). */
+/** Whether a filter has found anything, hidden or not. Where no edition can be translated the field does not exist (400). */
 function isAny ({ status, document: { data, meta } }: JsonapiAnswer): boolean {
   return status !== 400 && (!Array.isArray(data) || data.length > 0 || meta?.omitted !== undefined)
 }

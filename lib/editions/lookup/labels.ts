@@ -7,7 +7,7 @@ import { notIncludable, refusal } from '../translate/failures.ts'
 import { mismatch } from '../translate/verify.ts'
 import type { Load } from './finder.ts'
 
-/** The attributes that hold the label of what an edition may refer to: of nodes, of media and terms, of users. */
+/** The attributes with the label of a reference's target: of nodes, of media and terms, of users. */
 const LABELS = ['title', 'name', 'display_name']
 
 /** Reads the labels of an edition's articles and its other references, which its own JSON does not have. */
@@ -28,7 +28,7 @@ export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catal
       const types = new Set(names.flatMap((name) => identifiers(resource.relationships![name])).map(({ type }) => type))
       if (types.size === 0) return {}
       const fields = new Map([...types].map((type) => [type, LABELS]))
-      // An edition may refer to its like.
+      // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
       const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', names.join(',')], ...sparse], caller })

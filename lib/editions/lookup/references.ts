@@ -14,57 +14,58 @@ import { findById } from './find-by-id.ts'
 
 export interface References {
   /**
-   * Looks up all references of a body that only an integer id names, in batches, and gives what `write` needs to name them.
-   * @param current the edition as it is, when it is updated: its own references are taken from it
+   * Looks up all references of a body that have only an integer id, in batches.
+   * @param current the edition as it is, for an update: its own references need no look-up
+   * @returns what translate/write.ts resolves references with
    * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint);
-   *   BAD_REQUEST where too many would have to be looked up.
+   *   BAD_REQUEST where there are too many to look up.
    */
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
-  /** For an entity that the CMS does not find any more: whether anything was remembered of it. */
+  /** Drops what is remembered of an entity that the CMS no longer finds. @returns whether there was anything */
   forget (uuid: string): boolean
 }
 
 const INTEGER = /^-?\d+$/
 
-/** How many looked-up references are remembered; they change only with their entity, when it is deleted or the site set back. */
+/** How many references Quoin remembers. They change only when their entity is deleted, or the site is set back. */
 const REMEMBERED = 50_000
 
-/** No id, nor name of a config entity, is longer (Drupal\Core\Config\Entity\ConfigEntityStorage): what is longer goes into no URL. */
+/** The longest id, or name of a config entity (Drupal\Core\Config\Entity\ConfigEntityStorage). Nothing longer goes into a URL. */
 const ID_MAX = 166
 
-/** How many references of one body are looked up: more would hold up the requests of all others. */
+/** How many references of one body Quoin looks up. More would hold up all other requests. */
 const LOOKED_UP_MAX = 1000
 
-/** How many pages it takes at most to find one by its id in an ordered collection of some ten thousand (scan.ts). */
+/** How many pages it takes to find an id in an ordered collection of some ten thousand (find-by-id.ts). */
 const LOOKS = 16
 
-/** Translates integer ids to uuids, which is what JSON:API calls an entity. */
+/** Finds the uuids of references, by which JSON:API names entities. */
 export function createReferences ({ cms, catalog, filters, model }: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>): References {
-  // As a size, since with `max` the room for all of them would be set aside at once.
+  // As a size: with `max` the cache would reserve the memory for all of them at once.
   const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttributes = new Map<string, string>()
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
-    const known = new Map<string, ResourceIdentifier>()
+    const byId = new Map<string, ResourceIdentifier>()
     const byUuid = new Map<string, ResourceIdentifier>()
     for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
       const id = scalarText(identifier.meta?.drupal_internal__target_id)
       const { entityType } = splitType(model, identifier.type)
-      if (id !== '') known.set(keyOf(entityType, id), identifier)
+      if (id !== '') byId.set(keyOf(entityType, id), identifier)
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
     const possible = wanted.filter(({ id }) => id.length <= ID_MAX)
-    const missing = possible.filter(({ entityType, id }) => !known.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
+    const missing = possible.filter(({ entityType, id }) => !byId.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
     if (missing.length > LOOKED_UP_MAX) {
       throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
     }
     const byType = Map.groupBy(missing, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
-    const identify = (entityType: string, id: string) => known.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
-    const lost = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
-    await Promise.all([...Map.groupBy(lost, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
+    const identify = (entityType: string, id: string) => byId.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
+    const unidentified = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
+    await Promise.all([...Map.groupBy(unidentified, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
     const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
     if (violations.length > 0) throw invalid(violations)
     return ({ entityType, uuid, id }) => {
@@ -85,8 +86,8 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
   }
 
   /**
-   * What the caller may not see can be referenced by other editions, whose identifiers tell its uuid: then Drupal is the
-   * one to say whether this caller may refer to it.
+   * Looks for the references in other editions, whose identifiers have the uuid even of an entity that the caller may not see.
+   * Whether this caller may refer to it is then Drupal's decision.
    */
   async function lookUpInEditions (field: string, ids: string[], caller: Caller): Promise<void> {
     const name = publicName(model, field)
@@ -109,20 +110,20 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       if (answer.status >= 400) throw refusal(answer)
       return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
     }
-    const found = await findById(Number(id), page, (row) => rowId(row, idAttribute))
-    if (found) remembered.set(keyOf(entityType, id), { type: found.type, id: found.id })
+    const row = await findById(Number(id), page, (row) => rowId(row, idAttribute))
+    if (row) remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
   }
 
-  /** The attribute that holds the integer id: named by the content model, or else the first internal one of any document. */
+  /** The attribute with the integer id: as the content model names it, else the first internal attribute of any document. */
   async function idAttributeOf (entityType: string, [collection]: Collection[], caller: Caller): Promise<string> {
     const key = model.idKeys[entityType]
     if (key !== undefined) return `drupal_internal__${key}`
-    const known = idAttributes.get(entityType)
-    if (known !== undefined || !collection) return known ?? 'drupal_internal__id'
+    const last = idAttributes.get(entityType)
+    if (last !== undefined || !collection) return last ?? 'drupal_internal__id'
     const { document } = await cms.request({ path: collection.path, query: [['page[limit]', '1']], caller })
-    const seen = Object.keys(rowsOf(resources(document), collection)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
-    if (seen !== undefined) idAttributes.set(entityType, seen)
-    return seen ?? 'drupal_internal__id'
+    const attribute = Object.keys(rowsOf(resources(document), collection)[0]?.attributes ?? {}).find((name) => name.startsWith('drupal_internal__'))
+    if (attribute !== undefined) idAttributes.set(entityType, attribute)
+    return attribute ?? 'drupal_internal__id'
   }
 
   async function lookUpByFilter (collections: Collection[], entityType: string, idAttribute: string, ids: string[], caller: Caller): Promise<void> {
@@ -131,12 +132,12 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       const { path, resourceType } = collection
       const query = [...idQuery(idAttribute, batch), [`fields[${resourceType}]`, idAttribute], ['page[limit]', String(PAGE_MAX)]] as Array<[string, string]>
       const answer = await cms.request({ path, query, caller })
-      // The attribute may have another name where none was seen.
+      // Where no document has shown the attribute, it may have another name.
       if (answer.status === 400 && !(entityType in model.idKeys) && !idAttributes.has(entityType)) return
       if (answer.status >= 400) throw refusal(answer)
       for (const row of rowsOf(resources(answer.document), collection)) {
         const id = scalarText(row.attributes?.[idAttribute])
-        // Of other texts a database may find what it takes them for.
+        // For ids that are not integers a database may find similar ones.
         if (INTEGER.test(id) && batch.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))) throw mismatch(`${entityType} ${batch.join(', ')}`, row)
         remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
       }
@@ -157,7 +158,7 @@ function keyOf (entityType: string, id: string): string {
 }
 
 /**
- * Config entities few may see, and many refer to: whether there is such a one Drupal says only to a uuid.
+ * Many users refer to config entities that they may not see. Only a lookup by uuid shows whether such an entity exists.
  * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint.
  */
 function violationsOf ({ field, delta, entityType, id, isNamed }: Unresolved): Violation[] {

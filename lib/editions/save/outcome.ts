@@ -1,21 +1,20 @@
 import { Failure, type FailureCode } from '../../errors.ts'
 
-/** Failures of a write after which the CMS may have saved it all the same. */
+/** Failures of a write after which the CMS may have saved nevertheless. */
 const UNCERTAIN: readonly FailureCode[] = ['CMS_FAILED', 'CMS_INVALID_RESPONSE', 'CMS_TIMEOUT', 'CMS_UNREACHABLE']
 
-/** Of these, the ones where the CMS may still be at it. */
+/** Those of them after which the CMS may still be saving. */
 const UNFINISHED: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE']
 
-/** Errors of a connection that never stood, or was not to be had: nothing was sent. */
+/** Errors of a connection that was never established: nothing was sent. */
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'NOT_SENT']
 
 /**
- * Makes a write; when its answer leaves open whether it was saved (Drupal is known to answer 500 after saving), looks at
- * the CMS instead of writing again.
- * @param uuid of the edition that is written
- * @param look gives what was saved, or undefined where nothing was; throws CONFLICT where another edition has the uuid
- * @param warn told about an answer that was wrong
- * @throws {Failure} that of the write, which says what is known of its outcome and has the uuid in `details` and `Location`
+ * Writes an edition. Where the answer leaves open whether it was saved (Drupal may answer 500 after saving), reads the edition
+ * instead of writing it again.
+ * @param look reads what was saved; undefined where nothing was. Throws CONFLICT where another edition has the uuid
+ * @param warn called where the answer was wrong
+ * @throws {Failure} the one of the write, with the outcome in its message, and the uuid in `details` and `Location`
  */
 export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, look: () => Promise<T | undefined>, warn: (message: string) => void): Promise<T> {
   try {
@@ -23,14 +22,14 @@ export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, lo
   } catch (error) {
     if (!isUncertain(error)) throw error
     const saved = await look().catch(unlessConflict)
-    if (saved === undefined && !isUnfinished(error)) throw told(error, uuid, 'nothing was saved')
-    if (saved === undefined || saved === 'unknown') throw told(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it')
+    if (saved === undefined && !isUnfinished(error)) throw withOutcome(error, uuid, 'nothing was saved')
+    if (saved === undefined || saved === 'unknown') throw withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it')
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
     return saved as T
   }
 }
 
-/** Whether the CMS may have saved what failed so. */
+/** Whether the CMS may have saved despite this failure. */
 export function isUncertain (error: unknown): error is Failure {
   return error instanceof Failure && (isGateways(error) || (UNCERTAIN.includes(error.code) && !NOT_SENT.includes(String((error.cause as NodeJS.ErrnoException | undefined)?.code))))
 }
@@ -45,26 +44,26 @@ function isUnfinished (failure: Failure): boolean {
 }
 
 /**
- * A gateway that gave up waiting (504), or lost the CMS half-way (503, as Apache and Varnish have it), says no more of it than
- * a deadline of our own. Drupal's own 503 is JSON and comes before anything else.
+ * Whether a gateway gave up waiting (504), or lost the CMS half-way (503, by Apache and Varnish). Such an answer says no more
+ * than a deadline of our own. Drupal's own 503 is JSON, and comes before it does anything.
  */
 function isGateways ({ cause }: Failure): boolean {
   const { status, isDrupals } = (cause ?? {}) as { status?: number, isDrupals?: boolean }
   return status === 504 || (status === 503 && isDrupals === false)
 }
 
-/** What a look has found out that failed: that another edition has the uuid, or else nothing. */
+/** The result of a look that failed: a conflict where another edition has the uuid, else nothing is known. */
 export function unlessConflict (error: unknown): 'unknown' {
   if (error instanceof Failure && error.code === 'CONFLICT' && error.details['uuid'] !== undefined) throw error
   return 'unknown'
 }
 
-function told ({ code, message, cause, headers }: Failure, uuid: string, outcome: string): Failure {
-  const handle = editionAddress(uuid)
-  return new Failure(code, `${message}; ${outcome}`, { cause, details: handle.details, headers: { ...headers, ...handle.headers } })
+function withOutcome ({ code, message, cause, headers }: Failure, uuid: string, outcome: string): Failure {
+  const address = editionAddress(uuid)
+  return new Failure(code, `${message}; ${outcome}`, { cause, details: address.details, headers: { ...headers, ...address.headers } })
 }
 
-/** Where the answer to a write has the edition's uuid, by which it can be read or a create be repeated. */
+/** The places in a failure that have the edition's uuid, for the caller to read it, or to repeat a create. */
 export function editionAddress (uuid: string): { details: { uuid: string }, headers: { location: string } } {
   return { details: { uuid }, headers: { location: `/api/collection/${encodeURIComponent(uuid.toWellFormed())}` } }
 }

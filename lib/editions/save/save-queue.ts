@@ -3,7 +3,7 @@ import type { Signal } from '../../http/aborter.ts'
 import { createKeyedMutex, type Later } from '../../keyed-mutex.ts'
 import { isUnsettled } from './outcome.ts'
 
-/** How many saves of one edition wait for others, and how long each, in milliseconds. */
+/** How many saves of one edition may wait, and how long each, in milliseconds. */
 const WAITING_MAX = 16
 const WAIT_MS = 10_000
 const RETRY_AFTER_SECONDS = '5'

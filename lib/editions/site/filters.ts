@@ -8,8 +8,8 @@ import { anyQuery, PAGE_MAX, uuidQuery } from '../translate/query.ts'
 import type { Collection } from './catalog.ts'
 
 /**
- * What was seen of filters: `work`: one found rows that are there; `trap`: one did not find rows that the caller is shown;
- * `unknown`: the caller was shown no row, though there are more; `empty`: there is no row to be shown.
+ * Whether filters work. `work`: a filter found rows that exist; `trap`: a filter did not find rows that the caller may see;
+ * `unknown`: the caller was shown no row, though there are more; `empty`: there is no row to show.
  */
 export type Verdict = 'work' | 'trap' | 'unknown' | 'empty'
 
@@ -19,11 +19,10 @@ export type Verdict = 'work' | 'trap' | 'unknown' | 'empty'
  * Source: Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
  */
 export interface Filters {
-  /** Whether they work, as far as it was found out before: undefined when it was not. */
+  /** Whether they work, if that was found out before; else undefined. */
   known (collections: Collection[], caller: Caller): boolean | undefined
   /**
-   * Whether they certainly work; to be asked when an empty answer raises the question. Finds it out with at most two
-   * requests per collection.
+   * Whether they certainly work, for when an empty answer raises the question. Takes at most two requests per collection.
    */
   usable (collections: Collection[], caller: Caller): Promise<boolean>
   /** The same, and why. */
@@ -32,19 +31,19 @@ export interface Filters {
 
 export interface FiltersOptions {
   cms: Jsonapi
-  /** Told once per entity type that callers exist whose filters find nothing, or may; the message says what to do. */
+  /** Called once per entity type that has callers whose filters find nothing, or may do so. The message says what to do. */
   warn: (message: string) => void
   /** Clock, in milliseconds. */
   now?: () => number
 }
 
-/** How long a verdict is believed, in milliseconds: permissions change, and where no row was shown one may be soon. */
+/** How long Quoin relies on a verdict, in milliseconds: permissions change, and a first row may appear soon. */
 const REMEMBERED_MS: Record<Verdict, number> = { work: 10 * 60_000, trap: 10 * 60_000, unknown: 60_000, empty: 60_000 }
 
-/** How many verdicts are remembered, one for each caller and collection. */
+/** How many verdicts Quoin remembers, one for each caller and collection. */
 const REMEMBERED = 5000
 
-/** How many of the rows that a caller is shown a filter has to find. */
+/** How many of the caller's rows a filter has to find. */
 const SAMPLE = 10
 
 export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
@@ -78,7 +77,7 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     return verdict
   }
 
-  /** Whether a filter that only some rows pass finds these, of those that the caller is shown; where none is shown, whether any filter finds any. */
+  /** Compares rows that the caller may see with what a filter for them finds. Where the caller sees none, tries a filter that every row passes. */
   async function compared ({ path }: Collection, caller: Caller): Promise<Verdict> {
     const shown = await page([])
     const sample = shown.rows.slice(0, SAMPLE).map(({ id }) => id)
@@ -99,12 +98,12 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   return { known, verdict, usable: async (collections, caller) => await verdict(collections, caller) === 'work' }
 }
 
-/** The verdict on an entity type, whose filter access is one for all bundles, by what was seen of some. */
+/** The verdict on an entity type by those on some of its bundles: filter access is the same for all of them. */
 function together (verdicts: Array<Verdict | undefined>): Verdict {
   return (['trap', 'work', 'unknown'] as const).find((verdict) => verdicts.includes(verdict)) ?? 'empty'
 }
 
-/** What an operator should know of a verdict, and can do. */
+/** The advice to an operator that a verdict gives rise to. */
 export function filterAdvice (verdict: Verdict, entityType: string): string | undefined {
   switch (verdict) {
     case 'trap': return `Drupal lets some users see ${entityType} entities but not filter them, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`

@@ -3,15 +3,16 @@ import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
 import type { ContentModel } from '../model.ts'
 import type { Item } from './edition-json.ts'
 
-/** Computed properties of attributes, and of references, that core REST shows and nobody can set; elsewhere they are like any other. */
+/** Computed properties, which core REST shows and nobody can set: of attributes, and of references. */
 export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }
 
 /**
- * Whether two lists of items say the same of a field, as far as Drupal can tell: computed properties, the format of a time
- * stamp, absent against null and the way of naming a reference aside. `current` has the types that Drupal gives.
+ * Whether two lists of items are the same to Drupal. It makes no difference between absent and null, or between two ways of
+ * naming a reference, and ignores computed properties and the format of a time stamp. `current` has the types that Drupal
+ * gives.
  */
-export function sameItems (field: string, current: Item[], given: Item[], model: ContentModel): boolean {
-  return current.length === given.length && current.every((item, index) => sameItem(field, item, given[index]!, model))
+export function sameItems (field: string, current: Item[], body: Item[], model: ContentModel): boolean {
+  return current.length === body.length && current.every((item, index) => sameItem(field, item, body[index]!, model))
 }
 
 function sameItem (field: string, current: Item, given: Item, model: ContentModel): boolean {
@@ -30,7 +31,7 @@ function sameReference (current: Item, given: Item): boolean {
   return same && sameProperties(ofCurrent, ofGiven, COMPUTED.reference)
 }
 
-/** JSON:API shows all properties of an item, and the main one alone as a bare value: what else is given is none. */
+/** JSON:API shows all properties of an item, or only the main one as a bare value. In the second case there are no others. */
 function sameProperties (current: Item, given: Item, computed: string[], main?: string): boolean {
   const shown = Object.keys(current)
   const names = shown.every((name) => name === main) ? shown : new Set([...shown, ...Object.keys(given)])
@@ -40,7 +41,7 @@ function sameProperties (current: Item, given: Item, computed: string[], main?: 
 function sameValue (current: unknown, given: unknown): boolean {
   if (current === undefined || current === null) return given === undefined || given === null
   if (typeof current === 'boolean') return scalarText(given) === (current ? '1' : '0') || given === current
-  // Beyond that a number may have been another before it was read; sent back it is the same, as text it may be that other.
+  // JSON.parse rounds beyond this. The rounded number sent back is the same; a text may be the number before rounding.
   if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) return given === current
   if (typeof current === 'number') return (typeof given === 'number' || (typeof given === 'string' && given !== '')) && Number(given) === current
   if (typeof current === 'string') return current === (typeof given === 'number' ? String(given) : given)
@@ -48,8 +49,8 @@ function sameValue (current: unknown, given: unknown): boolean {
 }
 
 /**
- * Whether a field shows the items that were sent to create it. Properties that were not sent are Drupal's to fill in. A date
- * is the same in every time zone, and a decimal with any number of zeros at its end.
+ * Whether a field shows the items that a create has sent. Drupal fills in properties that were not sent. A date is the same in
+ * every time zone, and a decimal with any number of trailing zeros.
  */
 export function showsItems (field: string, shown: Item[], sent: Item[], model: ContentModel): boolean {
   return shown.length === sent.length && sent.every((item, index) => showsItem(field, shown[index]!, item, model))
@@ -73,9 +74,9 @@ function showsProperties (shown: Item, sent: Item, computed: string[]): boolean 
 const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
 
 /** Whether two texts are the same second in two time zones, or the same decimal. */
-function sameWritten (one: string, other: string): boolean {
-  if (ZONED.test(one) && ZONED.test(other)) return second(one) === second(other)
-  return DECIMAL.test(one) && DECIMAL.test(other) && Number(one) === Number(other)
+function sameWritten (a: string, b: string): boolean {
+  if (ZONED.test(a) && ZONED.test(b)) return second(a) === second(b)
+  return DECIMAL.test(a) && DECIMAL.test(b) && Number(a) === Number(b)
 }
 
 /** Drupal keeps no fractions of a second. */
@@ -92,12 +93,12 @@ function map (value: unknown): unknown {
   return Array.isArray(value) ? value.map(map) : value
 }
 
-/** From the first T on: tried from each, a text made of them would take hours. */
+/** Anchored at the first T: tried at every T, a text full of them would take hours. */
 const ZONED = /^[^T]*T.*(?:Z|[+-]\d\d:?\d\d)$/
 
 /**
  * The instant of a time stamp in milliseconds: seconds since the epoch as a number or digits, or a date with a zone.
- * NaN, which equals nothing, for anything else: what has no zone would be read in that of this machine.
+ * NaN, which equals nothing, for anything else: a date without a zone would be read in the zone of this machine.
  */
 export function instant (value: unknown): number {
   if (typeof value === 'number' || (typeof value === 'string' && /^-?\d+$/.test(value))) return Number(value) * 1000

@@ -1,9 +1,9 @@
 import { Failure } from '../../errors.ts'
 
 /**
- * The result of work that follows the nesting of the CMS's values, such as JSON.stringify. JSON.parse takes values of any
- * depth, but the stack of such work ends after some thousand levels.
- * @throws {Failure} CMS_INVALID_RESPONSE where they are nested too deep, or make too long a text
+ * Does work that recurses into values of the CMS, such as JSON.stringify. JSON.parse takes any depth, but the stack of such
+ * work ends after some thousand levels.
+ * @throws {Failure} CMS_INVALID_RESPONSE where the values are nested too deep, or their text is too long
  */
 export function withinDepth<T> (work: () => T): T {
   try {

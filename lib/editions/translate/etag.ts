@@ -7,47 +7,47 @@ import { withinDepth } from './depth.ts'
 const LENGTH = 16
 
 /**
- * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller is shown it, in two parts, `"<fields>.<urls>"`:
- * a digest of the fields, and one of the urls of the references, which change without a save. Neither revision nor
- * `changed` would do: core REST makes no revision, nor does a bundle that is set so, and `changed` counts seconds.
- * @param urls of its references, in their order
+ * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller sees it. Its two parts, `"<fields>.<urls>"`, are
+ * digests of the fields and of the urls of the references, which change without a save. The revision would not do, since core
+ * REST makes none and a bundle can be set to make none; nor would `changed`, which counts seconds.
+ * @param urls of the references, in their order
  */
 export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {
   return `"${fieldsOf(resource)}.${digest(urls)}"`
 }
 
 /** Whether two resources show the same fields, of the same edition to the same caller. */
-export function isSame (one: Resource, other: Resource): boolean {
-  return fieldsOf(one) === fieldsOf(other)
+export function isSame (a: Resource, b: Resource): boolean {
+  return fieldsOf(a) === fieldsOf(b)
 }
 
-/** A digest of what JSON:API shows of an edition's fields: without links, which may name the revision that was asked for. */
+/** A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. */
 function fieldsOf ({ id, attributes, relationships }: Resource): string {
   return digest([id, attributes, Object.entries(relationships ?? {}).map(([name, relationship]) => [name, identifiers(relationship)])])
 }
 
-/** A text that is a decimal number with zeros at its end, in JSON. */
+/** A string in JSON that is a decimal number with trailing zeros. */
 const PADDED = /(?<!\\)"(-?\d+)(?:\.0+|(\.\d*[1-9])0+)"/g
 
 /**
- * Decimals count without the zeros at their end: a save is answered with them as Drupal rounds them ("2.5"), a read as the
- * database pads them (MySQL: "2.50"). Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
+ * Ignores trailing zeros of decimals: Drupal answers a save with a rounded decimal ("2.5"), and a read with the one that the
+ * database pads (MySQL: "2.50"). Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
  */
 function digest (value: object): string {
   return hash('sha256', withinDepth(() => JSON.stringify(value)).replace(PADDED, '"$1$2"'), 'base64url').slice(0, LENGTH)
 }
 
 /**
- * Whether an If-Match (RFC 9110 section 13.1.1) lets a request through to what has this entity tag: where the fields are
- * the same. What comes after them is not compared, so that neither a new path alias refuses a save nor a proxy that marks
- * what it compresses (`-gzip`). A weak tag matches nothing.
+ * Whether an If-Match (RFC 9110 section 13.1.1) matches an entity tag: the fields have to be the same. The rest of the tag is
+ * not compared, so a new path alias does not refuse a save, nor does a proxy that marks compressed answers (`-gzip`). A weak
+ * tag matches nothing.
  */
 export function matches (ifMatch: string, etag: string): boolean {
   const tags = tagsIn(ifMatch)
   return tags === '*' || tags.some((tag) => fieldsIn(tag) === fieldsIn(etag))
 }
 
-/** The first part of a tag; an empty text where it has none, which no tag of an edition is without. */
+/** The first part of a tag; empty where it has none. Every tag of an edition has one. */
 function fieldsIn (tag: string): string {
   return /^"([\w-]+)\./.exec(tag)?.[1] ?? ''
 }

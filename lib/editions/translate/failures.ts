@@ -10,7 +10,7 @@ export interface Violation {
   message: string
 }
 
-/** So many characters of an error of the CMS are read, and no more repeated; Drupal's longest are some hundreds. */
+/** How many characters of an error of the CMS are read and repeated. Drupal's longest errors have some hundreds. */
 const DETAIL_MAX = 10_000
 
 const ACCESS = /^The current user is not allowed to (POST|PATCH) the selected field \((?:drupal_internal__)?(.+?)\)\.\s*(.*)$/s
@@ -23,10 +23,10 @@ const MODIFIED = /The content has either been modified by another user/
 /**
  * Translates a refusal of JSON:API to the failure that core REST would answer with, its words included.
  * Sources: Drupal\jsonapi\Controller\EntityResource (texts), Drupal\rest\Plugin\rest\resource\EntityResource and
- * EntityResourceValidationTrait (their twins). Total: any status from 400 to 499 and any errors.
- * @param sent the fields of a write, to say where an item of theirs stands
+ * EntityResourceValidationTrait (their twins). Total: takes any status from 400 to 499 and any errors.
+ * @param body of a write, to name the position of an item
  */
-export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: EditionJson = {}): Failure {
+export function refusal ({ status, document, challenge }: JsonapiAnswer, body: EditionJson = {}): Failure {
   const { errors = [] } = document
   const details = errors.map(detailOf).filter(Boolean)
   const detail = details.join('\n')
@@ -38,7 +38,7 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, sent: E
     case 403:
       return new Failure('CMS_FORBIDDEN', forbidden(detail), { cause })
     case 404:
-      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, sent, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
+      return UNKNOWN_REFERENCE.test(detail) ? unknownReference(detail, body, cause) : new Failure('NOT_FOUND', 'There is no such edition', { cause })
     case 409:
       return new Failure('CONFLICT', detail || 'The CMS sees a conflict', { cause })
     case 422:
@@ -67,8 +67,8 @@ function refusedMethod (languages: string | undefined, status: number, cause: Er
 }
 
 /**
- * Whether a refused update was refused because `changed` was not the present one, or was no more when Drupal validated
- * what another process had saved meanwhile. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
+ * Whether an update was refused because its `changed` is not the present one: either at once, or when Drupal validated it after
+ * another process had saved. Source: Drupal\Core\Entity\Plugin\Validation\Constraint\EntityChangedConstraint.
  */
 export function isStale ({ status, document }: JsonapiAnswer, changedField: string): boolean {
   return (document.errors ?? []).some((error) =>
@@ -76,7 +76,7 @@ export function isStale ({ status, document }: JsonapiAnswer, changedField: stri
 }
 
 /**
- * The field and its properties that a refused write had and Drupal does not know; core REST ignores such properties.
+ * The field and those of its properties that Drupal refused since it does not know them. Core REST ignores such properties.
  * Source: Drupal\jsonapi\Normalizer\FieldItemNormalizer::denormalize().
  */
 export function unknownProperties ({ status, document }: JsonapiAnswer): { field: string, properties: string[] } | undefined {
@@ -85,14 +85,14 @@ export function unknownProperties ({ status, document }: JsonapiAnswer): { field
   return properties !== undefined && field !== undefined ? { properties: properties.split("', '"), field } : undefined
 }
 
-/** Whether a write was refused for an attribute: there is none such, the caller may not set it, or not to this value. */
+/** Whether a write was refused for an attribute: it does not exist, or the caller may not set it, or not to this value. */
 export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: string): boolean {
   return errors.some((error) => scalarText(error.source?.pointer).split('/')[3] === name || detailOf(error).startsWith(`The attribute ${name} does not exist `))
 }
 
 /**
- * The relationship that Drupal was to include and does not: its field is gone, or there is no bundle that it may refer to.
- * Drupal looks at `include` when it puts the answer together: what it was to save is saved by then.
+ * The relationship that Drupal does not include: its field is gone, or there is no bundle that it may refer to. Drupal looks at
+ * `include` only when it makes the answer; a write is saved by then.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
  */
 export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
@@ -114,14 +114,14 @@ function forbidden (detail: string): string {
   return detail.replace(NO_ACCESS_TO_RESOURCE, '') || 'Access denied'
 }
 
-/** The uuid of a reference that a refused write had and Drupal does not find. */
+/** The uuid of a reference for which Drupal refused a write, since it does not find the entity. */
 export function lostReference ({ status, document }: JsonapiAnswer): string | undefined {
   return status === 404 ? UNKNOWN_REFERENCE.exec(firstDetail(document))?.[1] : undefined
 }
 
-function unknownReference (detail: string, sent: EditionJson, cause: Error): Failure {
+function unknownReference (detail: string, body: EditionJson, cause: Error): Failure {
   const [, uuid = ''] = UNKNOWN_REFERENCE.exec(detail)!
-  const items = Object.values(sent).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
+  const items = Object.values(body).find((items) => items.some((item) => item.target_uuid === uuid)) ?? []
   const delta = Math.max(0, items.findIndex((item) => item.target_uuid === uuid))
   return unknownUuid({ ...items[delta], target_uuid: uuid }, delta, cause)
 }
@@ -131,8 +131,8 @@ function unknownReference (detail: string, sent: EditionJson, cause: Error): Fai
  * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
 export function unknownUuid ({ target_type: type, target_uuid: uuid }: Item, delta: number, cause?: Error): Failure {
-  const [entityType, given] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
-  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${given}" for field "${delta}".`, { cause })
+  const [entityType, name] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
+  return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${name}" for field "${delta}".`, { cause })
 }
 
 function unprocessable (errors: ErrorObject[], detail: string, cause: Error): Failure {
@@ -146,7 +146,7 @@ export function invalid (violations: Violation[], cause?: Error): Failure {
   return new Failure('UNPROCESSABLE', texts.invalid(violations), { cause, details: { violations } })
 }
 
-/** What is wrong with a whole edition is told in HTML, unlike in core REST. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
+/** Unlike core REST, JSON:API describes a violation of a whole edition in HTML. Source: Drupal\jsonapi\Normalizer\UnprocessableHttpEntityExceptionNormalizer. */
 function violation (error: ErrorObject): Violation {
   const detail = detailOf(error)
   const [, ofEntity] = /^Entity is not valid: (.*)$/s.exec(detail) ?? []

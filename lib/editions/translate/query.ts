@@ -19,7 +19,7 @@ export type Parameters = Array<[string, string]>
 export interface Page<Row> {
   /** The rows that the caller may see. */
   rows: Row[]
-  /** Whether a further row exists behind this page, be it visible or not. */
+  /** Whether there are more rows after this page, visible or not. */
   more: boolean
   /** How many rows the collection has, where the CMS counts. */
   count?: number
@@ -28,7 +28,7 @@ export interface Page<Row> {
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
 export const PAGE_MAX = 50
 
-/** The group of conditions of which one has to hold. Drupal does not find a group whose name is not that of its members' `memberOf`. */
+/** The group of conditions of which one has to hold. Drupal finds a group only by the name in its members' `memberOf`. */
 const EITHER = 'either'
 
 /**
@@ -59,17 +59,17 @@ export function uuidQuery (uuids: string[]): Parameters {
   return condition('uuids', 'id', 'IN', uuids)
 }
 
-/** A filter that entities of any type pass, as `everyQuery` that editions pass. */
+/** A filter that every entity passes, of any type. */
 export function anyQuery (): Parameters {
   return condition('any', 'id', '<>', ['0'])
 }
 
-/** A filter for editions that refer to something in a relationship. */
+/** A filter for editions whose relationship is not empty. */
 export function referringQuery (relationship: string): Parameters {
   return condition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
 }
 
-/** A filter that every edition passes: Drupal leaves out of what is filtered all that the caller might not be let see. */
+/** A filter that every edition passes. Drupal leaves all that a caller may not see out of a filtered list. */
 export function everyQuery (model: ContentModel): Parameters {
   return condition('all', publicName(model, model.keys.id), '>', ['0'])
 }

@@ -49,7 +49,7 @@ export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = ()
 
 function attributeItems (value: unknown, plan: AttributePlan): Item[] {
   if (value === null || value === undefined) return []
-  // Of many maps JSON:API makes a list; it does not tell them from one map that holds a list of objects.
+  // JSON:API makes a list of several maps. It looks the same as one map that holds a list of objects.
   if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
   return Array.isArray(value) ? value.map((item) => attributeItem(item, plan)) : [attributeItem(value, plan)]
 }
@@ -72,7 +72,7 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
   return item
 }
 
-/** Sets a member, be its name what it may: JSON has `__proto__` too. */
+/** Sets a member of any name: JSON may have `__proto__` too. */
 function put (item: Item, name: string, value: unknown): void {
   if (name === '__proto__') Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true })
   else item[name] = value

@@ -14,7 +14,7 @@ export interface EditionText {
   id: string
 }
 
-/** The texts that editions are answered with, each made once for as long as the resource does not change. */
+/** Makes the JSON of editions, once for as long as the resource does not change. */
 export interface Texts {
   jsonOf (loaded: LoadedEdition): JsonText<EditionJson>
   editionOf (loaded: LoadedEdition): EditionText

@@ -1,12 +1,12 @@
 import { Failure } from '../../errors.ts'
 import type { Resource } from '../../jsonapi/document.ts'
 
-/** What of a name may be repeated to a caller: resource types, uuids and integer ids are no other letters. */
+/** Names that a message may repeat: resource types, uuids and integer ids have no other characters. */
 const NAME = /^[\w.:-]{1,128}$/
 
 /**
- * An answer to another question than the one asked. A cache gives such answers when it ignores the query of a URL or mixes
- * up its entries.
+ * The failure for an answer to another question. A cache gives such answers when it ignores the query of a URL, or mixes up its
+ * entries.
  * @param wanted what the CMS was asked for
  */
 export function mismatch (wanted: string, { type, id }: Pick<Resource, 'type' | 'id'>): Failure {
@@ -15,7 +15,7 @@ export function mismatch (wanted: string, { type, id }: Pick<Resource, 'type' | 
 }
 
 /**
- * A page that cannot be, or that does not get on from the one before.
+ * The failure for a page that is not possible, or does not continue the one before.
  * @param what the CMS answered with
  */
 export function disorder (what: string): Failure {
@@ -23,7 +23,7 @@ export function disorder (what: string): Failure {
 }
 
 /**
- * The rows of a page, all of which are of the collection that was asked for.
+ * The rows of a page, after a check that all of them are of the collection asked for.
  * @throws {Failure} CMS_INVALID_RESPONSE for a row of another resource type
  */
 export function rowsOf (rows: Resource[], { resourceType }: { resourceType: string }): Resource[] {
@@ -31,7 +31,7 @@ export function rowsOf (rows: Resource[], { resourceType }: { resourceType: stri
   return rows
 }
 
-/** The integer id in an attribute, as a number or as digits; NaN where there is none. */
+/** The integer id in an attribute, given as a number or as digits; NaN where there is none. */
 export function integerId ({ attributes }: Resource, attribute: string): number {
   const value = attributes?.[attribute]
   const id = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
@@ -39,7 +39,7 @@ export function integerId ({ attributes }: Resource, attribute: string): number 
 }
 
 /**
- * The integer id of a row of a list; NaN where it has none, since the caller may see its label at most.
+ * The integer id of a row; NaN where it has none, since the caller may see no more than its label.
  * @throws {Failure} CMS_INVALID_RESPONSE where it is no integer
  */
 export function rowId (row: Resource, attribute: string): number {

@@ -15,7 +15,7 @@ export interface Unresolved {
   delta: number
   entityType: string
   id: string
-  /** Whether its like have names for ids, as config entities have, as far as is known. */
+  /** Whether entities of its type have names as ids, as config entities do, as far as is known. */
   isNamed: boolean
 }
 
@@ -25,8 +25,8 @@ export type Resolve = (reference: { entityType: string, uuid?: string, id?: stri
 const DEPTH_MAX = 500
 
 /**
- * Reads a body in core REST's JSON: a field's value is a list of items, or an object, or null for none; an item is an object
- * or the bare value of its main property. Empty items are left out, as Drupal leaves them out.
+ * Reads a body in core REST's JSON. The value of a field is a list of items, or an object, or null for none. An item is an object
+ * or the bare value of its main property. Empty items are dropped, as Drupal drops them.
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
  *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep.
  */
@@ -41,13 +41,13 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
   }))
 }
 
-/** PHP has one kind of array: an object with the keys 0, 1, ... is a list to Drupal. */
+/** PHP has only one kind of array: to Drupal an object with the keys 0, 1, ... is a list. */
 function isNumbered (value: object): boolean {
   const keys = Object.keys(value)
   return !Array.isArray(value) && keys.length > 0 && keys.every((key, index) => key === String(index))
 }
 
-/** PHP reads JSON of 512 levels, some of which the document around a body takes; a stack here would end later. */
+/** PHP reads JSON of 512 levels, some of which the document around a body takes. The stack here would end later. */
 function refuseDepth (body: object): void {
   let level: object[] = [body]
   for (let depth = 0; level.length > 0; depth++) {
@@ -56,7 +56,7 @@ function refuseDepth (body: object): void {
   }
 }
 
-/** The bundle that a body names, in any of the forms that core takes, or undefined. */
+/** The bundle that a body names, in any form that core takes; undefined where it names none. */
 export function bundleOf (entity: EditionJson, model: ContentModel): string | undefined {
   const [item] = entity[model.keys.bundle] ?? []
   const bundle = item?.target_id ?? item?.value
@@ -64,8 +64,8 @@ export function bundleOf (entity: EditionJson, model: ContentModel): string | un
 }
 
 /**
- * The references of some fields that only an integer id names, for `Resolve` to have looked them up; in the order of the
- * fields, which is the one in which Drupal names their violations.
+ * The references with only an integer id, which have to be looked up for `Resolve`. In the order of the fields, in which Drupal
+ * lists violations.
  */
 export function unresolved (entity: EditionJson, shape: Shape | undefined, model: ContentModel): Unresolved[] {
   const order = [...shape?.keys() ?? []]
@@ -82,7 +82,7 @@ export function unresolved (entity: EditionJson, shape: Shape | undefined, model
   })
 }
 
-/** The relationships of a body of which neither its items nor the model nor any document tell what they refer to. */
+/** The relationships of a body whose target type is not known: not from its items, the model or any document. */
 export function withoutTargetType (entity: EditionJson, shape: Shape, model: ContentModel): string[] {
   const fields = Object.entries(entity).filter(([field, items]) => shape.get(field)?.kind === 'relationship' && field !== model.keys.bundle &&
     items.some((item) => !entityTypeOf(field, item, shape.get(field), model)))
@@ -107,7 +107,7 @@ export function uuidOf (entity: EditionJson, model: ContentModel): string | unde
   return uuid === undefined ? undefined : String(uuid)
 }
 
-/** The fields in which an edition does not show what was sent to create it; what was not sent is Drupal's to fill in. */
+/** The fields in which an edition differs from the body of its create. Drupal fills in what the body does not have. */
 export function differingFields (entity: EditionJson, resource: Resource, model: ContentModel): string[] {
   const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const shown: EditionJson = Object.assign(Object.create(null), read(resource, model))
@@ -115,42 +115,42 @@ export function differingFields (entity: EditionJson, resource: Resource, model:
 }
 
 /**
- * The fields of a body that differ from the edition as it is, its bundle and revision id aside, which no save can choose.
+ * The fields of a body that differ from the edition as it is, without the bundle and the revision id, which no save can choose.
  * @throws {Failure} CMS_FORBIDDEN for another id or uuid, in core's words
  *   (Drupal\Core\Entity\EntityAccessControlHandler::fieldAccess); STALE_EDIT for another `changed`
  *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
  */
 export function difference (entity: EditionJson, current: Resource, model: ContentModel): EditionJson {
   const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
-  const was: EditionJson = Object.assign(Object.create(null), read(current, model))
-  const differing = Object.entries(fields).filter(([field, items]) => !was[field] || !withinDepth(() => sameItems(field, was[field]!, items, model)))
+  const before: EditionJson = Object.assign(Object.create(null), read(current, model))
+  const differing = Object.entries(fields).filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
   for (const [field, items] of differing) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
     if (field === model.keys.changed && items.length === 0) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'.`)
-    if (field === model.keys.changed && was[field]) throw stale(was[field][0]?.value)
+    if (field === model.keys.changed && before[field]) throw stale(before[field][0]?.value)
   }
   return Object.fromEntries(differing)
 }
 
-/** What a caller is told whose copy of an edition is older than the edition. */
+/** The failure for a caller whose edition is older than the saved one. */
 export function stale (changed: unknown): Failure {
   return new Failure('STALE_EDIT', texts.stale(typeof changed === 'string' ? changed : undefined))
 }
 
-/** The resource object that updates an edition: only the fields given. @throws {Failure} as `create` */
+/** The resource object that updates an edition: only its changes. @throws {Failure} as `create` */
 export function update (changes: EditionJson, current: Resource, shape: Shape, model: ContentModel, resolve: Resolve): NewResource {
   return { type: current.type, id: current.id, ...members(changes, shape, model, resolve) }
 }
 
-/** Takes properties that Drupal does not know out of a field, as core REST does by itself; whether any was there. */
+/** Takes properties that Drupal does not know out of a field, as core REST does by itself. @returns whether there were any */
 export function dropProperties ({ attributes = {}, relationships = {} }: NewResource, { field, properties }: { field: string, properties: string[] }, model: ContentModel): boolean {
   const name = [...Object.keys(attributes), ...Object.keys(relationships)].find((name) => internalName(model, name) === field)
   if (name === undefined) return false
   const items = relationships[name] ? [relationships[name].data].flat().map((identifier) => identifier?.meta) : [attributes[name]].flat()
-  const found = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
-  for (const { item, property } of found) delete item[property]
-  return found.length > 0
+  const unknown = items.filter(isObject).flatMap((item) => properties.filter((property) => Object.hasOwn(item, property)).map((property) => ({ item, property })))
+  for (const { item, property } of unknown) delete item[property]
+  return unknown.length > 0
 }
 
 function members (fields: EditionJson, shape: Shape | undefined, model: ContentModel, resolve: Resolve): Pick<NewResource, 'attributes' | 'relationships'> {
@@ -158,10 +158,10 @@ function members (fields: EditionJson, shape: Shape | undefined, model: ContentM
   const relationships: Array<[string, Relationship]> = []
   for (const [field, items] of Object.entries(fields)) {
     refuseRounded(items, `body/${field}`)
-    const known = shape?.get(field)
+    const fieldShape = shape?.get(field)
     const name = publicName(model, field)
-    if (isReference(field, items, known, model)) relationships.push([name, { data: linkage(field, items, known, model, resolve) }])
-    else attributes.push([name, attribute(field, items, known, model)])
+    if (isReference(field, items, fieldShape, model)) relationships.push([name, { data: linkage(field, items, fieldShape, model, resolve) }])
+    else attributes.push([name, attribute(field, items, fieldShape, model)])
   }
   return {
     ...(attributes.length > 0 && { attributes: Object.fromEntries(attributes) }),
@@ -169,7 +169,7 @@ function members (fields: EditionJson, shape: Shape | undefined, model: ContentM
   }
 }
 
-/** JSON.parse rounds integers beyond ±(2^53-1), PHP those beyond 2^63 alike; and JSON has nothing for what is infinite. */
+/** JSON.parse rounds integers beyond ±(2^53-1). PHP rounds only those beyond 2^63. JSON has no infinite numbers. */
 function refuseRounded (value: unknown, where: string): void {
   const size = typeof value === 'number' ? Math.abs(value) : 0
   if (size === Infinity || (size > Number.MAX_SAFE_INTEGER && size < 2 ** 63)) {
@@ -178,22 +178,22 @@ function refuseRounded (value: unknown, where: string): void {
   if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) refuseRounded(member, `${where}/${name}`)
 }
 
-function isReference (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): boolean {
-  if (known) return known.kind === 'relationship'
+function isReference (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel): boolean {
+  if (fieldShape) return fieldShape.kind === 'relationship'
   return model.references[field] !== undefined || items.some((item) => 'target_id' in item || 'target_uuid' in item)
 }
 
-function attribute (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel): unknown {
+function attribute (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel): unknown {
   if (model.rawFields.includes(field)) return items
   const values = items.map((item) => flat(clean(field, item, model), model.mainProperty[field] ?? 'value'))
-  if (!known || known.many || values.length > 1) return values
+  if (!fieldShape || fieldShape.many || values.length > 1) return values
   return values[0] ?? null
 }
 
 function clean (field: string, item: Item, model: ContentModel): Item {
   const dropped = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
-  const kept = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
-  return model.timestampFields.includes(field) ? { ...kept, value: withoutMilliseconds(kept.value) } : kept
+  const rest = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
+  return model.timestampFields.includes(field) ? { ...rest, value: withoutMilliseconds(rest.value) } : rest
 }
 
 /** Drupal refuses fractions of a second, which JavaScript's `toISOString()` always has. */
@@ -205,29 +205,29 @@ function flat (item: Item, mainProperty: string): unknown {
   return mainProperty in item && Object.keys(item).length === 1 ? item[mainProperty] : item
 }
 
-function linkage (field: string, items: Item[], known: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
+function linkage (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
   const data = items.flatMap((item, delta) => {
     const id = targetId(field, delta, item)
     const uuid = targetUuid(delta, item)
     if (id === undefined && uuid === undefined) return []
-    const entityType = entityTypeOf(field, item, known, model)
+    const entityType = entityTypeOf(field, item, fieldShape, model)
     if (!entityType) throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_type": no edition seen so far tells what it refers to`)
     if (uuid && item.target_type !== undefined && item.target_type !== entityType) {
       throw new Failure('UNPROCESSABLE', `The field "${field}" property "target_type" must be set to "${entityType}" or omitted.`)
     }
     const target = resolve({ entityType, field, delta, ...(uuid !== undefined && { uuid }), ...(id !== undefined && { id }) })
-    const meta = { ...revision(field, item, target, known), ...ownProperties(item) }
+    const meta = { ...revision(field, item, target, fieldShape), ...ownProperties(item) }
     return [{ type: target.type, id: target.id, ...(Object.keys(meta).length > 0 && { meta }) }]
   })
-  return known && !known.many && data.length < 2 ? data[0] ?? null : data
+  return fieldShape && !fieldShape.many && data.length < 2 ? data[0] ?? null : data
 }
 
 /**
- * The revision of a reference to one (paragraphs): an item without it counts as empty and Drupal drops it in silence, so
- * it is taken from the edition as it is, and missed aloud. Source: EntityReferenceRevisionsItem::isEmpty().
+ * The revision of a reference that needs one (paragraphs). Drupal silently drops an item without it. So it is taken from the
+ * edition as it is; where that has none, the write fails. Source: EntityReferenceRevisionsItem::isEmpty().
  */
-function revision (field: string, item: Item, target: ResourceIdentifier, known: FieldShape | undefined): Item {
-  if (known?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
+function revision (field: string, item: Item, target: ResourceIdentifier, fieldShape: FieldShape | undefined): Item {
+  if (fieldShape?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
   const { target_revision_id: current } = target.meta ?? {}
   if (scalarText(current) === '') throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
   return { target_revision_id: current }
@@ -238,7 +238,7 @@ function ownProperties (item: Item): Item {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 
-/** The target's integer id (or config id) as text: from `target_id`, or a bare value, as core takes both. */
+/** The target's integer id (or config id) as text. Core takes it from `target_id`, or as a bare value. */
 function targetId (field: string, delta: number, item: Item): string | undefined {
   const id = item.target_id ?? item.value ?? undefined
   if (typeof id === 'number' || typeof id === 'string') return String(id)
@@ -255,6 +255,6 @@ function targetUuid (delta: number, item: Item): string | undefined {
   return uuid
 }
 
-function entityTypeOf (field: string, item: Item, known: FieldShape | undefined, model: ContentModel): string | undefined {
-  return targetEntityType(field, known, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
+function entityTypeOf (field: string, item: Item, fieldShape: FieldShape | undefined, model: ContentModel): string | undefined {
+  return targetEntityType(field, fieldShape, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
 }
