@@ -58,14 +58,14 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
 /** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
 function outputOf ({ statusCode, headers, body }: SdkAnswer, options: unmarshallOptions): object | undefined {
   const text = Buffer.from(body).toString()
-  const said = BINARY.test(text) ? undefined : parsed(text)
-  if (!said) return undefined
+  const message = BINARY.test(text) ? undefined : parsed(text)
+  if (!message) return undefined
   const $metadata = { httpStatusCode: statusCode, requestId: String(headers['x-amzn-requestid']), attempts: 1, totalRetryDelay: 0 }
   if (statusCode === 200) {
-    const items = said['Items'] as Array<Record<string, never>> | undefined
-    return { $metadata, ...translated(said, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
+    const items = message['Items'] as Array<Record<string, never>> | undefined
+    return { $metadata, ...translated(message, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
   }
-  if (UNMET.test(String(said['__type']))) throw new ConditionalCheckFailedException({ ...said, message: String(said['message']), $metadata })
+  if (UNMET.test(String(message['__type']))) throw new ConditionalCheckFailedException({ ...message, message: String(message['message']), $metadata })
   return undefined
 }
 

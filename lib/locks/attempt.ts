@@ -1,4 +1,4 @@
-import { isLater, type Found } from './record.ts'
+import { isLater, type Item } from './record.ts'
 import { instanceOf } from './version.ts'
 
 /**
@@ -11,7 +11,7 @@ export const TRACED_MS = 6000
 export interface Attempt {
   version: string
   /** The record that it replaces, and no other; without it, whatever its condition allows, also nothing. */
-  over: Found | undefined
+  over: Item | undefined
 }
 
 /** What the table says about an attempt: it was carried out; it was not, but still may be; it never will be; or it does not say. */
@@ -21,7 +21,7 @@ export type Outcome = 'done' | 'open' | 'void' | 'unclear'
  * What the present record says about an unanswered attempt, up to TRACED_MS after its version was made.
  * @param fences the versions of tombstones that keep such an attempt off
  */
-export function outcomeOf ({ version, over }: Attempt, present: Found | undefined, fences: ReadonlySet<unknown>): Outcome {
+export function outcomeOf ({ version, over }: Attempt, present: Item | undefined, fences: ReadonlySet<unknown>): Outcome {
   if (present?.['version'] === version || present?.['replaced'] === version) return 'done'
   if (fences.has(present?.['version'])) return 'void'
   if (!over) return isLater(present, version) ? 'unclear' : 'open'
@@ -30,12 +30,12 @@ export function outcomeOf ({ version, over }: Attempt, present: Found | undefine
 }
 
 /** Whether this is still the record that was read; one of others, without a version, may not be. */
-export function isSame (present: Found | undefined, record: Found): boolean {
+export function isSame (present: Item | undefined, record: Item): boolean {
   return present !== undefined && present['version'] === record['version']
 }
 
 /** Whether a record came directly after another. */
-export function hasReplaced (present: Found | undefined, record: Found): boolean {
+export function hasReplaced (present: Item | undefined, record: Item): boolean {
   return typeof record['version'] === 'string' && present?.['replaced'] === record['version']
 }
 
@@ -43,7 +43,7 @@ export function hasReplaced (present: Found | undefined, record: Found): boolean
  * Whether a record was there before a delete of this instance was sent, so that the delete cannot have been carried out.
  * @param settled versions up to this one are of others that have had an answer
  */
-export function isOlder (record: Found, { version, instance, settled }: { version: string, instance: string, settled: string }): boolean {
+export function isOlder (record: Item, { version, instance, settled }: { version: string, instance: string, settled: string }): boolean {
   const own = record['version']
   if (typeof own !== 'string') return true
   return own <= version && (instanceOf(own) === instance || own <= settled)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, namesOf, rule, type Condition } from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
-import { isForeignOver, keyOf, type Found, type Key, type Moment } from './record.ts'
+import { isForeignOver, keyOf, type Item, type Key, type Moment } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -31,7 +31,7 @@ function draftsKey (recordKey: string): string {
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
-export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Found, by: Displacer, attempt: string, at: number, removeAt: number): Record<string, Stored> {
+export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): Record<string, Stored> {
   const draft = {
     env_entityType_entityId: draftsKey(key as string),
     fieldName: `${attemptsAt(fieldName as string, idOf({ version, payload }))}${attempt}`,
@@ -72,7 +72,7 @@ function attemptsAt (field: string, id: string): string {
 }
 
 /** What tells the text of a record from any other that the field has had. */
-function idOf ({ version, payload }: Found): string {
+function idOf ({ version, payload }: Item): string {
   return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
 }
 
@@ -116,7 +116,7 @@ function plain (value: Stored | undefined): unknown {
 }
 
 /** A draft as it is shown; those of earlier releases do not name what displaced them. */
-export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Found): Draft {
+export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Item): Draft {
   return { id: (sortKey as string).replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(displacedAt as number) } as Draft
 }
 
@@ -136,7 +136,7 @@ export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, no
 }
 
 /** A consistent query for all drafts of the field and user of a draft, without their texts. */
-export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData }: Found) {
+export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData }: Item) {
   const uid = userData instanceof Map ? userData.get('uid') : undefined
   const keys = '#key = :key AND begins_with(#fieldName, :field)'
   const filter = uid === undefined ? 'attribute_not_exists(#userData.#uid)' : '#userData.#uid = :uid'
@@ -169,13 +169,13 @@ export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, ve
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
-export function shownExpired (record: Found, moment: Moment): Draft {
+export function shownExpired (record: Item, moment: Moment): Draft {
   const { fieldName, timestamp, userData, payload, version } = record
   return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, version, displacedAt: expiryOf(record, moment) } as Draft
 }
 
 /** Since when an expired lock is over, in Unix seconds. */
-export function expiryOf ({ expiresAt, timestamp }: Found, { now, foreign }: Moment): number {
+export function expiryOf ({ expiresAt, timestamp }: Item, { now, foreign }: Moment): number {
   return (expiresAt ?? timestamp as number + now - foreign!) as number
 }
 

@@ -2,7 +2,7 @@ import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
-import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Found, type Key, type Moment } from './record.ts'
+import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Item, type Key, type Moment } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import type { Stored } from './item.ts'
 import { forEach, UNANSWERED_MAX, type LockTable, type QueryOptions } from './table.ts'
@@ -36,7 +36,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
    * @returns the draft, to be dropped if the record changes otherwise
    * @throws {Failure} STORE_UNAVAILABLE
    */
-  async function keep (record: Found, by: Displacer): Promise<Found> {
+  async function keep (record: Item, by: Displacer): Promise<Item> {
     for (let count = 1; ; count++) {
       const items = itemsOf(draftOf(record, by, nextVersion(), now(), keptUntil(seconds())))
       const failure = await firstFailure(items)
@@ -62,13 +62,13 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   }
 
   /** Removes a draft whose text nobody has displaced, or another, who has kept it too. */
-  async function drop (draft: Found): Promise<void> {
+  async function drop (draft: Item): Promise<void> {
     await table.remove(keyOf(draft))
     if (draft['inTwo']) await table.remove(restOf(keyOf(draft)))
   }
 
   /** Removes an item as it was found; a tombstone stays where an attempt at writing it may still come. */
-  async function bury (record: Found, until: number): Promise<void> {
+  async function bury (record: Item, until: number): Promise<void> {
     if (until <= seconds()) await table.remove(keyOf(record), isStill(record))
     else if (!isTombstone(record)) await table.put(tombstoneOf(keyOf(record), until, nextVersion(record['version'])), isStill(record))
   }
@@ -78,7 +78,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     return (await table.query(attemptsOf(key, version))).Items.length > 0
   }
 
-  async function trim (draft: Found): Promise<void> {
+  async function trim (draft: Item): Promise<void> {
     const { Items } = await table.query(siblingsOf(draft))
     const older = Items.filter(({ fieldName, displacedAt }) => fieldName !== draft['fieldName'] && displacedAt !== undefined).sort((a, b) => displacedAt(b) - displacedAt(a))
     await forEach(older.slice(DRAFTS_MAX - 1), async (record) => { await table.remove(keyOf(record), isDisplacedAt(displacedAt(record))) })
@@ -100,31 +100,31 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   }
 
   /** The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that its lock still has is none: who was about to displace it got no further. */
-  async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Found, draft: Draft, at: number }>> {
+  async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Item, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
-    const asked = moment()
+    const start = moment()
     const inTime = createDeadline(monotonic)
     const isWanted = ({ id }: Draft) => query.draft === undefined || id === query.draft
-    const expired = await table.query(expiredOf(key, query, asked), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, asked)) })
-    const kept = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
-    const held = await heldAmong(kept.Items, key, query, inTime)
-    const found = [
-      ...(await Promise.all(kept.Items.map(whole))).map(({ record, text }) => ({ record, draft: { ...shown(record), payload: text }, at: record['displacedAt'] as number })),
-      ...expired.Items.map((record) => ({ record, draft: shownExpired(record, asked), at: expiryOf(record, asked) }))
+    const expired = await table.query(expiredOf(key, query, start), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, start)) })
+    const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
+    const lockedVersions = await heldAmong(drafts.Items, key, query, inTime)
+    const all = [
+      ...(await Promise.all(drafts.Items.map(whole))).map(({ record, text }) => ({ record, draft: { ...shown(record), payload: text }, at: record['displacedAt'] as number })),
+      ...expired.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
     ]
-    return found.filter(({ draft: { version } }) => version === undefined || !held.has(version))
+    return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))
   }
 
   /** A draft with its text, half of which may be in an item of its own. */
-  async function whole (record: Found): Promise<{ record: Found, text: string }> {
+  async function whole (record: Item): Promise<{ record: Item, text: string }> {
     const rest = record['inTwo'] ? await table.get(restOf(keyOf(record))) : undefined
     return { record, text: rest ? `${record['payload']}${rest['rest']}` : record['payload'] as string }
   }
 
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
-  async function heldAmong (kept: Found[], key: string, { fieldName }: DraftsQuery, inTime: InTime): Promise<Set<unknown>> {
-    if (kept.length === 0) return new Set()
+  async function heldAmong (drafts: Item[], key: string, { fieldName }: DraftsQuery, inTime: InTime): Promise<Set<unknown>> {
+    if (drafts.length === 0) return new Set()
     const { Items } = await table.query(recordsOf(key, { fieldName, now: moment(), payloads: false }), { inTime })
     return new Set(Items.map(({ version }) => version))
   }
@@ -142,13 +142,13 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   }
 
   /** Whether whoever wrote a lock that has expired may still be at it. A draft is written once. */
-  function mayBeWritten ({ displacedAt, version }: Found): boolean {
+  function mayBeWritten ({ displacedAt, version }: Item): boolean {
     return displacedAt === undefined && isSince(version, now() - SETTLED_SECONDS * 1000)
   }
 
   return { keptUntil, keep, drop, hasDisplaced, list, discard }
 }
 
-function displacedAt (record: Found): number {
+function displacedAt (record: Item): number {
   return record['displacedAt'] as number
 }

@@ -14,14 +14,14 @@ interface Part { text: string, values: Record<string, unknown> }
  */
 export type Rule = ReadonlyArray<readonly Part[]>
 
-/** By expression. These are the code's own, so they are few: what a caller sends is in values. */
-const known = new Map<string, Readonly<Record<string, string>>>()
+/** The names of each expression. Expressions are the code's own, so they are few: what a caller sends is in values. */
+const namesByText = new Map<string, Readonly<Record<string, string>>>()
 
 /** The names that expressions hold as `#name`, since some are reserved words; `#key` stands for the partition key. */
 export function namesOf (...expressions: string[]): Readonly<Record<string, string>> {
   const text = expressions.join(' ')
-  const names = known.get(text) ?? Object.freeze(Object.fromEntries([...text.matchAll(/#\w+/g)].map(([name]) => [name, name === '#key' ? 'env_entityType_entityId' : name.slice(1)])))
-  known.set(text, names)
+  const names = namesByText.get(text) ?? Object.freeze(Object.fromEntries([...text.matchAll(/#\w+/g)].map(([name]) => [name, name === '#key' ? 'env_entityType_entityId' : name.slice(1)])))
+  namesByText.set(text, names)
   return names
 }
 

@@ -15,7 +15,7 @@ import { storedAgain, type Stored } from './item.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
-  recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Found, type Key, type Moment, type Versions, type Write
+  recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Item, type Key, type Moment, type Versions, type Write
 } from './record.ts'
 import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, UNANSWERED_MAX } from './table.ts'
@@ -82,7 +82,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const unsettled = createUnsettled(seconds, FENCE_SECONDS)
-  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Found, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
+  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Item, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {
@@ -130,7 +130,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function write (
     place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
-    judge: (found: Found | undefined) => Refused | 'again' | 'displace'
+    judge: (found: Item | undefined) => Refused | 'again' | 'displace'
   ): Promise<Acquired | Refused> {
     const { userData: { uid, name }, fieldName } = request
     let { version, ...record } = newRecord(place, request)
@@ -143,7 +143,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     let unanswered = 0
     /** Until when an attempt of this request may still create the lock. */
     let fencedUntil = 0
-    let draft: Found | undefined
+    let draft: Item | undefined
 
     function acquired (version: string): Acquired {
       if (draft) onKept?.()
@@ -158,7 +158,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     /** @returns the lock, or what is in its way */
-    async function attempt (over: Found | undefined): Promise<Acquired | { found: Found | undefined }> {
+    async function attempt (over: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       versions.add(version)
       const replaced = over ? over['version'] : named
       const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replaced) ? seconds() + SETTLED_SECONDS : 0)
@@ -173,7 +173,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     /** The present record. Where an attempt may still create the lock and there is none, a tombstone keeps it off first. */
-    async function present (): Promise<Found | undefined> {
+    async function present (): Promise<Item | undefined> {
       if (open.every(({ over }) => over)) return table.get(key)
       const tombstone = tombstoneOf(key, seconds() + FENCE_SECONDS, nextVersion())
       fences.add(tombstone['version'])
@@ -186,7 +186,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     /** What the present record says about the attempts without an answer: the lock that one of them was, or that none was carried out. */
-    async function look (found: Found | undefined): Promise<Acquired | { found: Found | undefined }> {
+    async function look (found: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       if (found && versions.has(found['version'])) return locked(found['version'] as string)
       const stillOpen: Attempt[] = []
       for (const each of open) {
@@ -200,7 +200,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     /** Keeps the text of the record that is to be displaced, if it has one and is not kept yet. */
-    async function prepare (found: Found): Promise<void> {
+    async function prepare (found: Item): Promise<void> {
       if (draft && typeof draft['version'] === 'string' && isSame(found, draft)) return
       await withdraw()
       if (found['payload'] !== undefined) draft = await drafts.keep(found, { uid: String(uid), name })
@@ -217,7 +217,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
      * Refuses the request. Where one of its attempts may still create the lock once the field is free, the record in its
      * way is marked first, so that its release leaves a tombstone. A record of others cannot be written again as it was.
      */
-    async function refused (refusal: Refused, found: Found | undefined): Promise<Acquired | Refused> {
+    async function refused (refusal: Refused, found: Item | undefined): Promise<Acquired | Refused> {
       await withdraw()
       for (let count = 1; count <= ATTEMPTS; count++) {
         if (open.every(({ over }) => over) || typeof found?.['version'] !== 'string' || fenceOf(found) >= fencedUntil) return refusal
@@ -331,14 +331,14 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const write = described(nextVersion(), ifMatch)
-    const isOthers = (record: Found) => uid !== undefined && ownerOf(record) !== uid
+    const isOthers = (record: Item) => uid !== undefined && ownerOf(record) !== uid
 
     function released (): Released {
       left.set(key.fieldName, undefined)
       return { outcome: 'released' }
     }
 
-    let found: Found | undefined
+    let found: Item | undefined
     if (unsettled.until(nameOf(key)) > 0) found = await table.get(key)
     else {
       const removed = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
@@ -381,12 +381,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** Until when a write at a field may come that would bring back what is released: as the record says, of this instance's own, or of another one's that may still be at it. */
-  function fenceFor (key: Key, found: Found | undefined): number {
+  function fenceFor (key: Key, found: Item | undefined): number {
     return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
   }
 
   /** An expired lock is nobody's. */
-  function changed (found: Found | undefined): Changed {
+  function changed (found: Item | undefined): Changed {
     return { outcome: 'changed', ...(found && !isExpired(found, moment()) && { lock: holderOf(found) }) }
   }
 

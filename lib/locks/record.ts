@@ -8,14 +8,14 @@ import type { Entity, Holder, LockRequest } from './schemas.ts'
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
 export const USER_DATA_LIMIT = 8192
 
-/** A record as it was read: one of others may miss any member but its key. */
-export type Found = Record<string, unknown>
+/** An item of the table as it was read: a record of others may miss any member but its keys. */
+export type Item = Record<string, unknown>
 
 /** The two keys of an item. */
 export interface Key { env_entityType_entityId: string, fieldName: string }
 
 /** The keys of a record that was read. */
-export function keyOf ({ env_entityType_entityId: key, fieldName }: Found): Key {
+export function keyOf ({ env_entityType_entityId: key, fieldName }: Item): Key {
   return { env_entityType_entityId: key as string, fieldName: fieldName as string }
 }
 
@@ -49,19 +49,19 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
 }
 
 /** A record as lists show it: without what writes leave for one another. */
-export function toShow (record: Found): Found {
+export function toShow (record: Item): Item {
   if (record['replaced'] === undefined && record[FENCED_UNTIL] === undefined) return record
   const { replaced, [FENCED_UNTIL]: fence, ...shown } = record
   return shown
 }
 
 /** Who holds a field, taken from its record; the payload stays behind. */
-export function holderOf ({ fieldName, timestamp, userData, expiresAt }: Found): Holder {
+export function holderOf ({ fieldName, timestamp, userData, expiresAt }: Item): Holder {
   return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) } as Holder
 }
 
 /** The uid of a record's owner. */
-export function ownerOf (record: Found): string | undefined {
+export function ownerOf (record: Item): string | undefined {
   return (record as Partial<Holder>).userData?.uid
 }
 
@@ -69,18 +69,18 @@ export function ownerOf (record: Found): string | undefined {
 export interface Moment { now: number, foreign?: number }
 
 /** Whether a record's lease is over. */
-export function isExpired ({ expiresAt, timestamp }: Found, { now, foreign }: Moment): boolean {
+export function isExpired ({ expiresAt, timestamp }: Item, { now, foreign }: Moment): boolean {
   if (expiresAt !== undefined || foreign === undefined) return typeof expiresAt === 'number' && expiresAt <= now
   return typeof timestamp === 'number' && timestamp <= foreign
 }
 
 /** Whether a record was written after a version was made, as far as clocks agree. */
-export function isLater (record: Found | undefined, version: string): boolean {
+export function isLater (record: Item | undefined, version: string): boolean {
   return typeof record?.['version'] === 'string' && record['version'] > version
 }
 
 /** Whether a record, or its absence, is in a state that an If-Match names. */
-export function isAmong (versions: Versions, record: Found | undefined): boolean {
+export function isAmong (versions: Versions, record: Item | undefined): boolean {
   return record !== undefined && !isTombstone(record) && (versions === '*' || versions.includes(record['version'] as string))
 }
 
@@ -183,7 +183,7 @@ function isVersion (versions: Versions): Rule {
 }
 
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
-export function isStill ({ version, payload, fencedUntil }: Found): Condition {
+export function isStill ({ version, payload, fencedUntil }: Item): Condition {
   if (version !== undefined) return condition(all(rule('#version = :version', { ':version': version }), rule('NOT #fencedUntil > :fence', { ':fence': fencedUntil ?? 0 })))
   const unversioned = rule('attribute_not_exists(#version)')
   return condition(all(unversioned, payload === undefined ? isTextless : rule('#payload = :payload', { ':payload': payload })))
@@ -202,12 +202,12 @@ export function tombstoneOf (key: Key, until: number, version: string, replaced?
   return { ...key, version, expiresAt: NEVER, [FENCED_UNTIL]: until, [REMOVE_AT]: until, ...(typeof replaced === 'string' && { replaced }) }
 }
 
-export function isTombstone ({ expiresAt, userData, payload }: Found): boolean {
+export function isTombstone ({ expiresAt, userData, payload }: Item): boolean {
   return expiresAt === NEVER && userData === undefined && payload === undefined
 }
 
 /** Until when an earlier attempt at a record may still come, as the record says; 0 where it says nothing. */
-export function fenceOf (record: Found | undefined): number {
+export function fenceOf (record: Item | undefined): number {
   return Number(record?.[FENCED_UNTIL] ?? 0)
 }
 

@@ -8,7 +8,7 @@ import type { Failure } from '../errors.ts'
 import type { InTime } from './bounds.ts'
 import type { Condition } from './expression.ts'
 import type { Stored } from './item.ts'
-import { keyOf, type Found, type Key } from './record.ts'
+import { keyOf, type Item, type Key } from './record.ts'
 
 const IN_FLIGHT = 10
 
@@ -16,10 +16,10 @@ const IN_FLIGHT = 10
  * Whether a write's condition held; if not, `found()` reads the item that failed it. A write that was `repeated` went
  * unanswered before, so it may have been carried out then.
  */
-export type Written = { done: true } | { done: false, repeated: boolean, found: () => Promise<Found | undefined> }
+export type Written = { done: true } | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
 
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
-export type WrittenOnce = { done: true } | { done: false, unanswered?: Failure, found: () => Promise<Found | undefined> }
+export type WrittenOnce = { done: true } | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
 
 /** How many attempts at a write may go without an answer, and the longest pause after the first, in milliseconds: each next one is twice as long. */
 export const UNANSWERED_MAX = 3
@@ -31,7 +31,7 @@ export interface QueryOptions {
   /** Called with what is wanted of each page, and whether that is the only one. */
   measure?: ((page: unknown[], isOnly: boolean) => void) | undefined
   /** Which items are wanted. Count has all the same. */
-  isWanted?: ((item: Found) => boolean) | undefined
+  isWanted?: ((item: Item) => boolean) | undefined
 }
 
 export type LockTable = ReturnType<typeof createLockTable>
@@ -91,7 +91,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** One item, read consistently. */
-  async function get (key: Key): Promise<Found | undefined> {
+  async function get (key: Key): Promise<Item | undefined> {
     return (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item
   }
 
@@ -99,9 +99,9 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * Every page of a query's result as one.
    * @throws {Failure} TOO_LARGE for more than is measured; what `inTime` throws
    */
-  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true }: QueryOptions = {}): Promise<{ Items: Found[], Count: number, ScannedCount: number }> {
-    const result = { Items: [] as Found[], Count: 0, ScannedCount: 0 }
-    let next: Found | undefined
+  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {
+    const result = { Items: [] as Item[], Count: 0, ScannedCount: 0 }
+    let next: Item | undefined
     let pages = 0
     do {
       inTime?.()
