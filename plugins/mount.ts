@@ -30,7 +30,7 @@ async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOpti
   const { prefix, initialConfig } = fastify
   const { routerOptions, maxParamLength, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
-  if (Math.max(routerOptions?.maxParamLength ?? 0, maxParamLength ?? 0) < MAX_PARAM_LENGTH) {
+  if (Number(routerOptions?.maxParamLength ?? maxParamLength) < MAX_PARAM_LENGTH) {
     throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
   }
   if (config.corsOrigins.length > 0) {

@@ -1,9 +1,11 @@
 import Fastify from 'fastify'
 import t from 'tap'
+import { createBacklog } from '../../lib/http/backlog.ts'
 import { createEventStreams } from '../../routes/event-stream.ts'
 
 t.test('a caller whose connection is gone before the first event is asked for gets none', async (t) => {
   const app = Fastify()
+  app.decorate('backlog', createBacklog())
   t.teardown(() => app.close())
   const send = createEventStreams((snapshot) => snapshot)
   const left = Promise.withResolvers<void>()
