@@ -1,7 +1,7 @@
 import type { Catalog, Collection } from '../editions/site/catalog.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { createFilters, filterAdvice } from '../editions/site/filters.ts'
-import type { ContentModel } from '../editions/model.ts'
+import { internalName, type ContentModel } from '../editions/model.ts'
 import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes } from '../editions/site/shapes.ts'
 import { isContentEntity, type Shape } from '../editions/translate/shape.ts'
@@ -20,9 +20,11 @@ export interface Visitor {
 /** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
 export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Finding> {
   const shapes = createShapes(model)
+  const times = new Set<string>()
   for (const collection of collections) {
     const document = await firstPage(visitor, collection, model)
     resources(document).forEach(shapes.learn)
+    for (const { attributes = {} } of resources(document)) for (const name of namesOfTimes(attributes)) times.add(internalName(model, name))
     yield seen(visitor, collection, document)
   }
   const known = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
@@ -30,6 +32,8 @@ export async function * checkEditions (visitor: Visitor, collections: Collection
   for (const { bundle, shape } of known) yield * fields(bundle, shape, model)
   if (known.length > 0) yield * references(known.map(({ shape }) => shape), model)
   yield await timestamps(visitor, model)
+  const untold = [...times].filter((field) => !field.startsWith('field_') && !model.timestampFields.includes(field))
+  if (untold.length > 0) yield unchecked(`base fields ${untold.join(', ')}`, 'they show times; those of the types timestamp, created and changed have to be in timestampFields in the content model')
   yield known.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
   yield await bundleLabels(visitor, model)
   yield await typeLabels(visitor, model)
@@ -51,6 +55,14 @@ function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document:
   if (hidden > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
   return unchecked(what, 'so their fields were not checked')
 }
+
+/** The attributes that show a time of day: nearly all base fields that do are time stamps, but JSON:API does not tell them from dates. */
+function namesOfTimes (attributes: NonNullable<Resource['attributes']>): string[] {
+  return Object.keys(attributes).filter((name) => typeof attributes[name] === 'string' && TIME.test(attributes[name]))
+}
+
+/** How Drupal writes a time. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/
 
 /** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
 function omitted ({ meta }: Document): number {
@@ -75,12 +87,13 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
 /** What the content model says of references, held to what the editions show of them. */
 function * references (shapes: Shape[], model: ContentModel): Generator<Finding> {
   const found = new Map<string, boolean>()
+  const all = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
   for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     found.set(field, found.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
   }
   const unknown = [...found].filter(([, known]) => !known).map(([field]) => field)
-  const absent = Object.keys(model.references).filter((field) => !found.has(field))
+  const absent = Object.keys(model.references).filter((field) => !all.has(field))
   if (unknown.length > 0) yield unchecked(`references ${unknown.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
   if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
   if (unknown.length + absent.length === 0) yield ok(`references: ${[...found.keys()].join(', ')}`)
@@ -104,7 +117,7 @@ async function filters ({ cms, name }: Visitor, collections: Collection[], model
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
   if (model.bundles) return ok('labels of bundles: the content model has them')
   const found = await configured(visitor, model.bundleEntityType, [])
-  return labelled('labels of bundles', found.map(({ label }) => String(label)), visitor, 'bundles')
+  return labelled('labels of bundles', found.flatMap(({ label }) => typeof label === 'string' ? [label] : []), visitor, 'bundles')
 }
 
 async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {

@@ -185,7 +185,10 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [{ keys: { label: 'name', changed: 'saved' } }, ['fields of daily'], [/name is not there: correct keys\.label in/, /saved is not there: correct keys\.changed in/]],
     [{ timestampFields: ['created', 'changed'] }, ['fields of type'], ['!    fields of type timestamp: field_expires: add them to timestampFields in the content model, a list that takes the place of the default, or Quoin takes them for dates']],
     [{ timestampFields: ['field_expires'] }, ['fields of type'], [/^! {4}fields of type timestamp: changed: add them to timestampFields/]],
+    [{ timestampFields: ['changed', 'field_expires'] }, ['fields of type', 'base fields'], [/^ok/, '-    base fields revision_timestamp, created: they show times; those of the types timestamp, created and changed have to be in timestampFields in the content model']],
+    [{ references: { ...model.references, type: 'publisher_container_type' } }, ['references'], [/^ok {3}references: /]],
     [{ references: { ...model.references, field_gone: 'node' } }, ['references'], ['-    references field_gone: the content model names them, but no edition seen has such a field']],
+    [{ bundleEntityType: 'field_storage_config' }, ['labels of bundles'], [/^- {4}labels of bundles: admin may not see them/]],
     [{ bundleEntityType: 'kind' }, ['labels of bundles'], [/^- {4}labels of bundles: admin may not see them/]]
   ]
   for (const [changes, topics, expected] of cases) {
