@@ -2,7 +2,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answers, orStale } from '../lib/editions/answers.ts'
 import {
-  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
+  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, OrderChange, OrderChanged, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
 } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
@@ -16,6 +16,7 @@ export default async function editions (fastify: FastifyInstance) {
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .post('/api/collection', { schema: createSchema }, create)
     .post('/api/collection/:id', { schema: updateSchema }, update)
+    .post('/api/collection/:id/articles', { schema: arrangeSchema }, arrange)
     // After the answer was kept as a copy, and of copies too.
     .get('/api/collection/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
     .get('/api/collection/bundles', { schema: bundlesSchema, config: { staleCache: 'list' } }, bundles)
@@ -70,6 +71,27 @@ const update: Handler<typeof updateSchema> = async function (request, reply) {
   if (!isShared) reply.header('edition-turn', 'instance')
   reply.header('etag', etag).type(JSON_TYPE)
   return json
+}
+
+const arrangeSchema = {
+  operationId: 'arrangeArticles',
+  tags: ['editions'],
+  summary: 'Insert, move and remove articles',
+  description: 'Applies operations to the running order as it is when the save has its turn: all of them or none. Each names its place by a neighbour or an end, so two editors who insert at the same time both find both articles. To insert an article that is there, or to remove one that is not, is a success. With EDITION_LOCKS=enforce the change is refused when another user has locked the field.',
+  params: EditionParams,
+  headers: UpdateHeaders,
+  body: OrderChange,
+  response: answers({ 200: asText(OrderChanged) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+}
+
+const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
+  const { json, etag, isShared, outcomes } = await this.editions.arrange(request.params.id, request.body, request.caller, {
+    ifMatch: request.headers['if-match'], uid: request.uid
+  })
+  if (!isShared) reply.header('edition-turn', 'instance')
+  reply.header('etag', etag).type(JSON_TYPE)
+  const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }
+  return `{"data":${json},"meta":${jsonText(meta)}}` as JsonText<OrderChanged>
 }
 
 const readSchema = {

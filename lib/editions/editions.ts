@@ -9,8 +9,10 @@ import { createLabels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName } from './model.ts'
+import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { createSaveQueue, type Turn, type Turns } from './save/save-queue.ts'
+import type { OrderChange } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
 import type { Site } from './site/site.ts'
@@ -67,6 +69,13 @@ export interface Editions {
    */
   update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Updated>
   /**
+   * Inserts, moves and removes articles of the running order, as it is when the save has its turn: all operations or none.
+   * Where somebody else saves first, they are applied to the order that is there then.
+   * @param id integer id or uuid
+   * @throws {Failure} as update, and BAD_REQUEST, ORDER_CONFLICT
+   */
+  arrange (id: string, change: OrderChange, caller: Caller, options?: UpdateOptions): Promise<Updated & { outcomes: Rearranged['outcomes'] }>
+  /**
    * Reads an edition.
    * @param id integer id or uuid
    * @param ifMatch the If-Match header field
@@ -100,6 +109,9 @@ export interface EditionsOptions {
   /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. */
   refused?: (caller: Caller, id?: string) => void
 }
+
+/** How often operations on the running order are applied anew, each time that somebody else has saved first. */
+const ATTEMPTS = 5
 
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
@@ -235,6 +247,28 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
+    return inTurn(id, caller, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: Object.hasOwn(body, model.keys.changed) }))
+  }
+
+  async function arrange (id: string, { field = model.fields.articles[0], operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
+    if (field === undefined || !model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
+    checkOperations(operations)
+    return inTurn(id, caller, async (edition, turn) => {
+      let current = edition
+      for (let attempt = 1; ; attempt++) {
+        const { order, outcomes } = rearrange(jsonObjectOf(current)[field] ?? [], operations)
+        try {
+          return { ...await change(current, { [field]: order }, caller, turn, { ...options, isConditional: true }), outcomes }
+        } catch (error) {
+          if ((error as Failure).code !== 'STALE_EDIT' || attempt === ATTEMPTS) throw error
+          current = await load(current.resource.id, caller, 'bare')
+        }
+      }
+    })
+  }
+
+  /** Reads an edition, and saves it when it is its turn, from the state that it has then. */
+  async function inTurn<T extends EditionText> (id: string, caller: Caller, save: (current: LoadedEdition, turn: Turn) => Promise<T>): Promise<T & { isShared: boolean }> {
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
     const since = saves.now()
@@ -244,14 +278,14 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     return saves.run(uuid, since, async (turn) => {
       try {
         const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
-        return { ...await change(current, body, caller, turn, options), isShared: turn.isShared }
+        return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
         for (const savedDuringRead of reads) savedDuringRead.add(uuid)
       }
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid }: UpdateOptions): Promise<EditionText> {
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid, isConditional: hasChanged }: UpdateOptions & { isConditional: boolean }): Promise<EditionText> {
     if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
@@ -260,7 +294,7 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
     const unresolved = write.unresolved(changes, shape, model)
-    const isConditional = ifMatch !== undefined || Object.hasOwn(body, model.keys.changed)
+    const isConditional = hasChanged || ifMatch !== undefined
     const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       return confirmWrite(
@@ -309,6 +343,7 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
   return {
     create,
     update,
+    arrange,
     read: readOne,
     bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
     async search (bundle, query, caller) {

@@ -21,6 +21,7 @@ export function withLimits (editions: Editions, timeoutMs: number): Editions {
   const within = <T>(caller: Caller, work: () => Promise<T>) => inCall(caller, limits, work)
   return {
     create: (...args) => within(args[1], () => editions.create(...args)),
+    arrange: (...args) => within(args[2], () => editions.arrange(...args)),
     update: (...args) => within(args[2], () => editions.update(...args)),
     read: (...args) => within(args[1], () => editions.read(...args)),
     bare: (...args) => within(args[1], () => editions.bare(...args)),

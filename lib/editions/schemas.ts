@@ -35,6 +35,30 @@ export const EditionBody = Type.Unsafe<Record<string, unknown>>({
 /** The same to change one. */
 export const EditionChange = Type.Unsafe<Record<string, unknown>>({ ...EditionBody, examples: [{ title: [{ value: 'Monday, late' }] }] })
 
+/** An article, as a reference of core REST names it. */
+export const ArticleRef = Type.Object({
+  target_id: Type.Optional(Type.Union([Type.Integer(), Type.String({ minLength: 1, maxLength: 255 })], { description: 'Its id' })),
+  target_uuid: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Its uuid, which goes before an id' })),
+  target_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Its entity type, where the field takes several' }))
+})
+export type ArticleRef = Static<typeof ArticleRef>
+
+export const OrderOperation = Type.Object({
+  op: Type.Unsafe<'insert' | 'move' | 'remove'>({ type: 'string', enum: ['insert', 'move', 'remove'] }),
+  article: ArticleRef,
+  before: Type.Optional(ArticleRef),
+  after: Type.Optional(ArticleRef),
+  at: Type.Optional(Type.Unsafe<'start' | 'end'>({ type: 'string', enum: ['start', 'end'] })),
+  occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Which one is meant of an article that is in the order several times; 1, the first, by default' }))
+}, { description: 'An insert and a move have one of `before`, `after` and `at`' })
+export type OrderOperation = Static<typeof OrderOperation>
+
+export const OrderChange = Type.Object({
+  field: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'One of the fields of the content model that hold articles; the first by default' })),
+  operations: Type.Array(OrderOperation, { minItems: 1, maxItems: 100, description: 'Applied in their order, all or none' })
+}, { examples: [{ operations: [{ op: 'insert', article: { target_id: 9 }, at: 'end' }, { op: 'remove', article: { target_id: 7 } }] }] })
+export type OrderChange = Static<typeof OrderChange>
+
 export const EditionParams = Type.Object({
   id: Type.String({
     pattern: `^(?:[1-9][0-9]{0,18}|${UUID_PATTERN})$`,
@@ -97,6 +121,17 @@ function isAboveMax (value: unknown): boolean {
   return typeof value === 'string' && /^[1-9]\d*$/.test(value) && Number(value) > LIMIT_MAX
 }
 
+export const OrderChanged = Type.Object({
+  data: Edition,
+  meta: Type.Object({
+    operations: Type.Array(Type.Object({ outcome: Type.Unsafe<'done' | 'already'>({ type: 'string', enum: ['done', 'already'], description: '`already`: the order was as the operation asks for' }) }))
+  })
+}, {
+  description: 'The edition as it is now, with all its fields, and what each operation came to',
+  examples: [{ data: Edition['examples'][0], meta: { operations: [{ outcome: 'done' }, { outcome: 'already' }] } }]
+})
+export type OrderChanged = Static<typeof OrderChanged>
+
 export const EditionList = Type.Object({
   data: Type.Array(Edition),
   meta: Type.Object({
@@ -128,6 +163,7 @@ export const EditionFailure = Type.Object({
   error: Type.String(),
   code: Type.String(),
   uuid: Type.Optional(Type.String({ description: 'The uuid of an edition whose write has an unknown outcome, or of the edition that is in the way. Location has its path. Repeat a create with it' })),
+  order: Type.Optional(Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }), { description: 'With ORDER_CONFLICT: the present running order, as the items of its field' })),
   violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
 }, {
   $id: 'EditionFailure',

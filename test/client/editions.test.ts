@@ -51,6 +51,20 @@ t.test('editions are created, read, changed and listed', async (t) => {
   t.match(await editions.types(), [{ id: 'daily' }, { id: 'special' }])
 })
 
+t.test('articles are inserted, moved and removed', async (t) => {
+  const { seat } = await newsroom(t)
+  const { editions } = seat()
+  const { edition: { id: [id] = [] } } = await editions.create('daily', monday('order'))
+  const number = Number(id!['value'])
+  const both = await editions.arrange(number, [{ op: 'insert', article: { target_id: 7 }, before: { target_id: 4 } }, { op: 'remove', article: { target_id: 9 } }])
+  t.match(both, { edition: { field_articles: [{ target_id: 7 }, { target_id: 4 }] }, etag: String, operations: [{ outcome: 'done' }, { outcome: 'already' }] })
+  const swap = [{ op: 'move' as const, article: { target_id: 7 }, at: 'end' as const }]
+  const { etag } = await editions.arrange(number, swap, { field: 'field_articles', ifMatch: both.etag })
+  t.not(etag, both.etag)
+  t.match(await failureOf(editions.arrange(number, swap, { ifMatch: both.etag })), { status: 412, code: 'PRECONDITION_FAILED' })
+  t.match(await failureOf(editions.arrange(number, [{ op: 'move', article: { target_id: 9 }, at: 'start' }])), { status: 409, code: 'ORDER_CONFLICT', body: { order: [{ target_id: 4 }, { target_id: 7 }] } })
+})
+
 t.test('a search is read page by page, as far as it is wanted', async (t) => {
   const { cms, seat } = await newsroom(t)
   const { editions } = seat()

@@ -152,6 +152,17 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     t.match((await editions.read(12)).edition, { title: [{ value: `${before![0]!['value']}, late` }] })
   })
 
+  t.test('the recipe for the running order changes it, and says what is there where it cannot', async (t) => {
+    const { editions } = clientOf(anna)
+    const articles = async () => ((await editions.read(12)).edition['field_articles'] ?? []).map(({ target_id: id }) => id)
+    await editions.update(12, { field_articles: [{ target_id: 4 }, { target_id: 7 }] })
+    await run('editions.arrange', { editions, QuoinError: Error })
+    t.strictSame(await articles(), [4, 9])
+    await editions.update(12, { field_articles: [{ target_id: 7 }] })
+    await run('editions.arrange', { editions, QuoinError: Error })
+    t.strictSame(await articles(), [7])
+  })
+
   for (const [name, words] of [['that opens the page', 'locks.releaseOnPageHide()'], ['of the README', 'held.release()']] as const) {
     t.test(`the recipe ${name} makes a client and uses it`, async (t) => {
       const asked: ClientOptions[] = []

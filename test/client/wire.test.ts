@@ -35,6 +35,8 @@ const { paths, components: { schemas } } = document
 
 const answerOf = (path: string): Schema => paths[path]!['get']!.responses['200']!.content['application/json']!.schema
 
+const bodyOf = (path: string): Schema => paths[path]!['post']!.requestBody!.content['application/json']!.schema
+
 /** The path parameters, or those of the query, of a GET as one object. */
 function parametersOf (path: string, where: 'path' | 'query'): Schema {
   const parameters = paths[path]!['get']!.parameters!.filter((parameter) => parameter.in === where)
@@ -55,6 +57,9 @@ const PLACES: Record<string, Schema> = {
   Named: answerOf('/api/collection/bundles').properties!['data']!.items!,
   FailureCode: { enum: Object.keys(failures) },
   // What an edition has is the site's affair: the document says no more of one than that it is an object.
+  ArticleRef: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!.properties!['article']!,
+  OrderOperation: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!,
+  OrderOutcome: { type: 'object', properties: { outcome: { enum: ['done', 'already'] } }, required: ['outcome'] },
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
   "Omit<Search, 'bundle' | 'signal' | 'total'>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', '_format'),
   "Omit<Page, 'editions' | 'age'>": answerOf('/api/collections/{bundle}').properties!['meta']!,
@@ -155,6 +160,8 @@ t.test('every verb sends what the document describes, and every operation has a 
     answered({ id: [{ value: 60 }] })
     await call()
   }
+  answered({ data: {}, meta: { operations: [{ outcome: 'done' }] } })
+  await editions.arrange(60, [{ op: 'insert', article: { target_id: 9 }, after: { target_uuid: 'x' } }, { op: 'move', article: { target_id: 9 }, at: 'end', occurrence: 2 }], { field: 'field_articles', ifMatch: '"v1"' })
   answered({ data: [], meta: { limit: 5 }, links: {} })
   await editions.search({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1, total: true }).next()
   for (const call of [editions.bundles, editions.types, () => editions.locks(60)]) {

@@ -66,11 +66,12 @@ export async function serve (t: Test, listener: RequestListener): Promise<string
 
 /** That an answer is a failure of the edition endpoints, whole and in shape. */
 export function failed (t: Test, what: string, { status, headers, body }: Pick<Reply, 'status' | 'headers' | 'body'>, wanted: number, code: string, message?: string | RegExp): void {
-  const { violations, uuid, ...rest } = body
+  const { violations, uuid, order, ...rest } = body
   t.strictSame({ status, ...rest, message: typeof body.message }, { status: wanted, statusCode: wanted, error: STATUS_CODES[wanted], code, message: 'string' }, `${what}: ${wanted} ${code}`)
   t.match(headers['content-type'], /^application\/json; charset=utf-8$/, `${what}: as JSON`)
   if (typeof message === 'string') t.equal(body.message, message, what)
   else if (message) t.match(body.message, message, what)
+  t.equal(order !== undefined, code === 'ORDER_CONFLICT', `${what}: the order comes with its conflict`)
   if (uuid !== undefined) t.equal(headers['location'], `/api/collection/${uuid}`, `${what}: Location has the path of the edition`)
   t.ok(violations === undefined || violations.every((one: object) => Object.keys(one).join() === 'path,message'), `${what}: violations in shape`)
 }

@@ -27,9 +27,9 @@ function platformEventSource (): EventStreamClass | undefined {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { Board, Page, ReadEdition, Search } from './editions.ts'
+export type { ArrangedEdition, Board, Conditions, Page, ReadEdition, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'
 export type { Abortable } from './abort.ts'
-export type { Draft, Edition, EditionBody, FailureCode, Holder, Item, LockedEntity, LockRecord, LockView, Named } from './wire.ts'
+export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Holder, Item, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome } from './wire.ts'

@@ -3,7 +3,7 @@ import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { Edition, EditionBody, EditionPage, LockView, Named } from './wire.ts'
+import type { Edition, EditionBody, EditionPage, LockView, Named, OrderOperation, OrderOutcome } from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -11,6 +11,17 @@ export interface ReadEdition {
   etag: string | undefined
   /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
   age?: number
+}
+
+/** What a change is made on. */
+export interface Conditions extends Abortable {
+  /** The `etag` that was read: PRECONDITION_FAILED when the edition has moved on. */
+  ifMatch?: string | undefined
+}
+
+export interface ArrangedEdition extends ReadEdition {
+  /** What each operation came to. */
+  operations: OrderOutcome[]
 }
 
 export interface Search extends Abortable {
@@ -71,23 +82,34 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     const sent = { type: [{ target_id: bundle }], uuid: [{ value: randomUuid() }], ...body }
     for (let tries = 1; ; tries++) {
       try {
-        return readIn(await http.send('POST', '/api/collection', { body: sent, signal }))
+        return readIn(await save('/api/collection', sent, { signal }))
       } catch (error) {
         if (!(error instanceof QuoinError && isUncertain(error))) throw error
-        const { status, code, message, cause, body, retryAfter } = error
-        if (tries === TRIES) throw new QuoinError(status, code, message, { cause, body, retryAfter, uuid: uuidIn(sent.uuid) })
-        await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), (retryAfter ?? 0) * 1000), resolve) }), signal)
+        if (tries === TRIES) throw Object.assign(error, { uuid: uuidIn(sent.uuid) })
+        const { retryAfter = 0 } = error
+        await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), retryAfter * 1000), resolve) }), signal)
       }
     }
   }
 
+  /** Changes the fields in `body`, and answers the whole edition. */
+  async function update (id: string | number, body: EditionBody, options?: Conditions): Promise<ReadEdition> {
+    return readIn(await save(pathOf(id), body, options))
+  }
+
   /**
-   * Changes the fields in `body`, and answers the whole edition.
-   * @param options.ifMatch the `etag` that was read: PRECONDITION_FAILED when the edition has moved on
+   * Inserts, moves and removes articles of the running order, all of them or none, and answers the whole edition. Whatever
+   * others change at the same time stays.
+   * @param options.field which of the fields that hold articles; the content model's first by default
+   * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move is not there
    */
-  async function update (id: string | number, body: EditionBody, { ifMatch, signal }: Abortable & { ifMatch?: string | undefined } = {}): Promise<ReadEdition> {
-    const headers = { ...(ifMatch !== undefined && { 'if-match': ifMatch }) }
-    return readIn(await http.send('POST', pathOf(id), { body, headers, signal }))
+  async function arrange (id: string | number, operations: OrderOperation[], { field, ...options }: Conditions & { field?: string } = {}): Promise<ArrangedEdition> {
+    const { body, headers } = await save<{ data: Edition, meta: { operations: OrderOutcome[] } }>(`${pathOf(id)}/articles`, { field, operations }, options)
+    return { ...readIn({ body: body.data, headers }), ...body.meta }
+  }
+
+  function save<Body> (path: string, body: object, { ifMatch, signal }: Conditions = {}): Promise<Answer<Body>> {
+    return http.send('POST', path, { body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, signal })
   }
 
   /** Reads an edition by its integer id or its uuid. */
@@ -100,7 +122,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     let offset = first
     let next: string | undefined
     do {
-      const query = { ...filters, limit, offset, ...(total && { total: 1 }) }
+      const query = { ...filters, limit, offset, total: total ? 1 : undefined }
       const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
@@ -109,12 +131,8 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     } while (next !== undefined)
   }
 
-  async function bundles ({ signal }: Abortable = {}): Promise<Named[]> {
-    return (await http.send<{ data: Named[] }>('GET', '/api/collection/bundles', { signal })).body.data
-  }
-
-  async function types ({ signal }: Abortable = {}): Promise<Named[]> {
-    return (await http.send<{ data: Named[] }>('GET', '/api/publisher-edition/bundles', { signal })).body.data
+  function reader (path: string) {
+    return async ({ signal }: Abortable = {}): Promise<Named[]> => (await http.send<{ data: Named[] }>('GET', path, { signal })).body.data
   }
 
   /** The lock board of an edition: who is at work in it and in its articles. */
@@ -128,7 +146,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
-  return { create, update, read, search, bundles, types, locks, subscribe }
+  return { create, update, arrange, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
 }
 
 /** Whether a failed create may have made the edition: nothing answered, a proxy before Quoin did, or Quoin does not know. */
@@ -142,14 +160,14 @@ function randomUuid (): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   bytes[6] = (bytes[6]! & 0x0f) | 0x40
   bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const hex = bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, '0'), '')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 }
 
 /** The uuid in the field of a body: a list of items, an item, or a bare value. */
-function uuidIn (field: unknown): string {
-  const [item] = [field].flat() as Array<string | { value?: unknown }>
-  return String(typeof item === 'object' ? item.value : item)
+function uuidIn (field: unknown): string | undefined {
+  const [item] = [field].flat() as Array<string | { value?: string }>
+  return typeof item === 'object' ? item.value : item
 }
 
 function pathOf (id: string | number): string {

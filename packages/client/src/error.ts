@@ -9,7 +9,6 @@ export interface QuoinErrorOptions {
   body?: unknown
   /** Retry-After, in seconds. */
   retryAfter?: number | undefined
-  uuid?: string | undefined
 }
 
 /** What a failure of the service has in its body. */
@@ -35,16 +34,16 @@ export class QuoinError extends Error {
   readonly uuid: string | undefined
   readonly body: unknown
 
-  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter, uuid }: QuoinErrorOptions = {}) {
+  constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter }: QuoinErrorOptions = {}) {
     super(message, { cause })
     this.status = status
     this.code = code
     this.retryAfter = retryAfter
     this.body = body
-    const { error, locks, uuid: known } = (body ?? {}) as Details
+    const { error, locks, uuid } = (body ?? {}) as Details
     this.lock = error?.lock
     this.locks = locks
-    this.uuid = uuid ?? known
+    this.uuid = uuid
   }
 
   /** Whether the same call may succeed soon: nothing answered, or the service was overloaded or broken. */

@@ -65,6 +65,29 @@ export interface Draft extends Holder {
   displacedBy?: { uid: string, name?: string }
 }
 
+/** An article, by its uuid or else by its id; with its entity type where a field takes several. */
+export interface ArticleRef {
+  target_id?: number | string
+  target_uuid?: string
+  target_type?: string
+}
+
+/** A change of the running order: an insert and a move have one of `before`, `after` and `at`. */
+export interface OrderOperation {
+  op: 'insert' | 'move' | 'remove'
+  article: ArticleRef
+  before?: ArticleRef
+  after?: ArticleRef
+  at?: 'start' | 'end'
+  /** Which one is meant of an article that is there several times, from 1. */
+  occurrence?: number
+}
+
+/** What an operation came to; `already`: the order was as it asks for. */
+export interface OrderOutcome {
+  outcome: 'done' | 'already'
+}
+
 /** Why the service refused or failed. */
 export type FailureCode =
   | 'BAD_REQUEST'
@@ -79,6 +102,7 @@ export type FailureCode =
   | 'CALLER_GONE'
   | 'CONFLICT'
   | 'STALE_EDIT'
+  | 'ORDER_CONFLICT'
   | 'LOCK_CHANGED'
   | 'PRECONDITION_FAILED'
   | 'TOO_LARGE'
