@@ -6,7 +6,7 @@ import { join } from 'node:path'
 // `npm run sbom`: prints the bill of materials of what production runs, in CycloneDX. Not by `npm sbom --omit dev` in this
 // tree: npm leaves out every package that a development tool needs too, such as ajv (`.dev` of its query selectors).
 
-interface Package { dev?: boolean, optional?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object }
+interface Package { link?: boolean, dev?: boolean, optional?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object }
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
@@ -18,7 +18,8 @@ function pruned<T extends Package> ({ devDependencies, optionalDependencies, ...
 
 const { packages, ...lock } = read('package-lock.json') as { packages: Record<string, Package> }
 const { '': root, ...others } = packages
-const installed = Object.entries(others).filter(([path, { dev, optional, devOptional }]) => path.includes('node_modules/') && !dev && !optional && !devOptional)
+// A link leads to a folder of this tree (packages/linux-x64), which is for development alone.
+const installed = Object.entries(others).filter(([path, { link, dev, optional, devOptional }]) => path.includes('node_modules/') && !link && !dev && !optional && !devOptional)
 
 const directory = mkdtempSync(join(tmpdir(), 'sbom-'))
 try {

@@ -40,7 +40,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
-  const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, ...(model.languages && { languages: model.languages }), ...(account && { account }) })
+  const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, languages: model.languages, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
   const tickets = createTickets({
     client,

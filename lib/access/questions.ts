@@ -59,7 +59,7 @@ const EDITABLE = [400, 409, 422]
  * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: QuestionsOptions): Questions {
-  const cms = createJsonapi({ http, jsonapiPath, ...(model.languages && { languages: model.languages }) })
+  const cms = createJsonapi({ http, jsonapiPath, languages: model.languages })
   const catalog = createCatalog({ cms, model })
   const lookups = new Map<string, Editions['bare']>()
 

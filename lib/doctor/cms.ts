@@ -25,7 +25,7 @@ const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and
 
 /** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
 export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Finding> {
-  const at = { http, jsonapiPath, ...(model.languages && { languages: model.languages }) }
+  const at = { http, jsonapiPath, languages: model.languages }
   const anonymous = createJsonapi(at)
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.

@@ -250,21 +250,22 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     return inTurn(id, caller, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: Object.hasOwn(body, model.keys.changed) }))
   }
 
-  async function arrange (id: string, { field = model.fields.articles[0], operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
-    if (field === undefined || !model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
+  async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
+    if (!model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
     checkOperations(operations)
-    return inTurn(id, caller, async (edition, turn) => {
-      let current = edition
-      for (let attempt = 1; ; attempt++) {
-        const { order, outcomes } = rearrange(jsonObjectOf(current)[field] ?? [], operations)
-        try {
-          return { ...await change(current, { [field]: order }, caller, turn, { ...options, isConditional: true }), outcomes }
-        } catch (error) {
-          if ((error as Failure).code !== 'STALE_EDIT' || attempt === ATTEMPTS) throw error
-          current = await load(current.resource.id, caller, 'bare')
-        }
+    return inTurn(id, caller, (current, turn) => attempt(current, turn, ATTEMPTS))
+
+    async function attempt (current: LoadedEdition, turn: Turn, left: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
+      const { [field]: articles } = jsonObjectOf(current)
+      if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
+      const { order, outcomes } = rearrange(articles, operations)
+      try {
+        return { ...await change(current, { [field]: order }, caller, turn, { ...options, isConditional: true }), outcomes }
+      } catch (error) {
+        if ((error as Failure).code !== 'STALE_EDIT' || left === 1) throw error
+        return attempt(await load(current.resource.id, caller, 'bare'), turn, left - 1)
       }
-    })
+    }
   }
 
   /** Reads an edition, and saves it when it is its turn, from the state that it has then. */

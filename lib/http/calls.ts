@@ -72,12 +72,16 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   const unsubscribe = state[HANG_UPS]?.(() => waiting.abort(GONE))
   const own = { call: createCall(waiting, limits), running: 1 }
   state[CALL] = own
-  try {
-    return await work()
-  } catch (error) {
+  return work().then((value) => {
+    end()
+    return value
+  }, (error) => {
+    end()
     waiting.abort(GONE)
     throw error
-  } finally {
+  })
+
+  function end (): void {
     own.running--
     clearTimeout(timer)
     unsubscribe?.()

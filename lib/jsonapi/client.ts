@@ -52,7 +52,7 @@ export interface JsonapiOptions {
   /** Path of JSON:API below the address of the CMS, such as `/jsonapi`. */
   jsonapiPath: string
   /** The languages of the site and their prefixes in paths, if they are known. */
-  languages?: Readonly<Record<string, string>>
+  languages?: Readonly<Record<string, string>> | undefined
   /** The service account that makes all requests, if there is one. */
   account?: Account
   /** Called with the session cookies of an answer to a caller who has a session. */

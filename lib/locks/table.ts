@@ -68,14 +68,13 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** Repeats a write until it is answered. */
-  async function insistently (write: () => Promise<WrittenOnce>): Promise<Written> {
-    for (let count = 1; ; count++) {
-      const result = await write()
-      if (result.done) return result
-      if (!result.unanswered) return { done: false, repeated: count > 1, found: result.found }
-      if (count === UNANSWERED_MAX) throw result.unanswered
-      await wait(random() * FIRST_PAUSE_MS * 2 ** (count - 1))
-    }
+  async function insistently (write: () => Promise<WrittenOnce>, count = 1): Promise<Written> {
+    const result = await write()
+    if (result.done) return result
+    if (!result.unanswered) return { done: false, repeated: count > 1, found: result.found }
+    if (count === UNANSWERED_MAX) throw result.unanswered
+    await wait(random() * FIRST_PAUSE_MS * 2 ** (count - 1))
+    return insistently(write, count + 1)
   }
 
   async function written (pending: Promise<unknown>, key: Key): Promise<WrittenOnce> {

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { checkOperations, rearrange } from '../../lib/editions/order/operations.ts'
@@ -124,6 +125,16 @@ t.test('what cannot be done changes nothing, and the answer says what is there',
   const late = await call('POST', `${path}/articles`, { ...arranged([{ op: 'insert', article: { target_id: 11 }, at: 'end' }]), headers: { 'if-match': '"other.tag"' } })
   failed(t, 'If-Match', late, 412, 'PRECONDITION_FAILED')
   t.equal((await call('GET', path, { as: 'editor' })).headers['etag'], etag)
+})
+
+t.test('an edition without such a field has no order to change', async (t) => {
+  const contentModel = JSON.stringify({ fields: { articles: ['field_articles', 'field_extra'] } })
+  const file = join(t.testdir({ 'model.json': contentModel }), 'model.json')
+  const { call } = await open(t, { env: { CONTENT_MODEL: file } })
+  const reply = await call('POST', `${path}/articles`, arranged([{ op: 'insert', article: { target_id: 11 }, at: 'end' }], { field: 'field_extra' }))
+  failed(t, 'field_extra', reply, 422, 'UNPROCESSABLE', 'This edition has no field_extra that you may see')
+  const none = await open(t, { env: { CONTENT_MODEL: join(t.testdir({ 'none.json': JSON.stringify({ fields: { articles: [] } }) }), 'none.json') } })
+  failed(t, 'a site without articles', await none.call('POST', `${path}/articles`, arranged([{ op: 'insert', article: { target_id: 11 }, at: 'end' }])), 400, 'BAD_REQUEST')
 })
 
 t.test('where somebody else saves first in Drupal, operations are applied to what is there then', async (t) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { splitType } from '../../lib/editions/model.ts'
+import { createPlans } from '../../lib/editions/translate/plans.ts'
 import { read } from '../../lib/editions/translate/read.ts'
 import type { EditionJson, Item } from '../../lib/editions/translate/edition-json.ts'
 import { createShapes } from '../../lib/editions/site/shapes.ts'
@@ -161,4 +162,12 @@ t.test('an edition reads the same after many others, with other fields, as alone
   for (const edition of [...editions, ...editions]) t.equal(JSON.stringify(read(edition, model)), JSON.stringify(read(edition, { ...model })))
   const types = Array.from({ length: 2000 }, (_, index) => `node--bundle_${index}`)
   t.strictSame([...types, ...types].map((type) => splitType(model, type).bundle), [...types, ...types].map((type) => type.slice(6)))
+})
+
+t.test('a plan is made once for resources of the same type and fields, and the oldest of many goes', async (t) => {
+  const planFor = createPlans(model)
+  const resources = Array.from({ length: 17 }, (_, index) => ({ type: `publisher_container--b${index}`, id: 'u', attributes: { title: 'T' } }))
+  const [first, ...others] = resources.map(planFor)
+  t.equal(planFor(resources[16]!), others.at(-1))
+  t.not(planFor(resources[0]!), first)
 })

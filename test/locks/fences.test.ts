@@ -1,5 +1,7 @@
+import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
 import { unansweredBy } from '../../lib/dynamodb/fence.ts'
+import { isOlder } from '../../lib/locks/attempt.ts'
 import { itemsOf } from '../../lib/locks/draft.ts'
 import { createDrafts } from '../../lib/locks/drafts.ts'
 import { ITEM_LIMIT, itemSize, type Stored } from '../../lib/locks/item.ts'
@@ -173,6 +175,33 @@ t.test('a tombstone is put again until there is an answer, and a draft that is n
   })
   await t.rejects(drafts.keep(lock, bob), { code: 'STORE_UNAVAILABLE' })
   t.match(items(), [{ expiresAt: 0 }, { expiresAt: 0 }, { expiresAt: 0 }])
+})
+
+t.test('a lock that is written again and again while its first attempt is looked for ends the request', async (t) => {
+  let puts = 0
+  const client = asClient({
+    async send ({ constructor: { name } }) {
+      if (name === 'GetCommand') return {}
+      throw ++puts === 1 ? noAnswer() : new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
+    }
+  })
+  const locks = createLocks({ table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000, client })
+  await t.rejects(locks.acquire(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
+})
+
+t.test('the text of an expired lock whose writer may still be at it leaves a tombstone when it is discarded', async (t) => {
+  const store = memoryStore()
+  const clock = { now: NOW * 1000 }
+  const locks = createLocks({ table: 'DataState', environment: 'test', leaseSeconds: 1, wait: async () => {}, now: () => clock.now, client: asClient(store) })
+  await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
+  clock.now += 2000
+  t.equal((await locks.drafts.list(at, {})).Items.length, 1)
+  await locks.drafts.discard(at, { uid: '7' })
+  t.match([...store.items.values()], [{ fencedUntil: NOW + 2 + 960, payload: undefined }])
+})
+
+t.test('a record without a version is older than any delete', async (t) => {
+  t.equal(isOlder({ ...title }, { version: 'v', instance: 'x', settled: 'v' }), true)
 })
 
 t.test('a draft in two items is dropped whole', async (t) => {

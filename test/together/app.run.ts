@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('app/[!m]*.test.ts')
+load('app/[a-h]*.test.ts')

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{dynamodb,locks,tickets}/*.test.ts')
+load('locks/*.test.ts')

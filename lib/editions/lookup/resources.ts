@@ -76,29 +76,20 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
   const idAttribute = publicName(model, model.keys.id)
 
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
-  async function get (question: Question): Promise<Answer> {
-    let { resourceType } = question
-    for (let attempt = 0; ; attempt++) {
-      const plan = await planFor(question, resourceType)
-      const answer = await request(question, plan)
-      if (isExcluded(answer, plan)) continue
-      if (answer.status === 400 && plan.include.query.length > 0 && attempt === 0) {
-        shapes.forget(resourceType)
-        continue
-      }
-      if (question.purpose === 'bare') {
-        learnShapes(answer.document)
-        return answer
-      }
-      if (!plan.known.documents.has(answer.document)) {
-        const otherType = await learn(question, plan, answer.document, attempt > 1)
-        if (otherType !== undefined) {
-          resourceType = otherType
-          continue
-        }
-      }
-      return { ...answer, urlOf: plan.known.urlOf }
+  async function get (question: Question, resourceType = question.resourceType, attempt = 0): Promise<Answer> {
+    const plan = await planFor(question, resourceType)
+    const answer = await request(question, plan)
+    if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
+    if (answer.status === 400 && plan.include.query.length > 0 && attempt === 0) {
+      shapes.forget(resourceType)
+      return get(question, resourceType, attempt + 1)
     }
+    if (question.purpose === 'bare') {
+      learnShapes(answer.document)
+      return answer
+    }
+    const otherType = plan.known.documents.has(answer.document) ? undefined : await learn(question, plan, answer.document, attempt > 1)
+    return otherType === undefined ? { ...answer, urlOf: plan.known.urlOf } : get(question, otherType, attempt + 1)
   }
 
   /**
@@ -231,12 +222,15 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
       ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current, model) } as const
       : { method: 'POST', path: collection.path } as const
     const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
-    for (let round = 0; ; round++) {
+    return attempt(0)
+
+    async function attempt (round: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
       if (answer.status < 400) return { saved: await saved(answer.document, resource, collection, include, caller) }
       if (isExcluded(answer, { resourceType: resource.type, include })) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
       if (!unknown || round === DROP_ROUNDS || !dropProperties(resource, unknown, model)) return { refused: answer }
+      return attempt(round + 1)
     }
   }
 

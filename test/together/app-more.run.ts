@@ -1,0 +1,3 @@
+import { load } from './load.ts'
+
+load('app/[i-ln-z]*.test.ts')
