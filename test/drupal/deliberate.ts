@@ -159,13 +159,5 @@ export const deliberate: Deliberate[] = [
     bodies: /^POST a copy of a read edition \(dangling\)$/,
     core: [422],
     ours: [201]
-  },
-  {
-    name: 'another language',
-    reason: 'JSON:API changes an edition only under the path of a language that it has, and says so before it looks at rights',
-    bodies: /^PATCH a read edition sent back (?:with another title )?\(german\)$/,
-    core: [200, 401, 403],
-    ours: [200, 502],
-    message: /^Drupal changes this edition only in a language that it has \(de\)/
   }
 ]
