@@ -137,6 +137,24 @@ t.test('a takeover whose attempts get no answer keeps one draft of the text, unt
   }
 })
 
+t.test('the text of a record of others is kept although the takeover has to be sent again', async (t) => {
+  const store = memoryStore()
+  await store.send({ constructor: { name: 'PutCommand' }, input: { Item: { ...title, timestamp: NOW - 5, userData: bob, payload: 'text' } } })
+  let puts = 0
+  const client = asClient({
+    async send (command) {
+      if (command.constructor.name === 'PutCommand' && command.input['Item']['userData']?.get('uid') === '7' && ++puts === 2) throw noAnswer()
+      return store.send(command)
+    }
+  })
+  const locks = createLocks({ table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000, client })
+  t.match(await locks.overwrite(at, { fieldName: 'title', userData: ada }), { outcome: 'acquired' })
+  t.equal(puts, 3)
+  const { Items } = await locks.drafts.list(at)
+  t.ok(Items.length > 0)
+  t.ok(Items.every(({ payload }) => payload === 'text'))
+})
+
 /** Drafts over a table in memory, and what puts are made of on their way. */
 function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
   const store = memoryStore()
@@ -166,6 +184,20 @@ t.test('a draft whose write got no answer is kept once', async (t) => {
     await drafts.drop(draft)
     t.match(items(), carriedOut ? [] : [{ payload: undefined, expiresAt: 0, fencedUntil: NOW + 960 }])
   }
+})
+
+t.test('a draft that was written without an answer and is discarded at once stays so', async (t) => {
+  let puts = 0
+  const { drafts, items } = drafting(async (store, command) => {
+    if (++puts > 1) {
+      await store.send({ constructor: { name: 'DeleteCommand' }, input: { Key: command.input['Item'] } })
+      throw new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} })
+    }
+    await store.send(command)
+    throw noAnswer()
+  })
+  await drafts.keep(lock, bob)
+  t.strictSame([puts, items()], [2, []])
 })
 
 t.test('a tombstone is put again until there is an answer, and a draft that is never answered fails', async (t) => {
