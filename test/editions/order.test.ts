@@ -60,6 +60,13 @@ t.test('operations are applied in their order, all or none, and leave the list t
   t.strictSame(before, order(4, 7))
 })
 
+t.test('an article that was named without its type is the same as one with it', (t) => {
+  const insert = (article: OrderOperation['article']): OrderOperation => ({ op: 'insert', article, at: 'end' })
+  const { order: items, outcomes } = rearrange(order(4), [insert(ref(9)), insert({ target_id: 9, target_type: 'node' })])
+  t.strictSame([items.length, outcomes], [2, ['done', 'already']])
+  t.end()
+})
+
 t.test('whatever is inserted, moved and removed, nothing is lost and nothing doubled', async () => {
   const id = fc.integer({ min: 1, max: 6 })
   const place = fc.oneof(fc.constantFrom('start' as const, 'end' as const).map(at), id.map((neighbour) => ({ before: ref(neighbour) })), id.map((neighbour) => ({ after: ref(neighbour) })))

@@ -61,9 +61,9 @@ function placeIn (order: Item[], { before, after, at }: Pick<OrderOperation, 'be
   return before ? index : index + 1
 }
 
-/** Where an article stands for the nth time, or -1. Its uuid goes first, as in every reference. */
+/** Where an article stands for the nth time, or -1. Its uuid goes first, as in every reference. One that was just inserted may have no type. */
 function indexOf (order: Item[], { target_id: id, target_uuid: uuid, target_type: type }: ArticleRef, occurrence: number): number {
-  const isArticle = (item: Item) => (type === undefined || item['target_type'] === type) &&
+  const isArticle = (item: Item) => (type === undefined || (item['target_type'] ?? type) === type) &&
     (uuid === undefined ? String(item['target_id']) === String(id) : String(item['target_uuid']).toLowerCase() === uuid.toLowerCase())
   const indexes = order.flatMap((item, index) => isArticle(item) ? [index] : [])
   return indexes[occurrence - 1] ?? -1
