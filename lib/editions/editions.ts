@@ -247,13 +247,13 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
-    return inTurn(id, caller, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: Object.hasOwn(body, model.keys.changed) }))
+    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: Object.hasOwn(body, model.keys.changed) }))
   }
 
   async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
     if (!model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
     checkOperations(operations)
-    return inTurn(id, caller, (current, turn) => attempt(current, turn, ATTEMPTS))
+    return inTurn(id, caller, options, (current, turn) => attempt(current, turn, ATTEMPTS))
 
     async function attempt (current: LoadedEdition, turn: Turn, left: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
       const { [field]: articles } = jsonObjectOf(current)
@@ -268,8 +268,11 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     }
   }
 
-  /** Reads an edition, and saves it when it is its turn, from the state that it has then. */
-  async function inTurn<T extends EditionText> (id: string, caller: Caller, save: (current: LoadedEdition, turn: Turn) => Promise<T>): Promise<T & { isShared: boolean }> {
+  /**
+   * Reads an edition, and saves it when it is its turn, from the state that it has then.
+   * @throws {Failure} PRECONDITION_FAILED where that is not the state that If-Match names
+   */
+  async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch }: UpdateOptions, save: (current: LoadedEdition, turn: Turn) => Promise<T>): Promise<T & { isShared: boolean }> {
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
     const since = saves.now()
@@ -279,6 +282,7 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
     return saves.run(uuid, since, async (turn) => {
       try {
         const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
+        if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
         return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
         for (const savedDuringRead of reads) savedDuringRead.add(uuid)
@@ -287,7 +291,6 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
   }
 
   async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid, isConditional: hasChanged }: UpdateOptions & { isConditional: boolean }): Promise<EditionText> {
-    if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
     await guard?.({ edition: jsonObjectOf(current), fields: Object.keys(changes), uid })

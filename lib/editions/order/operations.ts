@@ -13,7 +13,8 @@ const PLACES = ['before', 'after', 'at'] as const
 
 /**
  * Checks what a schema cannot say of operations.
- * @throws {Failure} BAD_REQUEST for an article without a handle, and for a place too many or too few
+ * @throws {Failure} BAD_REQUEST for an article without a handle, for a place too many or too few, and for inserts of which
+ *   some have a uuid and some have not: whether two of them are one article could not be told
  */
 export function checkOperations (operations: OrderOperation[]): void {
   operations.forEach((operation, index) => {
@@ -25,6 +26,8 @@ export function checkOperations (operations: OrderOperation[]): void {
     if (operation.op === 'remove' && places.length > 0) throw wrong(index, ` has ${places.join(' and ')}; a remove takes no place`)
     if (operation.op !== 'remove' && places.length !== 1) throw wrong(index, ' needs one of before, after and at')
   })
+  const byUuid = operations.filter(({ op }) => op === 'insert').map(({ article }) => article.target_uuid !== undefined)
+  if (new Set(byUuid).size > 1) throw new Failure('BAD_REQUEST', 'body/operations inserts some articles by target_id and some by target_uuid; name all of them in one way')
 }
 
 /**
