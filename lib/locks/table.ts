@@ -16,10 +16,13 @@ const IN_FLIGHT = 10
  * Whether a write's condition held; if not, `found()` reads the item that failed it. A write that was `repeated` went
  * unanswered before, so it may have been carried out then.
  */
-export type Written = { done: true } | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
+export type Written = Done | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
 
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
-export type WrittenOnce = { done: true } | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
+export type WrittenOnce = Done | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
+
+/** A write whose condition held. `previous` is the item that it replaced, where that was asked for and there was one. */
+export interface Done { done: true, previous?: Item }
 
 /** How many attempts at a write may go without an answer, and the longest pause after the first, in milliseconds: each next one is twice as long. */
 export const UNANSWERED_MAX = 3
@@ -47,9 +50,9 @@ export interface LockTableDeps {
 
 /** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
 export function createLockTable ({ client, table: TableName, wait, random }: LockTableDeps) {
-  /** A put that must not be carried out twice. */
-  function putOnce (item: Record<string, Stored>, condition: Condition): Promise<WrittenOnce> {
-    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition) })), keyOf(item))
+  /** A put that must not be carried out twice. @param ReturnValues `ALL_OLD` to be told the item that it replaces */
+  function putOnce (item: Record<string, Stored>, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<WrittenOnce> {
+    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition), ...(ReturnValues && { ReturnValues }) })), keyOf(item))
   }
 
   /** A delete that must not be carried out twice. */
@@ -58,8 +61,8 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
-  function put (item: Record<string, Stored>, condition: Condition): Promise<Written> {
-    return insistently(() => putOnce(item, condition))
+  function put (item: Record<string, Stored>, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Written> {
+    return insistently(() => putOnce(item, condition, ReturnValues))
   }
 
   /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
@@ -77,10 +80,10 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     return insistently(write, count + 1)
   }
 
-  async function written (pending: Promise<unknown>, key: Key): Promise<WrittenOnce> {
+  async function written (pending: Promise<{ Attributes?: Item | undefined }>, key: Key): Promise<WrittenOnce> {
     try {
-      await pending
-      return { done: true }
+      const { Attributes: previous } = await pending
+      return previous ? { done: true, previous } : { done: true }
     } catch (error) {
       if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
       if (!(error instanceof ConditionalCheckFailedException)) throw storeFailure(error as Error)

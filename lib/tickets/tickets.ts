@@ -1,10 +1,11 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { GetCommand, PutCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { reply } from '../dynamodb/failures.ts'
-import type { Turn, Turns } from '../editions/save/save-queue.ts'
-import { busy } from '../editions/save/save-queue.ts'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Signal } from '../http/aborter.ts'
+import { all, any, condition, rule } from '../locks/expression.ts'
+import type { Stored } from '../locks/item.ts'
+import type { Item, Key } from '../locks/record.ts'
+import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
@@ -46,21 +47,19 @@ export interface TicketsDeps {
   random?: () => number
 }
 
-/** A ticket's record, as far as it is read. */
-interface Ticket { version?: string, leaseUntil?: number, endedAt?: number }
-
-/** What an attempt to take a ticket has come to: the record that it replaced, or the one that is in its way. */
-type Attempt = { previous: Ticket | undefined } | { inTheWay: Ticket | undefined }
+/** What an attempt to take a ticket has come to: the record that it replaced, if any, or the one that is in its way. */
+type Attempt = { previous: Item | undefined } | { inTheWay: Item | undefined }
 
 /**
  * Turns that the saves of one edition take among all instances that share the table. Drupal compares and saves without a
  * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
  *
  * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
- * uncontended save costs two write units and no read. The versions of records only grow, so an attempt that reaches the
- * table late finds a greater one and is refused.
+ * uncontended save costs two write units and no read. The versions of records only grow, so a put that reaches the table
+ * late finds a greater one and is refused: it may be sent again where it got no answer.
  */
-export function createTickets ({ client, table: TableName, environment, now, ready, required = false, warn, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Turns {
+export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Turns {
+  const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   let restsUntil = -Infinity
 
@@ -68,20 +67,16 @@ export function createTickets ({ client, table: TableName, environment, now, rea
     const key = { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' }
     const deadline = monotonic() + WAIT_MS
     let hasWaited = false
-    let last: string | undefined
+    let last: unknown
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
       const version = nextVersion(last)
       const sentAt = monotonic()
       const attempt = await offered(key, version)
       if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, async end () {} }
-      if ('previous' in attempt) {
-        const { previous } = attempt
-        const isOutdated = hasWaited || (previous !== undefined && !(previous.endedAt !== undefined && previous.endedAt < since - CLOCKS_MS))
-        return hold(key, version, sentAt, isOutdated)
-      }
-      last = attempt.inTheWay?.version
+      if ('previous' in attempt) return hold(key, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
+      last = attempt.inTheWay?.['version']
       // Free, but of a clock that is ahead of this one: a greater version will do.
-      if (attempt.inTheWay && attempt.inTheWay.leaseUntil! <= now()) continue
+      if (attempt.inTheWay && Number(attempt.inTheWay['leaseUntil']) <= now()) continue
       hasWaited = true
       if (monotonic() + pause > deadline) throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
       await wait(pause * (1 - random() / 2))
@@ -90,7 +85,7 @@ export function createTickets ({ client, table: TableName, environment, now, rea
   }
 
   /** @returns undefined where there are no tickets since the store is away */
-  async function offered (key: object, version: string): Promise<Attempt | undefined> {
+  async function offered (key: Key, version: string): Promise<Attempt | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
     const pending = attempt(key, version)
     try {
@@ -100,39 +95,29 @@ export function createTickets ({ client, table: TableName, environment, now, rea
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       // What comes late is given back, or others would wait until its lease ends.
-      pending.then((result) => 'previous' in result ? put(key, ended(), holding(version)) : undefined).catch(() => {})
+      pending.then((result) => 'previous' in result ? end(key, version) : undefined).catch(() => {})
       return undefined
     }
   }
 
-  async function attempt (key: object, version: string): Promise<Attempt> {
+  async function attempt (key: Key, version: string): Promise<Attempt> {
     await ready()
-    const free = {
-      ConditionExpression: 'attribute_not_exists(#key) OR #leaseUntil <= :now AND #version < :version',
-      ExpressionAttributeNames: { '#key': 'env_entityType_entityId', '#leaseUntil': 'leaseUntil', '#version': 'version' },
-      ExpressionAttributeValues: { ':now': Math.floor(now()), ':version': version }
-    }
-    try {
-      return { previous: await put(key, leased(version, leaseMs), free) }
-    } catch (error) {
-      if (!(error instanceof ConditionalCheckFailedException)) throw error
-      // A put whose answer was lost is sent again, and then finds itself.
-      const inTheWay = (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item as Ticket | undefined
-      return inTheWay?.version === version ? { previous: {} } : { inTheWay }
-    }
+    const isFree = all(rule('#leaseUntil <= :now', { ':now': Math.floor(now()) }), rule('#version < :version', { ':version': version }))
+    const written = await table.put({ ...key, ...leased(version, leaseMs) }, condition(any(rule('attribute_not_exists(#key)'), isFree)), 'ALL_OLD')
+    if (written.done) return { previous: written.previous }
+    const inTheWay = await written.found()
+    // One that got no answer and was sent again finds itself.
+    return inTheWay?.['version'] === version ? { previous: inTheWay } : { inTheWay }
   }
 
-  function hold (key: object, version: string, sentAt: number, isOutdated: boolean): Turn {
+  function hold (key: Key, version: string, sentAt: number, isOutdated: boolean): Turn {
     let leaseEnds = sentAt + leaseMs
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      try {
-        await put(key, leased(version, leaseMs), holding(version))
-        leaseEnds = renewedAt + leaseMs
-      } catch (error) {
-        isLost ||= error instanceof ConditionalCheckFailedException
-      }
+      const written = await table.put({ ...key, ...leased(version, leaseMs) }, isHeldIn(version)).catch(() => undefined)
+      if (written?.done) leaseEnds = renewedAt + leaseMs
+      else isLost ||= written !== undefined
     }, leaseMs / 3).unref()
 
     return {
@@ -143,37 +128,35 @@ export function createTickets ({ client, table: TableName, environment, now, rea
       },
       async end (isSettled) {
         clearInterval(renewal)
-        const item = isSettled ? ended() : leased(version, SETTLE_MS)
-        await put(key, item, holding(version)).catch(() => {})
+        await (isSettled ? end(key, version) : table.put({ ...key, ...leased(version, SETTLE_MS) }, isHeldIn(version))).catch(() => {})
       }
     }
   }
 
   /** The record while its holder saves. */
-  function leased (version: string, ms: number) {
+  function leased (version: string, ms: number): Record<string, Stored> {
     return { version, leaseUntil: Math.ceil(now()) + ms, removeAt: removeAt() }
   }
 
-  /** The record that remembers when the last save ended. */
-  function ended () {
-    return { version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }
+  /** Gives a ticket back, and notes when. */
+  async function end (key: Key, version: string): Promise<unknown> {
+    return table.put({ ...key, version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }, isHeldIn(version))
   }
 
   function removeAt (): number {
     return Math.floor(now() / 1000) + REMEMBERED_SECONDS
   }
 
-  /** @returns what was there before */
-  async function put (key: object, item: object, condition: object): Promise<Ticket | undefined> {
-    const { Attributes } = await reply(client.send(new PutCommand({ TableName, Item: { ...key, ...item }, ReturnValues: 'ALL_OLD', ...condition })))
-    return Attributes
-  }
-
   return { now, take }
 }
 
-function holding (version: string) {
-  return { ConditionExpression: '#version = :version', ExpressionAttributeNames: { '#version': 'version' }, ExpressionAttributeValues: { ':version': version } }
+/** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
+function mayBeSince (previous: Item | undefined, since: number): boolean {
+  return previous !== undefined && !(Number(previous['endedAt']) < since - CLOCKS_MS)
+}
+
+function isHeldIn (version: string) {
+  return condition(rule('#version = :version', { ':version': version }))
 }
 
 async function inTime<T> (pending: Promise<T>): Promise<T> {
