@@ -68,8 +68,7 @@ const update: Handler<typeof updateSchema> = async function (request, reply) {
   const { json, etag, isShared } = await this.editions.update(request.params.id, request.body, request.caller, {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
-  if (!isShared) reply.header('edition-turn', 'instance')
-  reply.header('etag', etag).type(JSON_TYPE)
+  reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
 }
 
@@ -88,10 +87,14 @@ const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   const { json, etag, isShared, outcomes } = await this.editions.arrange(request.params.id, request.body, request.caller, {
     ifMatch: request.headers['if-match'], uid: request.uid
   })
-  if (!isShared) reply.header('edition-turn', 'instance')
-  reply.header('etag', etag).type(JSON_TYPE)
+  reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }
   return `{"data":${json},"meta":${jsonText(meta)}}` as JsonText<OrderChanged>
+}
+
+/** The header fields of an answer to a save. @param isShared whether it had its turn among all instances */
+function ofSave (etag: string, isShared: boolean): Record<string, string> {
+  return isShared ? { etag } : { etag, 'edition-turn': 'instance' }
 }
 
 const readSchema = {

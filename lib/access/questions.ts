@@ -11,6 +11,7 @@ import { textOf } from '../http/exchange.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
 import { hasSession } from '../jsonapi/credentials.ts'
 import { isSameUuid } from '../jsonapi/document.ts'
+import { languageCode } from '../jsonapi/languages.ts'
 import type { Entity } from '../locks/schemas.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
@@ -135,6 +136,5 @@ function uuidOf (edition: EditionJson, id: string, { keys }: ContentModel): stri
 }
 
 function languageOf (edition: EditionJson, { keys }: ContentModel): string | undefined {
-  const code = edition[keys.langcode]?.[0]?.value
-  return typeof code === 'string' && /^[\w-]+$/.test(code) ? code : undefined
+  return languageCode(edition[keys.langcode]?.[0]?.value)
 }

@@ -16,6 +16,11 @@ export interface Languages {
   learn (language: string | undefined, path: string): void
 }
 
+/** A value as the code of a language, if it is one that can stand in a header field and a path. */
+export function languageCode (value: unknown): string | undefined {
+  return typeof value === 'string' && /^[\w-]+$/.test(value) ? value : undefined
+}
+
 /** Sites have some ten languages. */
 const LEARNED = 200
 

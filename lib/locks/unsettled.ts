@@ -1,8 +1,6 @@
 /** What one write is known to be: under way, or ended without an answer until when it may still be carried out. */
 interface State { underWay: number, until: number }
 
-export type Unsettled = ReturnType<typeof createUnsettled>
-
 /**
  * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended
  * without an answer, for as long as they may still reach the store. Whoever releases such a field leaves a tombstone.

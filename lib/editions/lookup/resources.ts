@@ -2,6 +2,7 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
+import { languageCode } from '../../jsonapi/languages.ts'
 import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
@@ -254,8 +255,7 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
  * language that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 function languageOf ({ attributes }: Resource, { keys }: ContentModel): string | undefined {
-  const langcode = attributes![keys.langcode]
-  return typeof langcode === 'string' && /^[\w-]+$/.test(langcode) ? langcode : undefined
+  return languageCode(attributes![keys.langcode])
 }
 
 function withoutUrls (): undefined {}

@@ -35,7 +35,7 @@ export function isUncertain (error: unknown): error is Failure {
 }
 
 /** Whether a write failed so that the CMS may still be at work on it. */
-export function isUnsettled (error: unknown): boolean {
+export function isUnfinishedWrite (error: unknown): boolean {
   return error instanceof Failure && error.details['uuid'] !== undefined && isUnfinished(error)
 }
 

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { Signal } from '../../http/aborter.ts'
 import { createKeyedMutex, type Later } from '../../keyed-mutex.ts'
-import { isUnsettled } from './outcome.ts'
+import { isUnfinishedWrite } from './outcome.ts'
 
 /** How many saves of one edition may wait, and how long each, in milliseconds. */
 const WAITING_MAX = 16
@@ -59,7 +59,7 @@ export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions =
     run: (uuid, since, save, signal) => mutex.run(uuid, async (hasWaited) => {
       const turn = await turns.take(uuid, since, signal)
       const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
-      await saving.then(() => turn.end(true), (error) => turn.end(!isUnsettled(error)))
+      await saving.then(() => turn.end(true), (error) => turn.end(!isUnfinishedWrite(error)))
       return saving
     }, signal)
   }
