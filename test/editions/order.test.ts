@@ -35,6 +35,7 @@ const cases: Array<[what: string, before: number[], operation: OrderOperation, a
   ['move the second one', [4, 7, 4], { op: 'move', article: ref(4), occurrence: 2, ...at('start') }, [4, 4, 7]],
   ['move a third one of two', [4, 7, 4], { op: 'move', article: ref(4), occurrence: 3, ...at('start') }, 'conflict'],
   ['remove', [4, 7, 9], { op: 'remove', article: ref(7) }, [4, 9]],
+  ['remove by a uuid', [4, 7, 9], { op: 'remove', article: { target_uuid: item(7).target_uuid } }, [4, 9]],
   ['remove the second one', [4, 7, 4], { op: 'remove', article: ref(4), occurrence: 2 }, [4, 7]],
   ['remove what is not there', [4, 7], { op: 'remove', article: ref(9) }, 'already']
 ]
