@@ -110,6 +110,9 @@ t.test('a turn is renewed while the save runs, and lost where another has it', a
   while (commands.length < 3) await sleep(5)
   turn.confirm()
   await turn.end(true)
+  const { length } = commands
+  await sleep(300)
+  t.equal(commands.length, length, 'and not after it')
 
   const { items, send } = memoryStore()
   let isAway = false
@@ -135,14 +138,27 @@ t.test('a save that timed out keeps its turn for eight seconds more, since Drupa
   t.equal(turn.isOutdated, true)
 })
 
+t.test('the clock is measured before anything is written, and a record goes by time to live', async (t) => {
+  const { clock, commands, instance } = newsroom()
+  const measured = Promise.withResolvers<void>()
+  const taking = instance({ ready: () => measured.promise }).take(UUID, clock.now)
+  await sleep(10)
+  t.equal(commands.length, 0)
+  measured.resolve()
+  await (await taking).end(true)
+  for (const { input } of commands) t.equal(input['Item']['removeAt'], START / 1000 + 3600)
+})
+
 t.test('an attempt that reaches the table late takes no ticket', async (t) => {
   const memory = memoryStore()
   const { clock, commands, instance } = newsroom({ store: memory })
   await (await instance().take(UUID, clock.now)).end(true)
   await t.rejects(memory.send(commands[0]!), { name: 'ConditionalCheckFailedException' })
   // Of an instance whose clock is behind that of the last holder.
+  const { length } = commands
   const turn = await instance({ now: () => clock.now - 500 }).take(UUID, clock.now)
   t.equal(clock.now, START, 'though who is behind need not wait')
+  t.equal(commands.length - length, 2, 'one try more, with a greater version')
   await turn.end(true)
 })
 
