@@ -1,3 +1,4 @@
+import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { openHostile } from '../editions/hostile-cms.ts'
@@ -45,6 +46,19 @@ t.test('of two saves through two instances the one that looked too early is refu
 
 t.test('without a table that both share a save is lost, and Edition-Turn says that it may be', async (t) => {
   t.strictSame(await race(t, {}), { inTime: [200, 'instance'], late: [200, 'instance'], title: 'Late' })
+})
+
+t.test('a save that timed out keeps its turn, and one that failed gives it back', async (t) => {
+  const { endpoint, client } = await startEngine(t, 'dynalite')
+  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint, CMS_TIMEOUT_MS: '500' } })
+  const tickets = async () => (await client.send(new ScanCommand({ TableName: 'DataState' }))).Items
+  for (const [fault, status, held] of [['hang', 504, true], [{ status: 500, body: 'The website encountered an unexpected error.' }, 502, false]] as const) {
+    cms.behave = ({ method }) => method === 'PATCH' ? fault : undefined
+    t.equal((await call('POST', path, { body: title(`Late ${status}`), as: 'editor' })).status, status)
+    const [ticket] = (await tickets())!
+    t.equal(ticket!['leaseUntil'] > 0, held, String(status))
+    await client.send(new DeleteCommand({ TableName: 'DataState', Key: { env_entityType_entityId: ticket!['env_entityType_entityId'], fieldName: 'save' } }))
+  }
 })
 
 t.test('with EDITION_LOCKS=enforce nothing is saved while the store is away', async (t) => {
