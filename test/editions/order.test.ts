@@ -148,6 +148,20 @@ t.test('an edition without such a field has no order to change', async (t) => {
   failed(t, 'a site without articles', await none.call('POST', `${path}/articles`, arranged([{ op: 'insert', article: { target_id: 11 }, at: 'end' }])), 400, 'BAD_REQUEST')
 })
 
+t.test('with EDITION_LOCKS=enforce an order that somebody else has locked is not changed', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { app, call } = await open(t, { env: { EDITION_LOCKS: 'enforce', DYNAMODB_ENDPOINT: endpoint } })
+  const lock = { fieldName: 'field_articles', userData: { uid: '7', name: 'Anna' } }
+  t.equal((await app.inject({ method: 'POST', url: `/api/cloud/data-state/publisher_container/${edition.id}`, payload: lock })).statusCode, 200)
+  const remove = (uid: string, id: number) => call('POST', `${path}/articles`, { ...arranged([{ op: 'remove', article: { target_id: id } }]), headers: { 'x-user-uid': uid } })
+  const [first] = idsOf((await call('GET', path, { as: 'editor' })).body)
+  const refused = await remove('8', first)
+  t.match([refused.status, refused.body], [423, { code: 'FIELD_LOCKED', locks: [{ fieldName: 'field_articles', userData: { uid: '7' } }] }])
+  t.strictSame(writes(refused.upstream), [])
+  t.equal((await remove('8', 999)).status, 200, 'nothing changes, so nothing is refused')
+  t.equal((await remove('7', first)).status, 200)
+})
+
 t.test('where somebody else saves first in Drupal, operations are applied to what is there then', async (t) => {
   let now = Date.UTC(2026, 10, 23, 12)
   const { call, cms } = await openHostile(t, { now: () => now })
