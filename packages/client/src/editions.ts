@@ -108,6 +108,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return { ...readIn({ body: body.data, headers }), ...body.meta }
   }
 
+  /** Sends what is to be saved, for any state of it or for one alone. */
   function save<Body> (path: string, body: object, { ifMatch, signal }: Conditions = {}): Promise<Answer<Body>> {
     return http.send('POST', path, { body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, signal })
   }
@@ -131,6 +132,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     } while (next !== undefined)
   }
 
+  /** A read of machine names and labels. */
   function reader (path: string) {
     return async ({ signal }: Abortable = {}): Promise<Named[]> => (await http.send<{ data: Named[] }>('GET', path, { signal })).body.data
   }

@@ -38,7 +38,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
    * @throws {TypeError} where there is no EventSource
    */
   return function subscribe (path: string, { locks: tell, down }: Listener, signal?: AbortSignal): () => void {
-    if (!EventSource) throw new TypeError('createClient needs an EventSource here')
+    if (!EventSource) throw new TypeError('Give createClient an EventSource')
     const Source = EventSource
     let present = new Map<string, LockView>()
     let source: EventStream | undefined
