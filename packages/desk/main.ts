@@ -8,6 +8,7 @@ import { createList, type List } from './list.ts'
 import { listView } from './list-view.ts'
 import { createParked } from './parked.ts'
 import { createShelf, isAtRisk, type Shelf } from './kept.ts'
+import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
@@ -26,6 +27,7 @@ const settings: Settings = await settingsOf(root.firstElementChild!)
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 
+const press = createPress(() => { if (isStale) changed() })
 let client: Client
 let list: List | undefined
 let session: Session | undefined
@@ -33,15 +35,16 @@ let types: Named[] = []
 const parked = createParked<Session>()
 let samples: Samples
 let shelf: Shelf
-let isPlanned = false
+let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
-/** Shows what there is, once for all that changes at the same moment. */
+/** Shows what there is, once for all that changes at the same moment, and not while a press is under way. */
 function changed (): void {
-  if (isPlanned) return
+  isStale = true
+  if (isPlanned || press.isDown) return
   isPlanned = true
   queueMicrotask(() => {
-    isPlanned = false
+    [isStale, isPlanned] = [false, false]
     parked.settle()
     const places = placesOf(document.activeElement)
     render(page(), root)

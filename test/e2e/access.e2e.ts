@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { articleOf, fieldOf, hides, newsroom, openEdition, PICTURES, shows, until } from './harness.ts'
+import { articleOf, fieldOf, hides, newsroom, openEdition, PICTURES, press, shows, until } from './harness.ts'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -69,11 +69,11 @@ t.test('the desk for everybody', async (t) => {
     await page.goto(`${url}/desk`)
     await shows(page.getByRole('heading', { level: 1, name: 'Who are you?' }))
     await accessible(t, page, 'the seats')
-    await page.getByRole('link', { name: 'Ben' }).click()
+    await press(page.getByRole('link', { name: 'Ben' }))
     await shows(page.getByText('You are Ben'))
     await page.goto(`${url}/desk`)
     await page.getByLabel('Another name').fill('dora')
-    await page.getByRole('button', { name: 'Sit down' }).click()
+    await press(page.getByRole('button', { name: 'Sit down' }))
     await shows(page.getByText('You are Dora'))
   })
 
@@ -140,14 +140,14 @@ t.test('the desk for everybody', async (t) => {
     const toggle = anna.getByRole('switch').first()
     const looks = async () => [await style('[role="switch"]', 'backgroundColor'), await style('[role="switch"]', 'backgroundColor', '::before'), await toggle.isChecked()]
     const [free, before] = [await style(field, 'borderLeftColor'), await looks()]
-    await toggle.click()
+    await press(toggle)
     const after = await looks()
     before.forEach((one, index) => t.not(one, after[index]))
     await fieldOf(anna, 'Title').focus()
     await until(async () => await style(field, 'borderLeftColor') !== free)
     t.equal(free, await style('body', 'backgroundColor'), 'a field that is not held has no bar')
     t.equal(await style('.savebar', 'position'), 'static', 'it takes no height from what is read')
-    await toggle.click()
+    await press(toggle)
     await fits(t, anna, 'the edition')
   })
 })

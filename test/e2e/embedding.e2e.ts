@@ -7,6 +7,7 @@ import { newspaper } from '../../dev/content.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
+import { press } from './harness.ts'
 
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
@@ -27,13 +28,13 @@ t.test("the desk works below the prefix at which a host's own server serves it",
   page.on('request', (request) => { if (request.url().startsWith(address) && !new URL(request.url()).pathname.startsWith('/quoin/')) outside.push(request.url()) })
   await page.goto(`${address}/quoin/desk?as=anna`)
   await page.getByRole('heading', { level: 1, name: 'Editions' }).waitFor()
-  await page.getByRole('link', { name: 'Wednesday, 18 November 2026' }).click()
+  await press(page.getByRole('link', { name: 'Wednesday, 18 November 2026' }))
   await page.getByLabel('Title').first().fill('Wednesday, below a prefix')
-  await page.getByRole('button', { name: 'Save changes' }).click()
+  await press(page.getByRole('button', { name: 'Save changes' }))
   await page.getByText(/saved/i).first().waitFor()
   t.match(await (await fetch(`${address}/quoin/api/collections/daily?q=below`)).json(), { data: [{ title: [{ value: 'Wednesday, below a prefix' }] }] })
   t.strictSame(outside, [])
-  await page.getByRole('link', { name: 'Change seat' }).click()
+  await press(page.getByRole('link', { name: 'Change seat' }))
   await page.getByRole('heading', { name: 'Who are you?' }).waitFor()
   t.equal(new URL(page.url()).pathname, '/quoin/desk')
 })

@@ -10,6 +10,28 @@ import { DEV, emptyDirectory, ROOT, runNode } from '../app/fixtures/processes.ts
 /** How long a page may take to show what it should, in milliseconds; CI machines are slow. */
 const PATIENCE_MS = 30_000
 
+/** How long a hand holds a button down, in milliseconds: Playwright's own click takes none, and misses nothing that moves. */
+const PRESS_MS = 120
+
+/** Told by the console of what is not where it was when a press or a drag began, once it ends. */
+const MOVED = `{
+  const places = () => new Map([...document.querySelectorAll('main, main *')].map((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect()
+    return [element, [x + scrollX, y + scrollY, width, height].map(Math.round).join()]
+  }))
+  let before
+  addEventListener('pointerdown', () => { before = places() }, true)
+  for (const name of ['pointerup', 'drop']) addEventListener(name, () => {
+    const now = places()
+    for (const [element, place] of before ?? []) {
+      if (now.get(element) === place) continue
+      console.error('moved under a press, from ' + place + ' to ' + now.get(element) + ': ' + element.outerHTML.slice(0, 200))
+      break
+    }
+    before = undefined
+  }, true)
+}`
+
 const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium'
 
 /** Where CI finds what the pages look like, those of failed tests too. */
@@ -36,7 +58,8 @@ export interface Newsroom {
 
 /**
  * The desk as `npm run dev` serves it, in front of a sample CMS of the test's own, and a Chromium; all ended when the
- * test ends. A page that throws, breaks its Content-Security-Policy, or loads anything but from here, fails its test.
+ * test ends. A page that throws, breaks its Content-Security-Policy, loads anything but from here, or moves under a press,
+ * fails its test.
  */
 export async function newsroom (t: Test, env: Record<string, string> = {}): Promise<Newsroom> {
   if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: run test/e2e/install-chromium.sh, or set CHROMIUM`)
@@ -66,6 +89,7 @@ export async function newsroom (t: Test, env: Record<string, string> = {}): Prom
   async function seat (t: Test, name: string, options: BrowserContextOptions = {}): Promise<Page> {
     const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options })
     context.setDefaultTimeout(PATIENCE_MS)
+    await context.addInitScript({ content: MOVED })
     const wrong: string[] = []
     context.on('console', (message) => { if (message.type() === 'error' && !EXPECTED.test(message.text())) wrong.push(message.text()) })
     context.on('weberror', (error) => { wrong.push(String(error.error().stack)) })
@@ -113,9 +137,24 @@ export const rows = (page: Page): Locator => page.getByRole('list', { name: 'Edi
 
 export const button = (page: Page | Locator, name: string | RegExp): Locator => page.getByRole('button', { name })
 
+/** Presses as a hand does, for a while. */
+export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> => what.click({ delay: PRESS_MS, ...options })
+
+/** Drags one thing onto another as a hand does. */
+export async function drag (from: Locator, to: Locator): Promise<void> {
+  const { mouse } = from.page()
+  await from.hover()
+  await mouse.down()
+  await from.page().waitForTimeout(PRESS_MS)
+  await to.hover()
+  await mouse.up()
+}
+
 /** Waits until it is there to be seen. */
 export async function shows (what: Locator): Promise<void> {
-  await what.first().waitFor({ state: 'visible' })
+  await what.first().waitFor({ state: 'visible' }).catch(async (error: Error) => {
+    throw new Error(`${error.message}\nThe page says:\n${await what.page().locator('body').innerText().catch(String)}`)
+  })
 }
 
 /** Waits until it is not to be seen any more. */

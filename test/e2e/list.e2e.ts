@@ -1,5 +1,5 @@
 import t from 'tap'
-import { hides, newsroom, rows, shows, until } from './harness.ts'
+import { hides, newsroom, press, rows, shows, until } from './harness.ts'
 
 t.test('the list of editions', async (t) => {
   const { seat, client } = await newsroom(t)
@@ -9,14 +9,14 @@ t.test('the list of editions', async (t) => {
     await shows(anna.getByText('1–20 of 60 editions'))
     t.equal(await rows(anna).count(), 20)
     const first = await rows(anna).first().getByRole('link').textContent()
-    await anna.getByRole('link', { name: 'Next page' }).click()
+    await press(anna.getByRole('link', { name: 'Next page' }))
     await shows(anna.getByText('21–40 of 60 editions'))
-    await anna.getByRole('link', { name: 'Next page' }).click()
+    await press(anna.getByRole('link', { name: 'Next page' }))
     await shows(anna.getByText('41–60 of 60 editions'))
     t.equal(await anna.getByRole('link', { name: 'Next page' }).count(), 0)
     await anna.goBack()
     await shows(anna.getByText('21–40 of 60 editions'))
-    await anna.getByRole('link', { name: 'Previous page' }).click()
+    await press(anna.getByRole('link', { name: 'Previous page' }))
     await shows(anna.getByText('1–20 of 60 editions'))
     t.equal(await rows(anna).first().getByRole('link').textContent(), first)
 
@@ -27,7 +27,7 @@ t.test('the list of editions', async (t) => {
     await until(async () => (await rows(anna).getByText('Not published').count()) === await rows(anna).count())
     await anna.getByRole('combobox', { name: 'Type' }).selectOption('Special Editions')
     await shows(anna.getByText('No editions match.'))
-    await anna.getByRole('link', { name: 'Show all' }).click()
+    await press(anna.getByRole('link', { name: 'Show all' }))
     await shows(anna.getByText('1–20 of 60 editions'))
     t.equal(await anna.getByRole('searchbox', { name: 'Search titles' }).inputValue(), '', 'no box says otherwise')
     await anna.getByRole('textbox', { name: 'Key' }).fill('daily-2026-10-07')
@@ -42,12 +42,12 @@ t.test('the list of editions', async (t) => {
     const held = await client('ben').locks.acquire({ type: 'publisher_container', id: String(newest!['id']![0]!['value']), fieldName: 'title' })
     await anna.reload()
     await shows(rows(anna).first().getByRole('img', { name: 'Ben' }))
-    await rows(anna).first().getByRole('link').click()
+    await press(rows(anna).first().getByRole('link'))
     await shows(anna.getByRole('heading', { level: 1, name: String(newest!['title']![0]!['value']) }))
     await shows(anna.getByText(/^Ben is editing this/))
     await held.release()
     await hides(anna.getByText(/^Ben is editing this/))
-    await anna.getByRole('link', { name: 'All editions' }).click()
+    await press(anna.getByRole('link', { name: 'All editions' }))
     await shows(anna.getByRole('heading', { level: 1, name: 'Editions' }))
   })
 })

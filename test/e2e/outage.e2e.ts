@@ -1,5 +1,5 @@
 import t from 'tap'
-import { button, fieldOf, hides, newsroom, openEdition, rows, shows, until } from './harness.ts'
+import { button, fieldOf, hides, newsroom, openEdition, press, rows, shows, until } from './harness.ts'
 
 t.test('while the CMS is down', async (t) => {
   const { cms, seat, edition, client } = await newsroom(t)
@@ -15,7 +15,7 @@ t.test('while the CMS is down', async (t) => {
     await anna.reload()
     await shows(anna.getByText(/The CMS does not answer\. This is the edition as it was .* ago\./))
     await shows(anna.getByRole('heading', { level: 1, name: 'Before the storm' }))
-    await anna.getByRole('link', { name: 'All editions' }).click()
+    await press(anna.getByRole('link', { name: 'All editions' }))
     await shows(anna.getByText(/The CMS does not answer\. This is the list as it was .* ago\./))
     await shows(rows(anna))
     await anna.goBack()
@@ -28,7 +28,7 @@ t.test('while the CMS is down', async (t) => {
     await fieldOf(anna, 'Title').fill('After the storm')
     await shows(ben.getByText(/^Anna is editing this/))
     await until(async () => (await client('x').locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.payload === 'After the storm')
-    await button(anna, 'Save changes').click()
+    await press(button(anna, 'Save changes'))
     await shows(anna.getByText(/^Not saved: .*Your text is kept; save again later\.$/))
     t.equal(await fieldOf(anna, 'Title').inputValue(), 'After the storm')
   })
@@ -36,7 +36,7 @@ t.test('while the CMS is down', async (t) => {
   t.test('when it is back, what was typed is saved', async (t) => {
     cms.settings.maintenance = false
     await hides(anna.getByText(/This is the edition as it was/))
-    await button(anna, 'Save changes').click()
+    await press(button(anna, 'Save changes'))
     await shows(anna.getByText('Saved.'))
     await shows(ben.getByRole('heading', { level: 1, name: 'After the storm' }))
     t.match((await client('x').editions.read(id)).edition, { title: [{ value: 'After the storm' }] })
@@ -61,14 +61,14 @@ t.test('while the service itself is away', async (t) => {
   await anna.close({ runBeforeUnload: true })
   t.equal((await asked).type(), 'beforeunload', 'who closes the window is asked')
   await (await asked).dismiss()
-  await button(anna, 'Save changes').click()
+  await press(button(anna, 'Save changes'))
   await shows(anna.getByText(/^Not saved: Quoin could not be reached/))
   await start()
   for (const page of [anna, ben]) await page.getByText('live', { exact: true }).waitFor()
   await until(async () => (await locks.list(title)).at(0)?.payload === 'Before and after')
   await hides(anna.getByText('The lock service does not answer.'))
   t.equal(await fieldOf(ben, 'Title').isEditable(), false)
-  await button(anna, 'Save changes').click()
+  await press(button(anna, 'Save changes'))
   await shows(ben.getByRole('heading', { level: 1, name: 'Before and after' }))
   t.strictSame(await locks.list(title), [])
 })

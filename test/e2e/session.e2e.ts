@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { createClient } from '../../packages/client/src/client.ts'
-import { button, fieldOf, hides, newsroom, shows, until } from './harness.ts'
+import { button, fieldOf, hides, newsroom, press, shows, until } from './harness.ts'
 import { openSixty, sharedHost, tellOfLogin, title } from './users.ts'
 
 t.test('with AUTH=jwt who has a new token goes on in the page, with what was typed since the old one ended', async (t) => {
@@ -12,7 +12,7 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
   const page = await context.newPage()
   const signIn = async (token: string) => {
     await page.getByLabel('Access token').fill(token)
-    await button(page, 'Sign in').click()
+    await press(button(page, 'Sign in'))
   }
   await page.goto(`${url}/desk`)
   await signIn(bearer(anna).authorization)
@@ -30,7 +30,7 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
   await hides(page.getByText('Sign in with a new token to go on.'))
   const { locks } = createClient({ url, headers: () => bearer(anna) })
   await until(async () => (await locks.list(title)).at(0)?.payload === 'Typed in time, and half an hour more')
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText('Saved.'))
 
   await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
@@ -41,14 +41,14 @@ t.test('with AUTH=jwt who has a new token goes on in the page, with what was typ
   await hides(page.getByText('Sign in with a new token to go on.'))
   await until(async () => (await locks.list(title)).at(0)?.payload === 'Typed after the end')
   t.equal(await page.getByText('The service cannot be reached.').count(), 0, 'it could not for a moment only')
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText('Saved.'))
 
   await page.evaluate('sessionStorage.setItem("quoin-token", "ended")')
   await fieldOf(page, 'Title').focus()
   await shows(page.getByText('Your session has ended.'))
   await signIn(bearer({ sub: 'ben', name: 'Ben' }).authorization)
-  await button(page, 'Go on as Ben').click()
+  await press(button(page, 'Go on as Ben'))
   await shows(page.getByText('You are Ben'))
 })
 
@@ -66,14 +66,14 @@ t.test('with AUTH=drupal who has logged in again in another tab goes on in the p
   const page = await context.newPage()
   await openSixty(page, host)
   await fieldOf(page, 'Title').fill('First')
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText('Saved.'))
   await other.evaluate(`fetch('/user/logout?_format=json&token=${token}', { method: 'POST' }).then(({ status }) => status)`)
   await login()
   await fieldOf(page, 'Title').fill('Second')
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText(/^Not saved: .*X-CSRF-Token/))
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText('Saved.'))
 
   await context.clearCookies()
@@ -82,6 +82,6 @@ t.test('with AUTH=drupal who has logged in again in another tab goes on in the p
   await login()
   await tellOfLogin(page)
   await hides(page.getByText('Log in to Drupal in another tab'))
-  await button(page, 'Save changes').click()
+  await press(button(page, 'Save changes'))
   await shows(page.getByText('Saved.'))
 })

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { button, fieldOf, hides, newsroom, shows, until } from './harness.ts'
+import { button, fieldOf, hides, newsroom, press, shows, until } from './harness.ts'
 import { AWAY, leave, openSixty, otherTab, OUTAGES, seated, sharedHost, tellOfLogin, textsOf } from './users.ts'
 
 /** A page in which the account editor has a text in the lock of a title, and another tab of the same browser. */
@@ -54,7 +54,7 @@ t.test('with AUTH=drupal nothing of Anna goes out, or is shown, when her lease e
   await login('editor')
   await page.reload()
   await shows(page.getByText('You are editor', { exact: true }))
-  await button(page, 'Restore the draft of Title').first().click()
+  await press(button(page, 'Restore the draft of Title').first())
   await until(async () => (await textsOf(url, editor)).includes('In the lock, and last words'))
 })
 
@@ -98,7 +98,7 @@ for (const { when, lease, answer } of OUTAGES) {
     } else {
       await page.reload()
       await shows(page.getByText('You are editor', { exact: true }))
-      await button(page, 'Restore the draft of Title').click()
+      await press(button(page, 'Restore the draft of Title'))
     }
     const last = when === 'after' ? 'In the lock, and very last words' : 'In the lock, and last words'
     await until(async () => (await textsOf(url, editor)).includes(last))

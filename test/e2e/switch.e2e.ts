@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createClient } from '../../packages/client/src/client.ts'
 import { jwtEnv } from '../auth/fixtures.ts'
-import { button, fieldOf, newsroom, shows, until } from './harness.ts'
+import { button, fieldOf, newsroom, press, shows, until } from './harness.ts'
 import { anna, AWAY, ben, leave, openSixty, OUTAGES, seated, signIn, textsOf, title } from './users.ts'
 
 /** A newsroom in which Anna's text is in the lock of a title. */
@@ -42,12 +42,12 @@ for (const lease of ['0', '600']) {
     t.notMatch(await page.locator('body').innerText(), /last words/, 'Ben sees nothing of it')
     t.strictSame(await textsOf(url, ben), ['In the lock'], 'nothing has gone out under his name')
 
-    await button(page, 'Sign out').click()
+    await press(button(page, 'Sign out'))
     await shows(page.getByRole('heading', { name: 'Who are you?' }))
     await signIn(page, anna)
     await shows(page.getByText('You are Anna'))
     await shows(page.getByRole('complementary').getByText('In the lock, and last words'))
-    await button(page, 'Restore the draft of Title').click()
+    await press(button(page, 'Restore the draft of Title'))
     await until(async () => (await textsOf(url, anna)).includes('In the lock, and last words'))
   })
 }
@@ -70,7 +70,7 @@ t.test('with AUTH=jwt nothing of Anna goes out, or is shown, when her lease ends
   await until(async () => (await textsOf(url, ben)).includes("Ben's own"))
   t.strictSame(await textsOf(url, ben), ["Ben's own"])
   t.notMatch(await page.locator('body').innerText(), /In the lock/)
-  await button(page, 'Sign out').click()
+  await press(button(page, 'Sign out'))
   await shows(page.getByRole('heading', { name: 'Who are you?' }))
 
   await signIn(page, anna)
@@ -130,7 +130,7 @@ for (const { when, lease, answer } of OUTAGES) {
       await shows(page.getByText('You are Ben'))
       await shows(page.getByText('live', { exact: true }))
       t.notMatch(await page.locator('body').innerText(), /very last words/)
-      await button(page, 'Sign out').click()
+      await press(button(page, 'Sign out'))
       await shows(page.getByRole('heading', { name: 'Who are you?' }))
     }
     t.strictSame(await textsOf(url, ben), [when === 'after' ? 'In the lock, and last words' : 'In the lock'], 'nothing has gone out under his name')
@@ -138,7 +138,7 @@ for (const { when, lease, answer } of OUTAGES) {
     await signIn(page, anna)
     if (answer === 'accept') {
       await shows(page.getByText('You are Anna'))
-      await button(page, 'Restore the draft of Title').click()
+      await press(button(page, 'Restore the draft of Title'))
     }
     const last = when === 'after' ? 'In the lock, and very last words' : 'In the lock, and last words'
     await until(async () => (await textsOf(url, anna)).includes(last))

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import type { Test } from 'tap'
 import { createClient } from '../../packages/client/src/client.ts'
 import { bearer } from '../auth/fixtures.ts'
-import { button, hides, shows, type Newsroom } from './harness.ts'
+import { button, hides, press, shows, type Newsroom } from './harness.ts'
 
 export const title = { type: 'publisher_container', id: '60', fieldName: 'title' }
 export const anna = bearer({ sub: 'anna', name: 'Anna' })
@@ -27,14 +27,14 @@ export async function openSixty (page: Page, url: string): Promise<void> {
 
 export async function signIn (page: Page, { authorization }: { authorization: string }): Promise<void> {
   await page.getByLabel('Access token').fill(authorization)
-  await button(page, 'Sign in').click()
+  await press(button(page, 'Sign in'))
 }
 
 /** Presses what leaves the page, and answers the browser's question. */
 export async function leave (page: Page, name: string, answer: 'accept' | 'dismiss'): Promise<void> {
   const asked = page.waitForEvent('dialog')
   // The press is over only once the question is answered.
-  const pressed = button(page, name).click({ noWaitAfter: true })
+  const pressed = press(button(page, name), { noWaitAfter: true })
   const dialog = await asked
   await dialog[answer]()
   await pressed
@@ -62,7 +62,7 @@ export async function otherTab (page: Page, host: string): Promise<(name: string
 /** Tells the page of a login in another tab, unless it notices by itself. */
 export async function tellOfLogin (page: Page): Promise<void> {
   const told = button(page, 'I have logged in')
-  await Promise.race([told.click(), hides(told)])
+  await Promise.race([press(told), hides(told)])
 }
 
 /** The address at which Drupal and Quoin are on one host, as docs/desk.md has it; closed when the test ends. */

@@ -1,0 +1,41 @@
+/** What ends a press before its own event has been handled: the page shows at once what the press has changed. */
+const AT_ONCE = ['click', 'change', 'drop', 'keydown'] as const
+
+/**
+ * Whether a button of the mouse, a finger or a pen is down, or something is being dragged. Nothing may move meanwhile: a
+ * click goes to the element that is under both the press and its release (Pointer Events 3, "click").
+ * @param released told that it is over, after the page has handled what came of it
+ */
+export function createPress (released: () => void) {
+  let isDown = false
+  let isDragging = false
+  let ending: ReturnType<typeof setTimeout> | undefined
+
+  function end (): void {
+    isDown = false
+    isDragging = false
+  }
+
+  function endSoon (): void {
+    // The click follows its pointerup within the same task.
+    ending = setTimeout(() => {
+      end()
+      released()
+    })
+  }
+
+  addEventListener('pointerdown', ({ isPrimary, button }) => {
+    if (!isPrimary || button !== 0) return
+    clearTimeout(ending)
+    isDown = true
+  }, true)
+  addEventListener('dragstart', () => { isDragging = true }, true)
+  for (const name of AT_ONCE) addEventListener(name, end, true)
+  for (const name of ['pointerup', 'dragend'] as const) addEventListener(name, endSoon, true)
+  // A drag takes the pointer away; so does a finger that scrolls, and then the press is over.
+  addEventListener('pointercancel', () => { if (!isDragging) endSoon() }, true)
+  // It was released where this page is not told, such as outside the window.
+  addEventListener('pointermove', ({ buttons }) => { if (isDown && buttons === 0) endSoon() }, true)
+
+  return { get isDown () { return isDown || isDragging } }
+}
