@@ -141,11 +141,11 @@ export const button = (page: Page | Locator, name: string | RegExp): Locator => 
 export const press = (what: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> => what.click({ delay: PRESS_MS, ...options })
 
 /** Drags one thing onto another as a hand does. */
-export async function drag (from: Locator, to: Locator): Promise<void> {
+export async function drag (from: Locator, to: Locator, delay = PRESS_MS): Promise<void> {
   const { mouse } = from.page()
   await from.hover()
   await mouse.down()
-  await from.page().waitForTimeout(PRESS_MS)
+  await from.page().waitForTimeout(delay)
   await to.hover()
   await mouse.up()
 }

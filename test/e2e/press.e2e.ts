@@ -1,0 +1,52 @@
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { articleOf, button, drag, fieldOf, newsroom, openEdition, press, shows, until } from './harness.ts'
+
+/** How long hands hold a button down, in milliseconds: a quick one, and a slow one. */
+const HANDS = [30, 250]
+
+t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const ben = client('ben').locks
+  const rows = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+  const inOrder = (page: Page, ids: number[]) => until(async () => (await rows(page).locator('.title').allTextContents()).join() === ids.map(articleOf).join())
+
+  for (const delay of HANDS) {
+    t.test(`by a hand that presses for ${delay} ms`, async (t) => {
+      const id = await edition(`Pressed ${delay}`, [4, 2, 9, 11])
+      const anna = await seat(t, 'anna')
+      await openEdition(anna, id, `Pressed ${delay}`)
+      await shows(button(anna, `Move ${articleOf(11)} up`))
+
+      await press(button(anna, `Move ${articleOf(9)} down`), { delay })
+      await inOrder(anna, [4, 2, 11, 9])
+      await drag(rows(anna).nth(0), rows(anna).nth(2), delay)
+      await inOrder(anna, [2, 11, 4, 9])
+      const published = anna.getByRole('switch', { name: /^Published/ })
+      const before = await published.isChecked()
+      await press(published, { delay })
+      await until(async () => await published.isChecked() !== before)
+      await press(fieldOf(anna, 'Key'), { delay })
+      await until(async () => (await fieldOf(anna, 'Key').evaluate('document.activeElement.id')) === 'field-field_key')
+
+      const lock = await during(anna, () => ben.acquire({ type: 'publisher_container', id, fieldName: 'title' }))
+      await shows(anna.getByText(/^Ben is editing this/))
+      await lock.release()
+      await press(button(anna, 'Save changes'), { delay })
+      await shows(anna.getByText('Saved.'))
+      t.match((await client('looker').editions.read(id)).edition, {
+        status: [{ value: !before }], field_articles: [2, 11, 4, 9].map((id) => ({ target_id: id }))
+      })
+    })
+  }
+})
+
+/** Presses, and lets something be done by others before the release. */
+async function during<T> (page: Page, act: () => Promise<T>): Promise<T> {
+  await page.getByRole('heading', { level: 1 }).hover()
+  await page.mouse.down()
+  const result = await act()
+  await page.waitForTimeout(1000)
+  await page.mouse.up()
+  return result
+}
