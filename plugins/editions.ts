@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
-import { createGuard } from '../lib/boards/guard.ts'
+import { createGuardedTurns } from '../lib/boards/guard.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
@@ -15,6 +15,8 @@ import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
+
+const WITHOUT_TRANSACTIONS = 'locks are looked at just before a save, and one that is taken right after that look is saved over: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
 
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
@@ -49,12 +51,14 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     now: clock.now,
     ready: clock.ready,
     required: config.enforceLocks,
-    warn: (failure) => fastify.log.warn({ err: failure }, 'saves take turns within this instance alone: the lock store gives no tickets')
+    warn: (failure) => fastify.log.warn({ err: failure }, 'saves take turns within this instance alone: the lock store gives no tickets'),
+    onTransactions: (refusal) => refusal
+      ? fastify.log.warn({ err: refusal }, WITHOUT_TRANSACTIONS)
+      : fastify.log.info('the lock store has transactions: locks are checked in one moment with the ticket of a save')
   })
   const editions = withLimits(createEditions({
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
-    turns: tickets,
-    ...(config.enforceLocks && { guard: createGuard({ locks, model }) }),
+    turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
     saved: staleCache.outdate,
     refused: staleCache.refuse
   }), timeoutMs)

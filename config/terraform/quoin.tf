@@ -84,6 +84,7 @@ resource "aws_dynamodb_table" "locks" {
 data "aws_iam_policy_document" "service" {
   statement {
     actions = [
+      "dynamodb:ConditionCheckItem",
       "dynamodb:DeleteItem",
       "dynamodb:GetItem",
       "dynamodb:PutItem",
@@ -152,7 +153,7 @@ locals {
     }
     system-errors = {
       description = "DynamoDB fails (5xx) on requests to the lock table"
-      metrics     = [for name in ["DeleteItem", "GetItem", "PutItem", "Query"] : { name = "SystemErrors", dimensions = { TableName = var.table_name, Operation = name } }]
+      metrics     = [for name in ["DeleteItem", "GetItem", "PutItem", "Query", "TransactWriteItems"] : { name = "SystemErrors", dimensions = { TableName = var.table_name, Operation = name } }]
     }
     user-errors = {
       description = "DynamoDB refuses requests (4xx) of this account and region: missing permissions, or a wrong table. Refused locks do not count"

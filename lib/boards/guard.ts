@@ -1,27 +1,47 @@
-import type { Change } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
+import type { Change, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
+import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import { ownerOf } from '../locks/record.ts'
-import type { LockView } from '../locks/schemas.ts'
+import type { LockRecord, LockView } from '../locks/schemas.ts'
+import type { Ticket, Tickets } from '../tickets/tickets.ts'
 import { lockedAs } from './entities.ts'
 
 export interface GuardDeps {
-  locks: Pick<Locks, 'view'>
+  tickets: Tickets
+  locks: Pick<Locks, 'view' | 'checks'>
   model: ContentModel
 }
 
-/** Keeps saves off fields that others have locked. What is locked after it has looked is not seen. */
-export function createGuard ({ locks, model }: GuardDeps) {
+/** How many fields one transaction checks: DynamoDB takes 100 items in it, of which the ticket is one. */
+const CHECKED_MAX = 99
+
+/**
+ * Turns of those saves that respect locks. Last before an update is sent, its ticket is taken anew in one transaction with
+ * a check for each field that changes, so no lock that is held then is saved over. Where the store has no transactions the
+ * locks are looked at then instead: one that is taken between that look and the sending is not seen.
+ */
+export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns {
   /**
-   * To be asked before an edition is changed.
    * @throws {Failure} FIELD_LOCKED, with `details.locks`, when somebody else than `uid` holds one of the fields; to nobody
-   *   in particular every lock is another's. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known.
+   *   in particular every lock is another's. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
    */
-  return async function guard ({ edition, fields, uid }: Change): Promise<void> {
-    const held = (await locks.view([lockedAs(edition, model)])).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
+  async function permit ({ edition, fields, uid }: Change, ticket: Ticket): Promise<void> {
+    const entity = lockedAs(edition, model)
+    const unmet = fields.length > CHECKED_MAX ? undefined : await ticket.renewIf(locks.checks(entity, fields.toSorted(), uid))
+    const held = unmet?.map((record) => viewOf(entity, record as unknown as LockRecord)) ??
+      (await locks.view([entity])).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
     if (held.length === 0) return
     throw new Failure('FIELD_LOCKED', `Nothing was saved: ${held.map(whose).join(', ')}`, { details: { locks: held } })
+  }
+
+  return {
+    now: tickets.now,
+    async take (uuid, since, signal) {
+      const ticket = await tickets.take(uuid, since, signal)
+      return { ...ticket, permit: (change) => permit(change, ticket) }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { ConditionalCheckFailedException, TransactionCanceledException, type CancellationReason } from '@aws-sdk/client-dynamodb'
 import { Failure, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
@@ -12,6 +12,10 @@ const UNAVAILABLE = new Set([
   'ServiceUnavailable',
   'Throttling',
   'ThrottlingException',
+  // Another write of the same item was under way; nothing was written.
+  'TransactionCanceledException',
+  'TransactionConflictException',
+  'TransactionInProgressException',
   'TimeoutError',
   'AbortError'
 ])
@@ -29,6 +33,30 @@ export async function reply<T> (pending: Promise<T>): Promise<T> {
   } catch (error) {
     throw error instanceof ConditionalCheckFailedException ? error : storeFailure(error as Error)
   }
+}
+
+/** Names under which an engine refuses transactions: it has none, or these credentials may not use them. */
+const WITHOUT_TRANSACTIONS = new Set(['UnknownOperationException', 'AccessDeniedException'])
+
+/** Whether an error of a transaction says that the table takes none. */
+export function lacksTransactions (error: unknown): error is Error {
+  return WITHOUT_TRANSACTIONS.has((error as Error).name)
+}
+
+/** Whether a transaction was not carried out, because of its conditions or since it met another write. */
+export function isCancelled (error: unknown): error is TransactionCanceledException {
+  return error instanceof TransactionCanceledException
+}
+
+/** For each item of a transaction that conditions have stopped, the reason; empty where it failed otherwise. */
+export function unmetOf (error: unknown): CancellationReason[] {
+  const reasons = isCancelled(error) ? error.CancellationReasons ?? [] : []
+  return reasons.some(isUnmet) ? reasons : []
+}
+
+/** Whether an item's own condition has stopped a transaction. */
+export function isUnmet ({ Code }: CancellationReason): boolean {
+  return Code === 'ConditionalCheckFailed'
 }
 
 /** The failure that an error of the SDK means. */

@@ -29,6 +29,8 @@ export interface Unanswered extends Error { unanswered: Error }
  */
 export function sendWritesOnce (client: DynamoDBClient): void {
   const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => (args) => next(args).catch((error) => {
+    // Nothing was written, since a transaction with the same item was under way (lib/tickets): it is over in a moment.
+    if (error.name === 'TransactionConflictException') error.$retryable = {}
     throw WRITES.has(context.commandName) && hasNoAnswer(error) ? unansweredBy(error) : error
   })
   client.middlewareStack.addRelativeTo(middleware as never, { name: 'onceMiddleware', relation: 'before', toMiddleware: 'httpSigningMiddleware' })

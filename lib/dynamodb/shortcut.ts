@@ -31,7 +31,7 @@ const UNMET = /#ConditionalCheckFailedException$/
 
 /** DynamoDB's name of the operation that a command asks for. */
 export function operationOf ({ constructor }: Command): string {
-  return OPERATIONS.get(constructor) ?? (constructor as { name: string }).name.replace(/Command$/, '')
+  return OPERATIONS.get(constructor) ?? (constructor as { name: string }).name.replace(/Command$/, '').replace(/^TransactWrite$/, 'TransactWriteItems')
 }
 
 /**

@@ -33,17 +33,10 @@ export interface EditionPage {
   total: number | null
 }
 
-/** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
-export interface Change {
-  edition: EditionJson
-  fields: string[]
-  uid: string | undefined
-}
-
 export interface UpdateOptions {
   /** The If-Match header field. */
   ifMatch?: string | undefined
-  /** Who makes the change, for the guard. */
+  /** Who makes the change. */
   uid?: string | undefined
 }
 
@@ -65,7 +58,7 @@ export interface Editions {
   /**
    * Changes the fields of the body that differ. Writes nothing where none differs, as core REST.
    * @param id integer id or uuid
-   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what the guard throws.
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what `permit` of its turn throws.
    */
   update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Updated>
   /**
@@ -100,8 +93,6 @@ export interface Editions {
 
 export interface EditionsOptions {
   site: Site
-  /** Asked before an update goes to the CMS; throws where the update is not allowed. */
-  guard?: (change: Change) => Promise<void>
   /** Turns that saves take with those of other instances. */
   turns?: Turns
   /** Called with the uuid of each edition that was saved, or may have been. */
@@ -116,7 +107,7 @@ const ATTEMPTS = 5
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, guard, turns, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, turns, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -293,14 +284,14 @@ export function createEditions ({ site, guard, turns, saved = () => {}, refused 
   async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid, isConditional: hasChanged }: UpdateOptions & { isConditional: boolean }): Promise<EditionText> {
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
-    await guard?.({ edition: jsonObjectOf(current), fields: Object.keys(changes), uid })
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
     const unresolved = write.unresolved(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
-    const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), (resolve) => {
+    const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
+      await turn.permit?.({ edition: jsonObjectOf(current), fields: Object.keys(changes), uid })
       return confirmWrite(
         current.resource.id,
         () => {

@@ -14,11 +14,11 @@ import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain, type Stored } from './item.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
-  fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
+  fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Item, type Key, type Moment, type Versions, type Write
 } from './record.ts'
 import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
-import { createLockTable, forEach, UNANSWERED_MAX } from './table.ts'
+import { createLockTable, forEach, UNANSWERED_MAX, type Check } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
 
@@ -293,6 +293,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return entities.flatMap((entity) => views.get(entity)!)
   }
 
+  /** That nobody but a user holds fields, as checks of a transaction; without a uid, nobody at all. */
+  function checks (entity: Entity, fieldNames: string[], uid: string | undefined): Check[] {
+    const key = recordKey(environment, entity)
+    const condition = isHeldByNoOther(moment(), uid)
+    return fieldNames.map((fieldName) => ({ key: { env_entityType_entityId: key, fieldName }, condition }))
+  }
+
   /**
    * Lets go of a field, whoever holds it; of a field if the user holds it; or of all the user's fields of the entity.
    * What is not there, or has become another's, is left alone, and so is an expired lock with a text unless its version is named.
@@ -418,6 +425,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     release: announced(timely(release)),
     list: timely(list),
     view: timely(view),
+    checks,
     probe,
     drafts: { list: timely(drafts.list), discard: drafts.discard },
     feed: { watch: feed.watch, counts: feed.counts, close: feed.close }

@@ -175,6 +175,11 @@ export function isHeldBy (write: Write, uid: string): Condition {
   return condition(all(isOwn(uid), isNotOver(write.moment), isRemovable(write)))
 }
 
+/** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
+export function isHeldByNoOther (moment: Moment, uid: string | undefined): Condition {
+  return condition(any(isAbsent, isOver(moment), ...uid === undefined ? [] : [isOwn(uid)]))
+}
+
 /** In a state that an If-Match names. */
 function isVersion (versions: Versions): Rule {
   if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never', { ':never': NEVER }))

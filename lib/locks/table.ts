@@ -1,8 +1,8 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
-import { reply, storeFailure } from '../dynamodb/failures.ts'
+import { isCancelled, isUnmet, lacksTransactions, reply, storeFailure, unmetOf } from '../dynamodb/failures.ts'
 import { isUnanswered } from '../dynamodb/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime } from './bounds.ts'
@@ -23,6 +23,18 @@ export type WrittenOnce = Done | { done: false, unanswered?: Failure, found: () 
 
 /** A write whose condition held. `previous` is the item that it replaced, where that was asked for and there was one. */
 export interface Done { done: true, previous?: Item }
+
+/** What a condition is for that decides about the write of another item. */
+export interface Check { key: Key, condition: Condition }
+
+/**
+ * Whether a put and the checks that belong to it were carried out. If not, `isReplaced` says that the condition of the put
+ * itself did not hold, and `unmet` has the items whose checks did not. `unsupported`: this table takes no such put.
+ */
+export type Transacted = { done: true } | { done: false, isReplaced: boolean, unmet: Item[] } | { done: false, unsupported: Error }
+
+/** How often a transaction is tried that meets other writes of its items. */
+const TRANSACTIONS_MAX = 6
 
 /** How many attempts at a write may go without an answer, and the longest pause after the first, in milliseconds: each next one is twice as long. */
 export const UNANSWERED_MAX = 3
@@ -68,6 +80,28 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
   function remove (key: Key, condition?: Condition): Promise<Written> {
     return insistently(() => removeOnce(key, condition))
+  }
+
+  /**
+   * A put that takes place only if the conditions of other items hold at the same moment. Carried out late it does no harm, as in `put`.
+   * @param checks at most 99
+   */
+  async function putIf (item: Record<string, Stored>, condition: Condition, checks: Check[], count = 1): Promise<Transacted> {
+    const TransactItems = [
+      { Put: { TableName, Item: item, ...condition } },
+      ...checks.map(({ key, condition }) => ({ ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! } }))
+    ]
+    try {
+      await client.send(new TransactWriteCommand({ TransactItems }))
+      return { done: true }
+    } catch (error) {
+      if (lacksTransactions(error)) return { done: false, unsupported: error }
+      const [put, ...others] = unmetOf(error)
+      if (put) return { done: false, isReplaced: isUnmet(put), unmet: others.flatMap((reason, index) => isUnmet(reason) ? { ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) } : []) }
+      if (!isCancelled(error) || count === TRANSACTIONS_MAX) throw storeFailure(error as Error)
+      await wait(random() * FIRST_PAUSE_MS * count)
+      return putIf(item, condition, checks, count + 1)
+    }
   }
 
   /** Repeats a write until it is answered. */
@@ -124,7 +158,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
   }
 
-  return { putOnce, removeOnce, put, remove, get, query, probe }
+  return { putOnce, removeOnce, put, putIf, remove, get, query, probe }
 }
 
 function tellingWhy (condition: Condition | undefined) {

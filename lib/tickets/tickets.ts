@@ -5,7 +5,7 @@ import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, rule } from '../locks/expression.ts'
 import type { Stored } from '../locks/item.ts'
 import type { Item, Key } from '../locks/record.ts'
-import { createLockTable } from '../locks/table.ts'
+import { createLockTable, type Check } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
@@ -40,11 +40,28 @@ export interface TicketsDeps {
   required?: boolean
   /** Hears why saves go on without tickets. */
   warn: (failure: Error) => void
+  /** Hears, when it turns out at the first renewal with checks, whether the store has transactions; if not, why. */
+  onTransactions?: (refusal?: Error) => void
   leaseMs?: number
   /** Milliseconds that no setting of a clock changes. */
   monotonic?: () => number
   wait?: (ms: number) => Promise<unknown>
   random?: () => number
+}
+
+/** A turn that is held by a ticket, or is this instance's alone. */
+export interface Ticket extends Turn {
+  /**
+   * Takes the ticket anew, in one moment with checks of other records.
+   * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
+   * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
+   */
+  renewIf (checks: Check[]): Promise<Item[] | undefined>
+}
+
+/** Turns that are held by tickets. */
+export interface Tickets extends Turns {
+  take (...args: Parameters<Turns['take']>): Promise<Ticket>
 }
 
 /** What an attempt to take a ticket has come to: the record that it replaced, if any, or the one that is in its way. */
@@ -58,12 +75,14 @@ type Attempt = { previous: Item | undefined } | { inTheWay: Item | undefined }
  * uncontended save costs two write units and no read. The versions of records only grow, so a put that reaches the table
  * late finds a greater one and is refused: it may be sent again where it got no answer.
  */
-export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Turns {
+export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   let restsUntil = -Infinity
+  /** Whether the store has transactions; not known before the first. */
+  let hasTransactions: boolean | undefined
 
-  async function take (uuid: string, since: number, signal?: Signal): Promise<Turn> {
+  async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
     const key = { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' }
     const deadline = monotonic() + WAIT_MS
     let hasWaited = false
@@ -72,7 +91,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       const version = nextVersion(last)
       const sentAt = monotonic()
       const attempt = await offered(key, version)
-      if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, async end () {} }
+      if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
       if ('previous' in attempt) return hold(key, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
       last = attempt.inTheWay?.['version']
       // Free, but of a clock that is ahead of this one: a greater version will do.
@@ -110,7 +129,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     return inTheWay?.['version'] === version ? { previous: inTheWay } : { inTheWay }
   }
 
-  function hold (key: Key, version: string, sentAt: number, isOutdated: boolean): Turn {
+  function hold (key: Key, version: string, sentAt: number, isOutdated: boolean): Ticket {
     let leaseEnds = sentAt + leaseMs
     let isLost = false
     const renewal = setInterval(async () => {
@@ -124,13 +143,33 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       isShared: true,
       isOutdated,
       confirm () {
-        if (isLost || monotonic() >= leaseEnds) throw busy('This instance was halted, and another one may be saving this edition')
+        if (isLost || monotonic() >= leaseEnds) throw lost()
+      },
+      async renewIf (checks) {
+        if (hasTransactions === false) return undefined
+        const renewedAt = monotonic()
+        const written = await table.putIf({ ...key, ...leased(version, leaseMs) }, isHeldIn(version), checks)
+        learn('unsupported' in written ? written.unsupported : undefined)
+        if ('unsupported' in written) return undefined
+        if (written.done) {
+          leaseEnds = renewedAt + leaseMs
+          return []
+        }
+        if (!written.isReplaced) return written.unmet
+        isLost = true
+        throw lost()
       },
       async end (isSettled) {
         clearInterval(renewal)
         await (isSettled ? end(key, version) : table.put({ ...key, ...leased(version, SETTLE_MS) }, isHeldIn(version))).catch(() => {})
       }
     }
+  }
+
+  function learn (refusal: Error | undefined): void {
+    const isSupported = refusal === undefined
+    if (hasTransactions !== isSupported) onTransactions(refusal)
+    hasTransactions = isSupported
   }
 
   /** The record while its holder saves. */
@@ -153,6 +192,10 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 /** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
 function mayBeSince (previous: Item | undefined, since: number): boolean {
   return previous !== undefined && !(Number(previous['endedAt']) < since - CLOCKS_MS)
+}
+
+function lost () {
+  return busy('This instance was halted, and another one may be saving this edition')
 }
 
 function isHeldIn (version: string) {

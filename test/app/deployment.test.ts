@@ -45,15 +45,15 @@ function statements (t: Test, policy: string) {
 t.test('the policies allow what the code calls, each on this table alone, and nothing else', async (t) => {
   const called = (files: string[]) => {
     const commands = files.flatMap((path) => [...text(path).matchAll(/new (\w+)Command\(/g)].map(([, command]) => command!))
-    return [...new Set(commands.map((command) => `dynamodb:${itemOperation[command] ?? command}`))].sort()
+    return [...new Set(commands.flatMap((command) => itemOperation[command] ?? command).map((operation) => `dynamodb:${operation}`))].sort()
   }
-  // The document client's commands have shorter names.
-  const itemOperation: Record<string, string> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem' }
+  // The document client's commands have shorter names. A transaction needs the permissions of what it does.
+  const itemOperation: Record<string, string | string[]> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem', TransactWrite: ['ConditionCheckItem', 'PutItem'] }
   const setUp = ['lib/dynamodb/table.ts', 'lib/dynamodb/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
   const service = globSync('{lib,plugins}/**/*.ts', { cwd: ROOT }).filter((path) => !setUp.includes(path))
   const allowed = { service: statements(t, 'ServicePolicy'), setUp: statements(t, 'SetupPolicy') }
   t.strictSame(allowed.service.actions, called(service))
-  t.strictSame(called(service), ['dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'])
+  t.strictSame(called(service), ['dynamodb:ConditionCheckItem', 'dynamodb:DeleteItem', 'dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'])
   t.strictSame(allowed.setUp.actions, called(setUp).filter((action) => !called(service).includes(action)))
   t.ok(allowed.setUp.actions.length > 0)
   t.strictSame(allowed.setUp.more, [])
@@ -66,6 +66,11 @@ t.test('the policies allow what the code calls, each on this table alone, and no
     }, { Ref: 'AWS::NoValue' }]
   }], 'a key of KMS, by way of DynamoDB alone')
 })
+
+/** The operations that the service calls, as alarms name them: a check of a condition is part of a transaction. */
+function operationsOf (actions: string[]): string[] {
+  return [...actions.map((action) => action.replace('dynamodb:', '')).filter((name) => name !== 'ConditionCheckItem'), 'TransactWriteItems']
+}
 
 /** What an alarm adds up: the name of each metric, and the operation if it is of one. */
 type Summed = Array<[metric: string, operation?: string]>
@@ -84,7 +89,7 @@ t.test('the alarms are for throttles, for what DynamoDB fails at and for what it
       return [MetricName, ...Object.values(others)]
     })
   })
-  const operations = statements(t, 'ServicePolicy').actions.map((action) => action.replace('dynamodb:', ''))
+  const operations = operationsOf(statements(t, 'ServicePolicy').actions)
   const wanted: Summed[] = [[['ReadThrottleEvents'], ['WriteThrottleEvents']], operations.map((name) => ['SystemErrors', name]), [['UserErrors']]]
   t.strictSame(summed, wanted)
 })
@@ -127,7 +132,7 @@ t.test('Terraform makes the same table, with the same policies and alarms', asyn
 
   const alarms = block('locals')
   t.strictSame([...alarms.matchAll(/for name in \[([^\]]*)\]/g)].map(([, names]) => [...names!.matchAll(/"(\w+)"/g)].map(([, name]) => name)), [
-    ['ReadThrottleEvents', 'WriteThrottleEvents'], actions.map((action) => action.replace('dynamodb:', ''))
+    ['ReadThrottleEvents', 'WriteThrottleEvents'], operationsOf(actions)
   ])
   t.match(alarms, 'name = "UserErrors", dimensions = {}')
 })

@@ -189,7 +189,7 @@ t.test(`${ANSWERS} spoiled answers of the CMS through every endpoint: never 500`
     const credentials = account?.(options, 'editor', 'editor')
     await credentials?.credentials().catch(() => {})
     const cms = createJsonapi({ ...options, ...(credentials && { account: credentials }) })
-    const editions = createEditions({ site: createSite({ cms, model, cmsUrl: site.url, warn () {} }), guard: async () => {} })
+    const editions = createEditions({ site: createSite({ cms, model, cmsUrl: site.url, warn () {} }) })
     const locks = { view: async () => [], feed: { watch: async () => { throw new Error('nobody watches') } } }
     put(editions, createBoards({ locks, editions, model } as never), async (caller) => drupalCheck({ ...options, most: 10 })(caller, 'id'))
   }

@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import { openHostile } from '../editions/hostile-cms.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 
@@ -32,6 +33,19 @@ async function lock (app: FastifyInstance, fieldName: string, uid: string, { ent
     ? await app.inject({ method, url, body: { fieldName, userData: { uid, name: `User ${uid}` }, timestamp: 5 } })
     : await app.inject({ method, url: `${url}?uid=${uid}` })
   if (reply.statusCode !== 200) throw new Error(reply.body)
+}
+
+/** An editor saves a new article into an edition while another locks its fields, as soon as the CMS is asked about the article. */
+async function raceOver (t: Test, env: Record<string, string>) {
+  const { app, cms, call } = await openHostile(t, { env: { EDITION_LOCKS: 'enforce', ...env } })
+  cms.behave = async ({ method, path }) => {
+    if (method !== 'GET' || !path.startsWith('/jsonapi/node/article')) return undefined
+    cms.behave = () => undefined
+    await lock(app, 'title', '7')
+    return undefined
+  }
+  const { status, body, upstream } = await call('POST', '/api/collection/1', { body: { title: [{ value: 'By Bob' }], field_articles: [{ target_id: 50, target_type: 'node' }] }, as: 'editor', headers: bob })
+  return { status, body, written: upstream.some((line) => line.startsWith('PATCH')) }
 }
 
 for (const engine of engineNames) {
@@ -106,6 +120,13 @@ for (const engine of engineNames) {
       const created = await app.inject({ method: 'POST', url: '/api/collection', headers: bob, body: { type: 'daily', title: [{ value: 'New' }], field_key: [{ value: 'new' }], field_publisher_edition_type: [{ value: 'daily' }] } })
       t.equal(created.statusCode, 201)
     })
+  })
+}
+
+for (const engine of engineNames) {
+  t.test(`a lock that is taken before the save is sent is not saved over, over ${engine}`, async (t) => {
+    const { endpoint } = await startEngine(t, engine)
+    t.match(await raceOver(t, { DYNAMODB_ENDPOINT: endpoint }), { status: 423, body: { message: 'Nothing was saved: title is locked by User 7', locks: [{ fieldName: 'title', userData: { uid: '7' } }] }, written: false })
   })
 }
 

@@ -206,6 +206,7 @@ t.test('while the store is away saves take turns within their instance, and ask 
   const tickets = instance()
   const turn = await tickets.take(UUID, clock.now)
   turn.confirm()
+  t.equal(await turn.renewIf([]), undefined)
   await turn.end(true)
   t.strictSame([turn.isShared, turn.isOutdated, warnings.length, engine.operations.splice(0).length], [false, false, 1, 3])
   t.equal((await tickets.take(UUID, clock.now)).isShared, false)

@@ -1,6 +1,7 @@
 import { Failure } from '../../errors.ts'
 import type { Signal } from '../../http/aborter.ts'
 import { createKeyedMutex, type Later } from '../../keyed-mutex.ts'
+import type { EditionJson } from '../translate/edition-json.ts'
 import { isUnfinishedWrite } from './outcome.ts'
 
 /** How many saves of one edition may wait, and how long each, in milliseconds. */
@@ -20,12 +21,21 @@ export interface Turns {
   take (uuid: string, since: number, signal?: Signal): Promise<Turn>
 }
 
+/** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
+export interface Change {
+  edition: EditionJson
+  fields: string[]
+  uid: string | undefined
+}
+
 /** A turn that has been taken. */
 export interface Turn {
   /** Whether it holds among all instances; else among the saves of this one alone. */
   isShared: boolean
   /** Whether the edition may have been saved since it was looked at. */
   isOutdated: boolean
+  /** Asked last of all before an update is sent, where others may be in its way. @throws what the update is to be answered */
+  permit?(change: Change): Promise<void>
   /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
   confirm (): void
   /** Gives the turn to the next. @param isSettled false where the CMS may still be at work on the save */
