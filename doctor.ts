@@ -25,10 +25,10 @@ async function * examine (): AsyncGenerator<Finding> {
   }
 }
 
-async function * table ({ table, environment, dynamodb }: Config): AsyncGenerator<Finding> {
+async function * table ({ table, environment, enforceLocks, dynamodb }: Config): AsyncGenerator<Finding> {
   const { client, destroy } = createStore(dynamodb)
   try {
-    yield * checkStore({ client, table, environment, local: dynamodb.endpoint !== undefined })
+    yield * checkStore({ client, table, environment, enforceLocks, local: dynamodb.endpoint !== undefined })
   } finally {
     destroy()
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
+import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { advice, isUnknownOperation } from '../dynamodb/advice.ts'
 import { describe, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
@@ -8,6 +8,8 @@ import { ok, unchecked, wrong, type Finding } from '../findings.ts'
 export interface StoreToCheck extends TableAt {
   /** First part of every record's key. */
   environment: string
+  /** Whether saves of editions respect locks, which takes transactions. */
+  enforceLocks?: boolean
 }
 
 /** How long a record of the doctor may live where it cannot be removed, in seconds: then time to live does it. */
@@ -33,6 +35,7 @@ export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
   }
   yield await timeToLive(at)
   yield * access(at)
+  if (at.enforceLocks) yield await transactions(at)
 }
 
 async function timeToLive (at: StoreToCheck): Promise<Finding> {
@@ -87,6 +90,24 @@ async function * access ({ client, table: TableName, environment }: StoreToCheck
 
   yield * failed
   if (failed.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
+}
+
+/** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record of its own that is removed again. */
+async function transactions ({ client, table: TableName, environment, local }: StoreToCheck): Promise<Finding> {
+  const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
+  const absent = { ConditionExpression: 'attribute_not_exists(fieldName)' }
+  const TransactItems = [
+    { Put: { TableName, Item: { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS } } },
+    { ConditionCheck: { TableName, Key: { ...Key, fieldName: randomUUID() }, ...absent } }
+  ]
+  const finding = await client.send(new TransactWriteCommand({ TransactItems })).then(
+    () => ok('TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)'),
+    (error: Error) => local && isUnknownOperation(error)
+      ? unchecked('TransactWriteItems', 'this engine has none, so a lock that is taken right before a save is sent is saved over (EDITION_LOCKS=enforce)')
+      : advice('TransactWriteItems', error)
+  )
+  await client.send(new DeleteCommand({ TableName, Key })).catch(() => {})
+  return finding
 }
 
 function isDenied (error: unknown): boolean {

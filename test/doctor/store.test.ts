@@ -96,6 +96,23 @@ for (const name of engineNames) {
   })
 }
 
+for (const name of engineNames) {
+  t.test(`${name}: whether saves can check locks in one moment is tried where they respect locks`, async (t) => {
+    const { client } = await startEngine(t, name)
+    const found = await lines({ client, enforceLocks: true })
+    t.equal(found.at(-1), name === 'dynalite'
+      ? '-    TransactWriteItems: this engine has none, so a lock that is taken right before a save is sent is saved over (EDITION_LOCKS=enforce)'
+      : 'ok   TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)')
+    t.equal((await client.send(new ScanCommand({ TableName: 'DataState' }))).Count, 0, 'nothing is left')
+  })
+}
+
+t.test('credentials that may not check conditions are to be mended', async (t) => {
+  const at = await aws(t, { TransactWriteItems: fails('AccessDeniedException') })
+  t.match((await lines({ ...at, enforceLocks: true })).at(-1), /^! {4}TransactWriteItems: .*: give it the policies of config\/aws\/quoin\.yaml$/)
+  t.match((await lines({ ...await aws(t, { TransactWriteItems: fails('UnknownOperationException'), DeleteItem: fails('AccessDeniedException') }), enforceLocks: true })).at(-1), /^! {4}TransactWriteItems: UnknownOperationException/)
+})
+
 t.test('on AWS time to live belongs to it; in every state there is one line', async (t) => {
   const cases: Array<[Script, RegExp]> = [
     [(_operation, _input, response) => say(response, 200, { TimeToLiveDescription: { TimeToLiveStatus: 'DISABLED' } }), /^! {4}time to live: it is off, so .*: turn it on for removeAt, with npm run table or otherwise$/],
