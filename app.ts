@@ -34,6 +34,7 @@ import boardRoutes from './routes/boards.ts'
 import deskRoutes from './routes/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
+import home from './routes/home.ts'
 import lockRoutes from './routes/locks.ts'
 
 export { readConfig, SettingsError, type Config } from './config/env.ts'
@@ -86,6 +87,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(openapi)
   await fastify.register(health)
   await fastify.register(healthRoutes)
+  if (ownsPaths) await fastify.register(home, { config })
 
   const store = openStore(fastify, config)
   const locks = openLocks(fastify, config, store)

@@ -93,7 +93,8 @@ t.test('a host keeps what is its own, and Quoin below its prefix what is Quoin\'
 
   const patch = await host.inject({ method: 'PATCH', url: `/quoin${LOCK}` })
   t.match([patch.statusCode, patch.headers['allow'], patch.json()], [405, /POST/, { success: false, error: { code: 'METHOD_NOT_ALLOWED' } }])
-  for (const url of ['/quoin', '/quoin/', '/quoin/nowhere']) t.match((await host.inject(url)).json(), { code: 'NOT_FOUND', message: `There is nothing at GET ${url}` })
+  t.match((await host.inject('/quoin/nowhere')).json(), { code: 'NOT_FOUND', message: 'There is nothing at GET /quoin/nowhere' })
+  for (const url of ['/quoin', '/quoin/']) t.equal(new URL((await host.inject(url)).headers.location as string, `http://quoin.example${url}`).pathname, '/quoin/desk', url)
   t.match((await host.inject('/quoin/health/live')).json(), { status: 'ok' })
   t.match((await host.inject('/quoin/health/ready')).json(), { status: 'ok' })
   t.equal((await host.inject({ url: '/quoin/health/live', headers: { host: 'balancer.example' } })).statusCode, 200)

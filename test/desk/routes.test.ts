@@ -56,6 +56,18 @@ t.test('everything that the page and its modules ask for is there, in its media 
   for (const name of used) t.ok(symbols.has(name), `the icon ${name} is there`)
 })
 
+t.test('who has only the address of the service gets to the desk, or to the documentation', async (t) => {
+  const without = await build(t)
+  for (const [app, url, to] of [[fastify, '/', '/desk'], [fastify, '/?as=anna', '/desk'], [fastify, '/desk/', '/desk'], [fastify, '/favicon.ico', '/desk/files/desk/icon.svg'], [without, '/', '/docs']] as const) {
+    const { statusCode, headers } = await app.inject(url)
+    t.equal(statusCode, 302, url)
+    const target = new URL(headers.location as string, `http://quoin.example${url}`).pathname
+    t.equal(target, to, url)
+    t.equal((await app.inject(target)).statusCode, 200, target)
+  }
+  for (const url of ['/desk/', '/favicon.ico']) t.equal((await without.inject(url)).statusCode, 404, url)
+})
+
 t.test('its TypeScript is served without its types, each line where it was', async (t) => {
   const modules = [...asked].filter(([path]) => path.endsWith('.ts'))
   t.ok(modules.length > 20)

@@ -1,0 +1,23 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Config } from '../config/env.ts'
+
+/** No part of the API, so none of its documentation. */
+const schema = { hide: true }
+
+/**
+ * Where somebody gets to who has only the service's address: the desk, or without DESK=on the documentation of the API.
+ * The locations are relative (RFC 9110 section 10.2.2), so that they hold below a prefix and behind a proxy that cuts one.
+ */
+export default async function home (fastify: FastifyInstance, { config: { desk } }: { config: Config }) {
+  const page = desk ? 'desk' : 'docs'
+
+  fastify.get('/', { schema }, async ({ url }: FastifyRequest, reply: FastifyReply) => {
+    const [path] = url.split('?', 1) as [string]
+    return reply.redirect(path.endsWith('/') ? page : `${path.slice(path.lastIndexOf('/') + 1)}/${page}`)
+  })
+
+  if (!desk) return
+  fastify.get('/desk/', { schema }, async (_request, reply) => reply.redirect('../desk'))
+  // Browsers ask for it on pages that name no icon, such as an answer of the API.
+  fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect('desk/files/desk/icon.svg'))
+}
