@@ -18,10 +18,12 @@ export interface EditionContext {
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
 export function editionView (session: Session, context: EditionContext): TemplateResult {
   const { edition, failure } = session
+  // The address of the page is refused by the service's own schema.
+  const message = failure?.status === 400 && !edition ? `There is no edition “${session.id}”: an edition has a number or a UUID` : failure?.message
   return html`
     <nav class="crumbs" aria-label="Where you are"><a href="#/">${icon('arrow-left')}All editions</a></nav>
     ${failure
-      ? notice('bad', edition ? `${failure.message}. What you see may be out of date.` : failure.message, html`<button type="button" @click=${session.load}>Try again</button>`)
+      ? notice('bad', edition ? `${message}. What you see may be out of date.` : message!, html`<button type="button" @click=${session.load}>Try again</button>`)
       : nothing}
     ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">This edition cannot be shown</h1>` : html`<h1 tabindex="-1" class="quiet">Opening edition ${session.id}</h1>`}`
 }

@@ -241,7 +241,7 @@ t.test('the texts that were typed before are offered, and what an edition refers
   await turn()
   await turn()
   t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
-  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 })], ['Harbour', 'No. 2', 'A picture', 'No. unknown', 'No. 9'])
+  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9'])
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
 })

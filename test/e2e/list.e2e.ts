@@ -50,4 +50,12 @@ t.test('the list of editions', async (t) => {
     await press(anna.getByRole('link', { name: 'All editions' }))
     await shows(anna.getByRole('heading', { level: 1, name: 'Editions' }))
   })
+
+  t.test('an address that is none of an edition says so, and leads back', async (t) => {
+    const anna = await seat(t, 'anna')
+    await anna.goto(`${anna.url().split('#')[0]}#/editions/abc`)
+    await shows(anna.getByText('There is no edition “abc”: an edition has a number or a UUID'))
+    await press(anna.getByRole('link', { name: 'All editions' }))
+    await shows(rows(anna))
+  })
 })
