@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
+import { lockedAs } from '../lib/boards/entities.ts'
 import { createGuardedTurns } from '../lib/boards/guard.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
@@ -35,7 +36,7 @@ declare module 'fastify' {
 /**
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
- * @param locks asked only where they are enforced
+ * @param locks asked only where they are enforced; who watches them is told of saves
  */
 export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks }: { store: Store, locks: Locks }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
@@ -60,6 +61,10 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
     saved: staleCache.outdate,
+    updated ({ edition, etag, fields, uid }) {
+      const { type: entityType, id: entityId } = lockedAs(edition, model)
+      locks.feed.saved({ entityType, entityId, etag, ...(uid !== undefined && { uid }), fields })
+    },
     refused: staleCache.refuse
   }), timeoutMs)
 

@@ -11,7 +11,7 @@ import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName } from './model.ts'
 import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
-import { createSaveQueue, type Turn, type Turns } from './save/save-queue.ts'
+import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
 import type { OrderChange } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
@@ -97,6 +97,8 @@ export interface EditionsOptions {
   turns?: Turns
   /** Called with the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
+  /** Called with each change that was saved, and the entity tag that it has led to. */
+  updated?: (change: Change & { etag: string }) => void
   /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. */
   refused?: (caller: Caller, id?: string) => void
 }
@@ -107,7 +109,7 @@ const ATTEMPTS = 5
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, turns, saved = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, turns, saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -289,9 +291,10 @@ export function createEditions ({ site, turns, saved = () => {}, refused = () =>
     const shape = completed(shapeOf(current.resource, model), typeShape)
     const unresolved = write.unresolved(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
+    const planned: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid }
     const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
-      await turn.permit?.({ edition: jsonObjectOf(current), fields: Object.keys(changes), uid })
+      await turn.permit?.(planned)
       return confirmWrite(
         current.resource.id,
         () => {
@@ -302,7 +305,11 @@ export function createEditions ({ site, turns, saved = () => {}, refused = () =>
         warn
       )
     })
-    if ('saved' in result) return editionOf(result.saved)
+    if ('saved' in result) {
+      const text = editionOf(result.saved)
+      updated({ ...planned, etag: text.etag })
+      return text
+    }
     if (isConditional && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
     throw refusal(result.refused, changes)
   }

@@ -94,6 +94,8 @@ export function createChannel (watched: Watched[]) {
   return {
     watched,
     wakes,
+    /** Tells what is no state; a watcher that is behind is not told it. */
+    tell: (event: FeedEvent) => states && told([event]),
     after,
     isStale: () => isStale,
     /** Where a watcher stands that was told a state by an earlier stream; before the beginning if that is not the present one. */

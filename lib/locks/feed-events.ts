@@ -6,6 +6,18 @@ export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
+/** A save of an edition, as those who watch its locks are told it. */
+export interface Saved {
+  entityType: string
+  entityId: string
+  /** The edition's entity tag now, as it is for who saved it. */
+  etag: string
+  /** The uid of who saved it, where that is known. */
+  uid?: string
+  /** The names of the fields that have changed. */
+  fields: string[]
+}
+
 /**
  * What a feed tells. An `id` names the state of all that is watched, once this event has been taken in; '' is no state.
  * `stale`: the store does not answer, so what was told may be over; `live`: it answers again, a snapshot follows.
@@ -13,6 +25,7 @@ export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], en
 export type FeedEvent =
   | Snapshot
   | { event: 'locked' | 'released', id: string, lock: LockView }
+  | { event: 'saved', saved: Saved }
   | { event: 'heartbeat' | 'stale' | 'live' }
 
 /** Events that are told together. All watchers of the same entities get the same object. */

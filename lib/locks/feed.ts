@@ -1,6 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
-import type { Batch, Changes } from './feed-events.ts'
+import type { Batch, Changes, Saved } from './feed-events.ts'
 import { paceOf } from './pace.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
@@ -214,9 +214,16 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     }
   }
 
+  /** Tells whoever watches the entity that it was saved. */
+  function saved (saved: Saved): void {
+    const watched = entities.get(nameOf({ type: saved.entityType, id: saved.entityId }))
+    for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
+  }
+
   return {
     watch: open,
     writing,
+    saved,
     /** How much is watched, and by how many. */
     counts: () => ({ watchers: watchers.size, entities: entities.size }),
     /** Ends every watcher, and those that are still to come. */

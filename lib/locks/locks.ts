@@ -428,7 +428,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     checks,
     probe,
     drafts: { list: timely(drafts.list), discard: drafts.discard },
-    feed: { watch: feed.watch, counts: feed.counts, close: feed.close }
+    feed: { watch: feed.watch, saved: feed.saved, counts: feed.counts, close: feed.close }
   }
 }
 

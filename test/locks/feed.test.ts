@@ -80,6 +80,25 @@ t.test('locks of other entities are not told', async (t) => {
   t.ok(await isSilent(watcher))
 })
 
+t.test('a save is told to whoever watches the edition, on its board too, and changes no state', async (t) => {
+  const store = memoryStore()
+  const mayRead = Promise.withResolvers<void>()
+  const locks = instance(t, { send: async (command) => { if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise; return store.send(command) } })
+  const [alone, board, other] = await Promise.all([[at('1')], [at('1'), at('2')], [at('2')]].map((entities) => locks.feed.watch(entities)))
+  for (const watcher of [alone!, board!, other!]) t.match(await take(watcher), { event: 'snapshot' })
+  const saved = { entityType: 'node', entityId: '1', etag: '"a"', uid: '7', fields: ['title'] }
+  locks.feed.saved(saved)
+  for (const watcher of [alone!, board!]) t.strictSame(await take(watcher), { event: 'saved', saved })
+  await locks.acquire(at('2'), { fieldName: 'title', userData: ada })
+  for (const watcher of [board!, other!]) t.match(await take(watcher), { event: 'locked', id: /./ })
+
+  const late = locks.feed.watch([at('3')])
+  locks.feed.saved({ ...saved, entityId: '3' })
+  locks.feed.saved({ ...saved, entityId: '4' })
+  mayRead.resolve()
+  t.match(await take(await late), { event: 'snapshot' }, 'whoever is told all that there is needs no word of what came before')
+})
+
 t.test('what another instance writes is found within the interval', async (t) => {
   const store = memoryStore()
   const [here, there] = [instance(t, store, { pollMs: 20 }), instance(t, store)]
