@@ -152,6 +152,18 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     t.match((await editions.read(12)).edition, { title: [{ value: `${before![0]!['value']}, late` }] })
   })
 
+  t.test('the recipe for articles tells what holds them, and who is at work in them', async (t) => {
+    const lines: unknown[][] = []
+    const { locks, editions } = clientOf(anna)
+    const found = (await editions.search({ bundle: 'article', q: 'harbour', status: 1, placed: true }).next()).value!
+    const [article] = found.editions
+    const lock = await locks.acquire({ type: 'node', id: String(article!['nid']![0]!['value']), fieldName: 'title' })
+    await run('placed: true', { editions, console: { log: (...words: unknown[]) => { lines.push(words) } } })
+    t.strictSame(lines[0], [article!['title']![0]!['value'], found.placed![String(article!['uuid']![0]!['value'])]!.map(({ label }) => label), ['Anna']])
+    t.equal(lines.at(-1)!.length, 1, 'the last is the article that was read')
+    await lock.release()
+  })
+
   t.test('the recipe for the running order changes it, and says what is there where it cannot', async (t) => {
     const { editions } = clientOf(anna)
     const articles = async () => ((await editions.read(12)).edition['field_articles'] ?? []).map(({ target_id: id }) => id)

@@ -15,6 +15,7 @@ interface Schema {
   enum?: unknown[]
   anyOf?: Schema[]
   properties?: Record<string, Schema>
+  additionalProperties?: boolean | Schema
   required?: string[]
   items?: Schema
 }
@@ -60,8 +61,9 @@ const PLACES: Record<string, Schema> = {
   ArticleRef: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!.properties!['article']!,
   OrderOperation: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!,
   OrderOutcome: { type: 'object', properties: { outcome: { enum: ['done', 'already'] } }, required: ['outcome'] },
+  Placement: (answerOf('/api/collections/{bundle}').properties!['meta']!.properties!['placed']!.additionalProperties as Schema).items!,
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
-  "Omit<Search, 'bundle' | 'signal' | 'total'>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', '_format'),
+  "Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'locks'>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', 'placed', 'locks', '_format'),
   "Omit<Page, 'editions' | 'age'>": answerOf('/api/collections/{bundle}').properties!['meta']!,
   "Pick<Board, 'entities'>": without(schemas['LockBoard']!.properties!['meta']!, 'count'),
   "Board['locks']": schemas['LockBoard']!.properties!['data']!,
@@ -70,7 +72,7 @@ const PLACES: Record<string, Schema> = {
 
 /** A schema as a type of TypeScript. */
 function typeOf (schema: Schema): string {
-  const { $ref, type, enum: values, anyOf, properties, required = [], items } = schema
+  const { $ref, type, enum: values, anyOf, properties = {}, required = [], items } = schema
   if ($ref) return typeOf(schemas[$ref.split('/').at(-1)!]!)
   if (values) return values.map((value) => value === 'undefined' ? value : JSON.stringify(value)).join(' | ')
   if (anyOf) return anyOf.map(typeOf).join(' | ')
@@ -78,7 +80,7 @@ function typeOf (schema: Schema): string {
   if (type === 'integer') return 'number'
   if (type === 'array') return `Array<${typeOf(items!)}>`
   if (type !== 'object') return type!
-  return `{ ${Object.entries(properties!).map(([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`).join(', ')} }`
+  return `{ ${Object.entries(properties).map(([name, schema]) => `${JSON.stringify(name)}${required.includes(name) ? '' : '?'}: ${typeOf(schema)}`).join(', ')} }`
 }
 
 /**
@@ -164,6 +166,11 @@ t.test('every verb sends what the document describes, and every operation has a 
   await editions.arrange(60, [{ op: 'insert', article: { target_id: 9 }, after: { target_uuid: 'x' } }, { op: 'move', article: { target_id: 9 }, at: 'end', occurrence: 2 }], { field: 'field_articles', ifMatch: '"v1"' })
   answered({ data: [], meta: { limit: 5 }, links: {} })
   await editions.search({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1, total: true }).next()
+  answered({ data: [], meta: { limit: 5 }, links: {} })
+  await editions.search({ bundle: 'article', placed: true, locks: true, total: false }).next()
+  t.equal(sent.at(-1)!.path, '/api/collections/article?placed=1&locks=1&limit=20&offset=0')
+  answered({ nid: [{ value: 9 }] })
+  await editions.read(9, { list: 'article' })
   for (const call of [editions.bundles, editions.types, () => editions.locks(60)]) {
     answered({ data: [], meta: { entities: 1 } })
     await call()

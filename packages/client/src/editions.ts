@@ -3,7 +3,7 @@ import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { Edition, EditionBody, EditionPage, LockView, Named, OrderOperation, OrderOutcome } from './wire.ts'
+import type { Edition, EditionBody, EditionPage, LockView, Named, OrderOperation, OrderOutcome, Placement } from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -25,7 +25,7 @@ export interface ArrangedEdition extends ReadEdition {
 }
 
 export interface Search extends Abortable {
-  /** A bundle or an edition type; without it, editions of all bundles. */
+  /** A bundle, an edition type, or one of the content model's lists such as `article`; without it, editions of all bundles. */
   bundle?: string
   /** Part of the title, or the exact key. */
   q?: string
@@ -38,6 +38,10 @@ export interface Search extends Abortable {
   offset?: number
   /** Count the total, whatever it costs. */
   total?: boolean
+  /** Say which editions hold each row; of lists such as `article` alone. A page has 50 rows at most then. */
+  placed?: boolean
+  /** Say who is at work in each row. A page has 50 rows at most then. */
+  locks?: boolean
 }
 
 export interface Page {
@@ -47,6 +51,10 @@ export interface Page {
   hasMore: boolean
   /** How many there are in all; null where that is not known. */
   total: number | null
+  /** By the uuid of each row, the editions that hold it, the newest first. */
+  placed?: Record<string, Placement[]>
+  /** By the uuid of each row, the locks on it; null while the lock store does not answer. */
+  locks?: Record<string, LockView[]> | null
   /** Only of a copy, given while the CMS is down: how old it is, in seconds. */
   age?: number
 }
@@ -113,18 +121,20 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return http.send('POST', path, { body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, signal })
   }
 
-  /** Reads an edition by its integer id or its uuid. */
-  async function read (id: string | number, { signal }: Abortable = {}): Promise<ReadEdition> {
-    return readIn(await http.send('GET', pathOf(id), { signal }))
+  /**
+   * Reads an edition by its integer id or its uuid.
+   * @param options.list one of the content model's lists, such as `article`, of which it is
+   */
+  async function read (id: string | number, { list, signal }: Abortable & { list?: string } = {}): Promise<ReadEdition> {
+    return readIn(await http.send('GET', list === undefined ? pathOf(id) : `${listPath(list)}/${encodeURIComponent(id)}`, { signal }))
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
-  async function * search ({ bundle = entityType, limit = 20, offset: first = 0, total, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
+  async function * search ({ bundle = entityType, limit = 20, offset: first = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let offset = first
     let next: string | undefined
     do {
-      const query = { ...filters, limit, offset, total: total ? 1 : undefined }
-      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query, signal })
+      const answer = await http.send<EditionPage>('GET', listPath(bundle), { query: { ...filters, limit, offset }, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       next = links.next
@@ -157,19 +167,19 @@ function isUncertain ({ status, code, uuid }: QuoinError): boolean {
   return code === 'UNREACHABLE' || (status > 500 && uuid !== undefined)
 }
 
-/** A random UUID (RFC 9562 section 5.4). Browsers have crypto.randomUUID() on secure pages alone. */
+/** A random UUID (RFC 9562 section 5.4): 4 bits for each 0, 2 for the 8. Browsers have crypto.randomUUID() on secure pages alone. */
 function randomUuid (): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  const hex = bytes.reduce((text, byte) => text + byte.toString(16).padStart(2, '0'), '')
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+  return '00000000-0000-4000-8000-000000000000'.replace(/[08]/g, (digit) => (crypto.getRandomValues(new Uint8Array(1))[0]! >> (4 + Number(digit) / 4) | Number(digit)).toString(16))
 }
 
 /** The uuid in the field of a body: a list of items, an item, or a bare value. */
 function uuidIn (field: unknown): string | undefined {
   const [item] = [field].flat() as Array<string | { value?: string }>
   return typeof item === 'object' ? item.value : item
+}
+
+function listPath (bundle: string): string {
+  return `/api/collections/${encodeURIComponent(bundle)}`
 }
 
 function pathOf (id: string | number): string {

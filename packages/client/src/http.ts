@@ -14,7 +14,8 @@ export interface HttpOptions {
 /** The options of a client's requests, and for whom it writes. */
 export interface HttpDeps extends HttpOptions { uid?: string | undefined }
 
-type Values = Record<string, string | number | undefined>
+/** Absent is what is undefined or false; true is sent as 1. */
+type Values = Record<string, string | number | boolean | undefined>
 
 export interface Request extends Abortable {
   query?: Values
@@ -53,7 +54,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
         method,
         credentials: 'include',
         headers: { ...await unlessAborted(credentialHeaders(), end), ...(method === 'GET' ? {} : meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        body: body === undefined ? null : JSON.stringify(body),
+        body: JSON.stringify(body) ?? null,
         signal: end
       })
       text = await response.text()
@@ -91,8 +92,8 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 }
 
 function queryOf (values: Values): string {
-  const parameters = Object.entries(values).filter(([, value]) => value !== undefined) as Array<[string, string]>
-  return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`
+  const query = String(new URLSearchParams(Object.entries(values).flatMap(([name, value]): Array<[string, string]> => value === undefined || value === false ? [] : [[name, String(value === true ? 1 : value)]])))
+  return query && `?${query}`
 }
 
 function parsed (text: string): unknown {

@@ -221,11 +221,7 @@ function isChanged (error: unknown): boolean {
 function grantedBy ({ headers }: Answer<unknown>): Granted {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw new QuoinError(200, 'INVALID_RESPONSE', 'The answer has no ETag')
-  const since = headers.get('lock-since')
-  const granted = { version, since: since === null ? undefined : Number(since) }
-  const expires = headers.get('lock-expires')
-  if (expires === null) return { ...granted, expiresAt: undefined, leaseMs: undefined }
-  const expiresAt = Number(expires)
+  const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => headers.has(name) ? Number(headers.get(name)) : undefined)
   const date = Date.parse(headers.get('date') ?? '') || Date.now()
-  return { ...granted, expiresAt, leaseMs: expiresAt * 1000 - date }
+  return { version, since, expiresAt, leaseMs: expiresAt && expiresAt * 1000 - date }
 }

@@ -15,10 +15,13 @@ export type EditionBody = Record<string, unknown>
 /** One page of a list of editions. */
 export interface EditionPage {
   data: Edition[]
-  meta: { limit: number, offset: number, hasMore: boolean, total: number | null }
+  meta: { limit: number, offset: number, hasMore: boolean, total: number | null, placed?: Record<string, Placement[]>, locks?: Record<string, LockView[]> | null }
   /** Paths of this page and of those beside it. */
   links: { self: string, next?: string, prev?: string }
 }
+
+/** An edition that holds an article. */
+export interface Placement { id: string, uuid: string, bundle: string, label: string, published: boolean }
 
 /** A bundle or an edition type. */
 export interface Named { id: string, label: string }
@@ -125,6 +128,7 @@ export type FailureCode =
   | 'CMS_LOGIN_REFUSED'
   | 'CMS_READ_ONLY'
   | 'CMS_REFUSED'
+  | 'PLACED_UNKNOWN'
   | 'LIST_TOO_DEEP'
   | 'EDITION_BUSY'
   | 'CMS_UNAVAILABLE'
