@@ -91,8 +91,8 @@ function content (session: Session, context: EditionContext): TemplateResult {
 }
 
 function keptView (session: Session): TemplateResult {
-  const origin = ({ displacedBy, displacedAt }: Kept) => displacedAt === undefined
-    ? `put aside${displacedBy ? ` for ${nameOf(displacedBy)}` : ''}, in this window alone`
+  const origin = ({ displacedBy, displacedAt, typedAt }: Kept) => displacedAt === undefined
+    ? `${displacedBy ? `put aside for ${nameOf(displacedBy)}` : 'typed'} at ${at(typedAt!, Date.now())}, in this browser alone`
     : `${displacedBy ? `taken over by ${nameOf(displacedBy)}` : 'its lock ended'} at ${at(displacedAt, Date.now())}`
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">

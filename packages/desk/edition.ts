@@ -85,8 +85,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
     await samples.learn(edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, changed: fieldChanged, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: shelf.mirror(kept.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
     }))
+    for (const { shape, base } of fields) kept.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
   }
@@ -235,8 +236,6 @@ export function createSession ({ client, settings: { model }, user, samples, she
     save,
     restore,
     discard,
-    /** Puts what is not kept yet aside in this window. */
-    shelve: () => fields.filter(({ isKept }) => !isKept).forEach(({ shape, text }) => kept.add({ fieldName: shape.name, payload: text })),
     /** The page goes: what is typed and not kept yet is sent. */
     keep: () => fields.forEach((field) => field.keep()),
     async close (): Promise<void> {

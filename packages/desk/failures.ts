@@ -35,7 +35,7 @@ const PATIENCE_MS = 3000
 export function createTrouble (isKept: () => boolean, changed: () => void) {
   let words: string | undefined
   return {
-    get words () { return words === AWAY && !isKept() ? `${AWAY} Your text is in this window alone.` : words },
+    get words () { return words === AWAY && !isKept() ? `${AWAY} Your text is in this browser alone.` : words },
     failed ({ passes, message }: QuoinError): void {
       words = passes ? AWAY : message
     },

@@ -3,7 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
 import type { Field } from './field.ts'
 import { avatar, icon, type View } from './ui.ts'
-import { nameOf, since } from './words.ts'
+import { at, nameOf, since } from './words.ts'
 
 /** Values by `<input type>`. */
 const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
@@ -50,13 +50,13 @@ function control (field: Field, types: Named[]): TemplateResult {
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field): View {
-  const { shape: { label, kind }, holder, isHeld, offer, theirs, problems, trouble } = field
+  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, trouble } = field
   const quoted = (text: string) => kind === 'order' ? 'another order' : text === '' ? 'nothing' : `“${text.length > 160 ? `${text.slice(0, 160)}…` : text}”`
   return html`
     ${holder
       ? html`<p class="note who">${avatar(holder.userData)}<span><b>${nameOf(holder.userData)}</b> is editing this ${since(holder.timestamp, Date.now())}</span>
           <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}Take over<span class="spoken"> ${label}</span></button></p>`
-      : isHeld ? html`<p class="note mine">${icon('lock')}You are editing this</p>` : nothing}
+      : isHeld ? html`<p class="note mine">${icon('lock')}<span>You are editing this${keptAt === undefined ? nothing : html` <small>kept ${at(keptAt, Date.now())}</small>`}</span></p>` : nothing}
     ${offer !== undefined && !holder
       ? html`<p class="note offer"><span>You had typed ${quoted(offer)}</span>
           <span class="choices"><button type="button" class="small" @click=${() => field.restore(offer)}>${icon('undo-2')}Restore<span class="spoken"> ${label}</span></button>

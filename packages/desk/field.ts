@@ -16,6 +16,8 @@ export interface FieldDeps {
   /** The uid of who sits here. */
   uid: string
   locks: Client['locks']
+  /** Given what is typed and in no lock yet, or that there is nothing such. Says whether the browser has it. */
+  mirror: (text: string | undefined) => boolean
   /** Told that there is something new to see. */
   changed: () => void
   /** Told that somebody else has the field now that was held here. */
@@ -27,7 +29,7 @@ export interface FieldDeps {
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, changed, displaced, putAside }: FieldDeps) {
+export function createField ({ shape, items, entity, uid, locks, mirror, changed: tell, displaced, putAside }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
@@ -41,6 +43,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, changed)
+  /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
+  let kept = { text: text.base, at: 0 }
+
+  function changed (): void {
+    const isSafe = mirror(isKept() ? undefined : text.now)
+    if (isSafe && text.now !== kept.text) kept = { text: text.now, at: Date.now() / 1000 }
+    tell()
+  }
 
   function granted (lock: Held): void {
     held = lock
@@ -134,6 +144,8 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     get base () { return text.base },
     get isDirty () { return text.isDirty },
     get isKept () { return isKept() },
+    /** When what is typed was kept, in seconds; undefined while it is not, and where nothing is typed. */
+    get keptAt () { return text.isDirty && text.now === kept.text ? kept.at : undefined },
     get isHeld () { return held !== undefined },
     /** Whose the field is, if it is somebody else's. */
     get holder () { return holder },
@@ -221,12 +233,14 @@ export function createField ({ shape, items, entity, uid, locks, changed, displa
     /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
     saved (items: Item[], asSent: string): void {
       if (text.saved(items, asSent)) keepOrRelease()
+      changed()
     },
 
     /** The edition was read again. */
     rebase (items: Item[]): void {
       text.rebase(items)
       keepOrRelease()
+      changed()
     },
 
     decide (which: 'mine' | 'theirs'): void {

@@ -5,11 +5,13 @@ import type { Shape } from './fields.ts'
 /** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
 export interface Lost { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
-/** A text that is kept in a draft of the service or, without `displacedAt`, in this window alone. */
+/** A text that is kept in a draft of the service or, without `displacedAt`, in this browser alone. */
 export interface Kept {
   id?: string
   fieldName: string
   payload: string
+  /** When it was typed or put aside in this browser, in seconds. */
+  typedAt?: number
   displacedBy?: Holder['userData']
   displacedAt?: number
 }
@@ -34,12 +36,13 @@ export function createKept ({ locks, entity, shelf, changed }: KeptDeps) {
     changed()
   }
 
-  /** Removes a text that is in this window alone. */
+  /** Removes a text that is in this browser alone. */
   function forget (kept: Kept): void {
     shelf.drop((one) => isSame(one, kept), name())
   }
 
   return {
+    name,
     get all (): Kept[] { return [...shelf.of(name()), ...drafts] },
     load,
     /** Keeps a text that may be in no lock, such as one that was typed just now. */
@@ -61,37 +64,90 @@ function isSame (one: Kept, other: Kept): boolean {
   return one.fieldName === other.fieldName && one.payload === other.payload
 }
 
-/** Where a tab keeps texts that outlive a reload, such as sessionStorage. */
-export interface Store {
-  getItem (key: string): string | null
-  setItem (key: string, value: string): void
+/** Where a browser keeps texts that outlive a crash, such as localStorage. */
+export type Store = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
+
+interface Shelved extends Kept {
+  /** Where it is in the store. */
+  key: string
+  of: string
+  typedAt: number
 }
 
-interface Shelved extends Kept { of: string }
+/** How many texts of an editor a browser keeps. The oldest go first. */
+const MOST = 100
 
 export type Shelf = ReturnType<typeof createShelf>
 
-/** The texts of one editor that are in this window alone, of all editions. They survive a reload, but not the window. */
+/**
+ * The texts of one editor that are in this browser alone, of all editions. They outlive the window, and a crash. Another
+ * window sees them when it is opened.
+ */
 export function createShelf (store: Store, uid: string) {
-  const key = `quoin-texts-${uid}`
-  let texts: Shelved[] = JSON.parse(store.getItem(key) ?? '[]')
+  const prefix = `quoin-text/${encodeURIComponent(uid)}/`
+  const here = `${Date.now()}-${Math.random().toString(36).slice(2)}`
+  let count = 0
+  let texts: Shelved[] = []
+  for (const shelved of inStore(store, prefix)) {
+    if (texts.length === MOST || texts.some((one) => one.of === shelved.of && isSame(one, shelved))) store.removeItem(shelved.key)
+    else texts.push(shelved)
+  }
 
-  function become (now: Shelved[]): void {
-    texts = now
+  /** @returns whether there was room */
+  function write ({ key, ...text }: Shelved): boolean {
     try {
-      store.setItem(key, JSON.stringify(texts))
+      store.setItem(key, JSON.stringify(text))
+      return true
     } catch {
-      // The store is full: the texts are here until the page is left.
+      return false
     }
   }
 
   return {
-    get isEmpty () { return texts.length === 0 },
     /** The texts of the entity with this name, the newest first. */
     of: (name: string): Kept[] => texts.filter(({ of }) => of === name),
-    put: (name: string, kept: Kept): void => become([{ ...kept, of: name }, ...texts]),
+    /** Keeps a text; where the store is full, until the page is left. */
+    put (name: string, kept: Kept): void {
+      const shelved = { ...kept, of: name, typedAt: Date.now() / 1000, key: `${prefix}${here}/${count++}` }
+      write(shelved)
+      texts = [shelved, ...texts]
+    },
     /** Removes the texts that are not needed any more. */
-    drop: (isOver: (kept: Kept) => boolean, name: string): void => become(texts.filter((text) => text.of !== name || !isOver(text)))
+    drop (isOver: (kept: Kept) => boolean, name: string): void {
+      const over = texts.filter((text) => text.of === name && isOver(text))
+      for (const { key } of over) store.removeItem(key)
+      texts = texts.filter((text) => !over.includes(text))
+    },
+    /**
+     * Where what is typed in a field of this window is kept from its first letter, until it is in its lock or saved.
+     * @returns takes the text, or that it is not needed any more; says whether it is kept
+     */
+    mirror (name: string, fieldName: string): (text: string | undefined) => boolean {
+      const key = `${prefix}${here}/${name}/${fieldName}`
+      let last: { text: string | undefined, isWritten: boolean } = { text: undefined, isWritten: true }
+      return (text) => {
+        if (text === last.text) return last.isWritten
+        const isWritten = text === undefined || write({ key, of: name, fieldName, payload: text, typedAt: Date.now() / 1000 })
+        if (text === undefined) store.removeItem(key)
+        last = { text, isWritten }
+        return isWritten
+      }
+    }
+  }
+}
+
+/** What the store has below a prefix, the newest first. Whatever else of this host writes there is left alone. */
+function inStore (store: Store, prefix: string): Shelved[] {
+  const keys = Array.from({ length: store.length }, (_, index) => store.key(index)!).filter((key) => key.startsWith(prefix))
+  return keys.flatMap((key) => shelvedIn(store.getItem(key)!, key)).sort((one, other) => other.typedAt - one.typedAt)
+}
+
+function shelvedIn (json: string, key: string): Shelved[] {
+  try {
+    const { payload, typedAt, ...more } = JSON.parse(json)
+    return typeof payload === 'string' && typeof typedAt === 'number' ? [{ ...more, payload, typedAt, key }] : []
+  } catch {
+    return []
   }
 }
 

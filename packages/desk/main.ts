@@ -134,17 +134,13 @@ async function open (isFirst = false): Promise<void> {
 if (here.user) {
   client = createClient({ ...here.options, url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
-  shelf = createShelf(sessionStorage, here.user.uid)
+  shelf = createShelf(localStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
-    for (const one of sessions()) {
-      // Who comes next may be somebody else: what may not arrive stays in this window, for its writer.
-      if (here.auth !== 'none') one.shelve()
-      one.keep()
-    }
+    for (const one of sessions()) one.keep()
   })
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (!shelf.isEmpty || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined)) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined)) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

@@ -20,7 +20,7 @@ export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfin
   return fields.some(({ theirs }) => theirs !== undefined) ? UNDECIDED : undefined
 }
 
-/** How the texts of an edition are: whether there is something to choose, and whether one is in this window alone. */
+/** How the texts of an edition are: whether there is something to choose, and whether one is in this browser alone. */
 export interface State { isUndecided: boolean, isAtRisk: boolean }
 
 /** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */

@@ -36,7 +36,7 @@ export function endedView (seat: Seat): TemplateResult {
 export function otherView (seat: Seat): TemplateResult {
   const [user, other] = [nameOf(seat.user!), nameOf(seat.other!)]
   return html`<div class="seats"><h1 tabindex="-1">${other} is signed in now</h1>
-    ${notice('warn', `Nothing is sent any more. What ${user} had typed and not saved is kept for ${user} in this window alone.`)}
+    ${notice('warn', `Nothing is sent any more. What ${user} had typed and not saved is kept for ${user} in this browser alone.`)}
     <p><button type="button" class="primary" @click=${() => seat.leave()}>Go on as ${other}</button></p>
     <p>To go on as ${user}, ${seat.auth === 'jwt' ? 'sign in again.' : 'log in to Drupal again in another tab.'}</p>
     ${seat.auth === 'jwt' ? tokenForm(seat) : loggedIn(seat)}</div>`

@@ -23,11 +23,12 @@ interface Call { name: string, payload?: string | undefined, version?: string | 
  * A field of Anna's, and a lock service that answers when the test says so: an error, or the text that her lock had
  * already ('' for none).
  */
-function open (t: Test, kind: Kind = 'line') {
+function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   const calls: Call[] = []
   const lost: Lost[] = []
   const aside: string[] = []
   let changes = 0
+  let mirrored: string | undefined
   function call<Result> (name: string, result: (found: string) => Result, { payload, version, onLost }: AcquireOptions & { version?: string | undefined } = {}): Promise<Result> {
     return new Promise((resolve, reject) => calls.push({
       name,
@@ -56,7 +57,7 @@ function open (t: Test, kind: Kind = 'line') {
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
-    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
+    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
   })
   /** The calls since it was last asked, which are to be these. */
   function called (...names: string[]): Call[] {
@@ -69,8 +70,37 @@ function open (t: Test, kind: Kind = 'line') {
     mock.timers.tick(ms)
     await setImmediate()
   }
-  return { field, called, lost, aside, pass, changes: () => changes }
+  return { field, called, lost, aside, pass, changes: () => changes, mirrored: () => mirrored }
 }
+
+t.test('what is typed is in the browser until its lock has it, and says since when it is kept', async (t) => {
+  const { field, called, mirrored, pass } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  t.strictSame([mirrored(), field.keptAt], [undefined, undefined])
+  await pass(5000)
+  field.type('A')
+  t.strictSame([mirrored(), field.keptAt], ['A', Date.now() / 1000])
+  await pass(400)
+  const then = field.keptAt
+  await called('save A')[0]!.answer('')
+  t.strictSame([mirrored(), field.keptAt], [undefined, then])
+  field.type('AB')
+  t.equal(mirrored(), 'AB')
+  field.saved([{ value: 'AB' }], 'AB')
+  t.strictSame([mirrored(), field.keptAt], [undefined, undefined])
+})
+
+t.test('where the browser has no room a text is kept once its lock has it', async (t) => {
+  const { field, called, pass } = open(t, 'line', false)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('A')
+  t.equal(field.keptAt, undefined)
+  await pass(400)
+  await called('save A')[0]!.answer('')
+  t.equal(field.keptAt, Date.now() / 1000)
+})
 
 t.test('the focus takes the lock, and without a change the blur gives it back', async (t) => {
   const { field, called, changes } = open(t)
@@ -96,7 +126,7 @@ t.test('the focus takes the lock, and without a change the blur gives it back', 
   t.equal(field.trouble, 'It is not yours')
   field.focus()
   await called('acquire')[0]!.answer(away())
-  t.equal(field.trouble, 'The lock service does not answer.', 'there is no text that could be in this window alone')
+  t.equal(field.trouble, 'The lock service does not answer.', 'there is no text that could be in this browser alone')
 })
 
 t.test('what is typed is kept in the lock once the writer pauses, and the last of it when he leaves', async (t) => {
@@ -339,12 +369,12 @@ t.test('while the lock service is away the text stays here and is sent again', a
   const { field, called, pass } = open(t)
   field.type('Mine')
   await called('acquire Mine')[0]!.answer(away())
-  t.match(field.trouble, 'in this window alone')
+  t.match(field.trouble, 'in this browser alone')
   await pass(5000)
   await called('acquire Mine')[0]!.answer('')
   t.equal(field.trouble, undefined)
   await called('save Mine')[0]!.answer(away())
-  t.match(field.trouble, 'in this window alone')
+  t.match(field.trouble, 'in this browser alone')
   await pass(5000)
   await called('save Mine')[0]!.answer('')
   t.equal(field.trouble, undefined)
@@ -373,7 +403,7 @@ t.test('that the lock service does not answer is said no longer than that', asyn
   await called('acquire Mine')[0]!.answer(away())
   field.board(undefined)
   field.blur()
-  t.match(field.trouble, 'in this window alone')
+  t.match(field.trouble, 'in this browser alone')
   field.board(view(BEN, 'b1'))
   const taken = field.takeOver()
   await setImmediate()
@@ -393,12 +423,12 @@ t.test('a lock that is not answered for seconds is trouble as one that is refuse
   await pass(2999)
   t.equal(field.trouble, undefined)
   await pass(1)
-  t.equal(field.trouble, 'The lock service does not answer. Your text is in this window alone.')
+  t.equal(field.trouble, 'The lock service does not answer. Your text is in this browser alone.')
   await acquire!.answer('')
   const [save] = called('save Mine')
   t.equal(field.trouble, undefined)
   await pass(3000)
-  t.match(field.trouble, 'in this window alone')
+  t.match(field.trouble, 'in this browser alone')
   await save!.answer('')
   t.equal(field.trouble, undefined)
   await pass(3000)

@@ -2,6 +2,7 @@ import t from 'tap'
 import { editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept, createShelf } from '../../packages/desk/kept.ts'
+import { storeOf } from './fixtures.ts'
 import { moved, rebased, settle, settleOrder } from '../../packages/desk/merge.ts'
 import { createOccupancy } from '../../packages/desk/occupancy.ts'
 import { MOVED, refusalOf, UNDECIDED } from '../../packages/desk/refusal.ts'
@@ -171,7 +172,7 @@ t.test('a refusal is told where it belongs', async (t) => {
   t.equal(refused(422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nother.0: No.\n', { violations: violations.slice(4) }).text, 'Not saved: Unprocessable Entity: validation failed.\nother.0: No.')
   t.equal(refused(412, 'PRECONDITION_FAILED', 'x', {}, { isUndecided: true, isAtRisk: false }).text, UNDECIDED)
   t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, MOVED, 'there is nothing to choose')
-  t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { isUndecided: false, isAtRisk: true }).text, 'Not saved: The CMS is away. Save again later.', 'a text that is in the window alone is not said to be kept')
+  t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { isUndecided: false, isAtRisk: true }).text, 'Not saved: The CMS is away. Save again later.', 'a text that is in the browser alone is not said to be kept')
   t.equal(refused(409, 'CONFLICT', 'It has a draft').text, 'Not saved: It has a draft.')
   t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.').text, 'Not saved: The CMS is away. Your text is kept; save again later.')
   t.equal(refused(0, 'UNREACHABLE', 'No answer').text, 'Not saved: No answer. Your text is kept; save again later.')
@@ -240,34 +241,50 @@ t.test('a few boards are asked for at a time, those on the screen, each again af
   t.strictSame(createOccupancy({ read: async () => [], isSeen: () => true, changed: () => {} }).of('1'), [])
 })
 
-/** What a tab stores, with room for so many letters. */
-function storeOf (room = Infinity) {
-  const stored = new Map<string, string>()
-  return {
-    getItem: (key: string) => stored.get(key) ?? null,
-    setItem (key: string, value: string) {
-      if (value.length > room) throw new Error('QuotaExceededError')
-      stored.set(key, value)
-    }
-  }
-}
-
-t.test('what is in the window alone outlives a reload, each with its editor and its edition', async (t) => {
-  const store = storeOf(100)
+t.test('what is in the browser alone outlives the window, each with its editor and its edition', async (t) => {
+  const store = storeOf(200)
   const title = { fieldName: 'title', payload: 'A' }
   const shelf = createShelf(store, 'anna')
-  t.ok(shelf.isEmpty)
+  t.strictSame(shelf.of('node/1'), [])
   shelf.put('node/1', title)
-  t.match([shelf.isEmpty, shelf.of('node/1'), shelf.of('node/2')], [false, [title], []])
+  t.match([shelf.of('node/1'), shelf.of('node/2')], [[title], []])
   const again = createShelf(store, 'anna')
   t.match(again.of('node/1'), [title])
-  t.ok(createShelf(store, 'ben').isEmpty)
+  t.strictSame(createShelf(store, 'ben').of('node/1'), [])
   again.drop(() => true, 'node/2')
-  t.notOk(again.isEmpty)
+  t.match(createShelf(store, 'anna').of('node/1'), [title])
   again.drop(({ payload }) => payload === 'A', 'node/1')
-  t.ok(createShelf(store, 'anna').isEmpty)
-  again.put('node/1', { ...title, payload: 'x'.repeat(100) })
-  t.notOk(again.isEmpty, 'what there is no room for is in the page still')
+  t.strictSame([createShelf(store, 'anna').of('node/1'), store.length], [[], 0])
+  again.put('node/1', { ...title, payload: 'x'.repeat(200) })
+  t.equal(again.of('node/1').length, 1, 'what there is no room for is in the page still')
+})
+
+t.test('what is typed is in the browser from the first letter, and no longer than it has to be', async (t) => {
+  const store = storeOf(200)
+  const mirror = createShelf(store, 'anna').mirror('node/1', 'title')
+  const left = () => createShelf(store, 'anna').of('node/1').map(({ fieldName, payload }) => [fieldName, payload])
+  t.ok(mirror(undefined))
+  t.equal(store.length, 0)
+  for (const text of ['H', 'Ha', 'Ha']) t.ok(mirror(text))
+  t.strictSame(left(), [['title', 'Ha']])
+  const other = createShelf(store, 'anna').mirror('node/1', 'title')
+  t.ok(other('Elsewhere'), 'another window has its own')
+  t.strictSame(left().sort(), [['title', 'Elsewhere'], ['title', 'Ha']])
+  t.ok(mirror(undefined))
+  t.strictSame(left(), [['title', 'Elsewhere']])
+  for (const text of ['x', 'x']) t.notOk(other(text.repeat(200)), 'there is no room')
+})
+
+t.test('of many texts the newest are kept, each once, and what others have written there is passed over', async (t) => {
+  const store = storeOf()
+  const keys = ['quoin-text/anna/nonsense', 'quoin-text/anna/number', 'elsewhere']
+  store.setItem(keys[0]!, '{')
+  store.setItem(keys[1]!, '5')
+  store.setItem(keys[2]!, JSON.stringify({ of: 'node/1', fieldName: 'title', payload: 'not of Anna', typedAt: 1 }))
+  for (let second = 1; second <= 102; second++) store.setItem(`quoin-text/anna/${second}`, JSON.stringify({ of: 'node/1', fieldName: 'title', payload: `text ${Math.min(second, 101)}`, typedAt: second }))
+  const texts = createShelf(store, 'anna').of('node/1').map(({ payload }) => payload)
+  t.strictSame([texts.length, texts[0], texts.at(-1)], [100, 'text 101', 'text 2'])
+  t.equal(store.length, 103)
 })
 
 t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
@@ -291,10 +308,10 @@ t.test('kept texts are those of the service, and those that it does not have yet
   t.match(kept.all, [{ payload: 'B' }])
   t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title', draft: 'v' }, 'changed', 'changed'])
   kept.add({ fieldName: 'title', payload: 'B' })
-  t.ok(shelf.isEmpty, 'what is there already is not kept twice')
+  t.strictSame(shelf.of('node/1'), [], 'what is there already is not kept twice')
   kept.add({ fieldName: 'title', payload: 'C' })
   kept.add({ fieldName: 'title', payload: 'C' })
   t.strictSame(kept.all.map(({ payload }) => payload), ['C', 'B'])
   kept.forget(kept.all[0]!)
-  t.ok(shelf.isEmpty)
+  t.strictSame(shelf.of('node/1'), [])
 })

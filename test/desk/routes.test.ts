@@ -91,7 +91,7 @@ t.test('a browser that has it asks again and is told that nothing has changed', 
 })
 
 t.test('what is not there, and another method, are answered as everywhere', async (t) => {
-  for (const path of ['/desk/', '/desk/files/desk/none.ts', '/desk/files/package.json', '/desk/files/desk/../../package.json', '/desk/files/desk/tsconfig.json', '/desk/files/lib/errors.ts']) {
+  for (const path of ['/desk/none', '/desk/files/desk/none.ts', '/desk/files/package.json', '/desk/files/desk/../../package.json', '/desk/files/desk/tsconfig.json', '/desk/files/lib/errors.ts']) {
     const reply = await get(path)
     t.equal(reply.statusCode, 404, path)
     t.match(reply.json(), { statusCode: 404, code: 'NOT_FOUND' }, path)

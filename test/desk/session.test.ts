@@ -3,13 +3,17 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
-import { createShelf, isAtRisk } from '../../packages/desk/kept.ts'
+import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createParked } from '../../packages/desk/parked.ts'
 import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../packages/client/src/client.ts'
+import { storeOf } from './fixtures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
 const model = contentModel({}) as Model
+
+/** What the session's texts are kept under. */
+const ENTITY = `${model.entityType}/5`
 
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
@@ -20,7 +24,7 @@ const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
 const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
 
 /** A session of Anna's, and a service that answers as the test has it say: with a value, an error, or when the test calls `answer`. */
-function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [] }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error> } = {}) {
+function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [], store = storeOf() }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error>, store?: Store } = {}) {
   const service = {
     reads,
     writes: [] as Array<Edition | Error>,
@@ -96,7 +100,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       subscribe: subscribe('locks')
     }
   } as unknown as Client
-  const shelf = createShelf({ getItem: () => null, setItem: () => {} }, 'anna')
+  const shelf = createShelf(store, 'anna')
   const session = createSession({
     client,
     shelf,
@@ -340,22 +344,29 @@ t.test('a text that a draft is restored over is under the kept drafts', async (t
   field().type('Typed now')
   await turn()
   await session.restore({ id: 'v', fieldName: 'title', payload: 'Earlier' })
-  t.match([field().text, session.kept, shelf.isEmpty], ['Earlier', [{ payload: 'Typed now' }], false])
+  t.match([field().text, session.kept, shelf.of(ENTITY)], ['Earlier', [{ payload: 'Typed now' }], [{ payload: 'Typed now' }]])
 })
 
-t.test('what is typed and not kept yet can be put aside, what is kept stays where it is', async (t) => {
-  const { session, shelf, service, field } = open(t)
+t.test('what was typed and is in no lock is there in the next window, until it is saved or thrown away', async (t) => {
+  const store = storeOf()
+  const first = open(t, { store })
   await turn()
-  session.shelve()
-  t.ok(shelf.isEmpty, 'nothing was typed')
-  service.acquire = away()
-  field().type('Typed while it is away')
+  first.service.acquire = away()
+  for (const text of ['T', 'Ty', 'Typed']) first.field().type(text)
   await turn()
-  session.shelve()
-  t.match([session.kept, shelf.isEmpty], [[{ fieldName: 'title', payload: 'Typed while it is away' }], false])
+  t.type(first.field().keptAt, 'number')
+  const second = open(t, { store })
+  await turn()
+  t.match(second.session.kept, [{ fieldName: 'title', payload: 'Typed' }])
+  await second.session.discard(second.session.kept[0]!)
+  t.strictSame(second.session.kept, [])
+  first.field().type('Typed again')
+  t.strictSame(open(t, { store, edition: editionOf('Typed again') }).shelf.of(ENTITY).length, 1)
+  await turn()
+  t.equal(store.length, 0, 'it is what is saved by now')
 })
 
-t.test('a displaced text that the service does not have, or cannot tell of, is in the window alone', async (t) => {
+t.test('a displaced text that the service does not have, or cannot tell of, is in the browser alone', async (t) => {
   const { session, shelf, service, field, board, pass } = open(t)
   await turn()
   field().type('Mine')
@@ -363,11 +374,11 @@ t.test('a displaced text that the service does not have, or cannot tell of, is i
   service.undrafted = [away(), away()]
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
   await board(lockOf('ben'))
-  t.match([session.kept, shelf.isEmpty], [[{ payload: 'Mine' }], false])
+  t.match([session.kept, shelf.of(ENTITY)], [[{ payload: 'Mine' }], [{ payload: 'Mine' }]])
   await pass(10_000)
-  t.notOk(shelf.isEmpty)
+  t.equal(shelf.of(ENTITY).length, 1)
   await pass(10_000)
-  t.strictSame([session.kept, shelf.isEmpty], [service.drafts, true], 'it is asked for again')
+  t.strictSame([session.kept, shelf.of(ENTITY)], [service.drafts, []], 'it is asked for again')
 })
 
 t.test('a save is of what has changed, and ends its locks', async (t) => {

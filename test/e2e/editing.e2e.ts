@@ -248,6 +248,32 @@ t.test('two editors at one edition', async (t) => {
   })
 })
 
+t.test('no letter is lost in a tab that crashes, though none of them was sent', async (t) => {
+  const { url, seat, edition } = await newsroom(t)
+  const id = await edition('The fast hand')
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'The fast hand')
+  await anna.route(`**/publisher_container/${id}`, () => {})
+  const typed = 'The quick brown fox jumps over the lazy dog. '.repeat(3)
+  await fieldOf(anna, 'Title').fill('')
+  await anna.keyboard.type(typed)
+  const crashed = anna.waitForEvent('crash')
+  ;(await anna.context().newCDPSession(anna)).send('Page.crash').catch(() => {})
+  await crashed
+  const again = await anna.context().newPage()
+  await again.goto(`${url}/desk?as=anna`)
+  await openEdition(again, id, 'The fast hand')
+  const kept = again.getByRole('region', { name: 'Kept drafts' })
+  await shows(kept.getByText(/^typed at \d\d:\d\d, in this browser alone$/))
+  await press(button(kept, 'Restore the draft of Title'))
+  t.equal(await fieldOf(again, 'Title').inputValue(), typed)
+  await shows(again.getByText(/^You are editing this kept \d\d:\d\d$/))
+  await press(button(again, 'Save changes'))
+  await shows(again.getByText('Saved.'))
+  await hides(kept.getByText('in this browser alone'))
+  t.equal(await again.evaluate('localStorage.length'), 0)
+})
+
 t.test('what was typed in a tab that crashed is offered once its lock has expired', async (t) => {
   const { url, seat, edition, client } = await newsroom(t, { LOCK_LEASE_SECONDS: '1' })
   const id = await edition('The crash')

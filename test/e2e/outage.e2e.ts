@@ -56,7 +56,7 @@ t.test('while the service itself is away', async (t) => {
   const start = await stop()
   for (const page of [anna, ben]) await page.getByText('connecting', { exact: true }).waitFor()
   await fieldOf(anna, 'Title').pressSequentially(' and after', { delay: 20 })
-  await shows(anna.getByText('The lock service does not answer. Your text is in this window alone.'))
+  await shows(anna.getByText('The lock service does not answer. Your text is in this browser alone.'))
   const asked = anna.waitForEvent('dialog')
   await anna.close({ runBeforeUnload: true })
   t.equal((await asked).type(), 'beforeunload', 'who closes the window is asked')

@@ -11,7 +11,7 @@ export const anna = bearer({ sub: 'anna', name: 'Anna' })
 export const ben = bearer({ sub: 'ben', name: 'Ben' })
 
 /** What a field says whose text cannot be sent. */
-export const AWAY = 'The lock service does not answer. Your text is in this window alone.'
+export const AWAY = 'The lock service does not answer. Your text is in this browser alone.'
 
 /** When the user changes, with which leases, and what Anna answers when she is asked whether to leave her texts. */
 export const OUTAGES = [
