@@ -12,7 +12,7 @@ const PIECE_BYTES = 65_536
 export function eventStream (description: string, snapshot: object, lock: object) {
   const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
     encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
-    encode({ event: 'saved', data: JSON.stringify({ entityType: 'publisher_container', entityId: '1', etag: '"V3IySZ4BnJ6dH0qk"', uid: '7', fields: ['title'] }) }) +
+    encode({ event: 'saved', data: JSON.stringify({ entityType: 'node', entityId: '1', etag: '"V3IySZ4BnJ6dH0qk"', uid: '7', fields: ['title'] }) }) +
     encode({ event: 'heartbeat', data: '{"seconds":15}' }) +
     encode({ event: 'stale', data: '{}' }) +
     encode({ event: 'live', data: '{}' }) +
