@@ -35,6 +35,7 @@ import deskRoutes from './routes/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import home from './routes/home.ts'
+import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
 
 export { readConfig, SettingsError, type Config } from './config/env.ts'
@@ -63,8 +64,8 @@ export const standalone = fp(async function standalone (fastify: FastifyInstance
 }, { name: 'standalone', fastify: '5.x' })
 
 /**
- * What all share, then the locks (DynamoDB, no CMS), the editions (CMS, no DynamoDB), and the lock boards, which join both.
- * Each is a scope of its own and sees no other's decorators.
+ * What all share, then the locks (DynamoDB, no CMS) and the editions (CMS, no DynamoDB), with the lock boards, which join
+ * both. Each is a scope of its own and sees no other's decorators.
  */
 async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths: boolean): Promise<void> {
   await fastify.register(mount, { config, ownsPaths })
@@ -103,13 +104,10 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
     await scope.register(stale)
-    await scope.register(editionRoutes)
-    if (config.desk) await scope.register(deskRoutes, { config })
-  })
-
-  await fastify.register(async function boardScope (scope) {
-    await scope.register(cmsCaller, { config })
     await scope.register(boardStore, { boards })
+    await scope.register(editionRoutes)
+    await scope.register(listRoutes)
     await scope.register(boardRoutes)
+    if (config.desk) await scope.register(deskRoutes, { config })
   })
 }

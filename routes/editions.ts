@@ -1,13 +1,13 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { answers, orStale } from '../lib/editions/answers.ts'
 import {
-  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionList, EditionParams, leniently, NamedList, OFFSET_MAX, OrderChange, OrderChanged, ReadHeaders, SearchParams, SearchQuery, UpdateHeaders
+  CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
+import { notModified } from './not-modified.ts'
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {
@@ -21,11 +21,6 @@ export default async function editions (fastify: FastifyInstance) {
     .get('/api/collection/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
     .get('/api/collection/bundles', { schema: bundlesSchema, config: { staleCache: 'list' } }, bundles)
     .get('/api/publisher-edition/bundles', { schema: typesSchema, config: { staleCache: 'list' } }, types)
-    .get('/api/collections/:bundle', {
-      schema: searchSchema,
-      config: { staleCache: 'list' },
-      preValidation: async (request) => { request.query = leniently(request.query) as typeof request.query }
-    }, search)
 }
 
 /** What every request may end in. */
@@ -116,14 +111,6 @@ const read: Handler<typeof readSchema> = async function (request, reply) {
   return json
 }
 
-/** Answers 304 instead of what the caller has already (RFC 9110 section 15.4.5). */
-async function notModified ({ method, headers }: FastifyRequest, reply: FastifyReply, payload: unknown) {
-  if (reply.statusCode !== 200 || !matchesWeakly(headers['if-none-match'], String(reply.getHeader('etag')))) return payload
-  reply.code(304).removeHeader('content-type')
-  // To HEAD Fastify gives the length of what GET would be answered with.
-  return method === 'HEAD' ? payload : null
-}
-
 const bundlesSchema = { operationId: 'listBundles', tags: ['editions'], summary: 'List the bundles of editions', response: answers({ 200: orStale(NamedList) }, ...ALWAYS) }
 
 const bundles: Handler<typeof bundlesSchema> = async function (request) {
@@ -134,37 +121,4 @@ const typesSchema = { operationId: 'listEditionTypes', tags: ['editions'], summa
 
 const types: Handler<typeof typesSchema> = async function (request) {
   return { data: await this.editions.types(request.caller) }
-}
-
-const searchSchema = {
-  operationId: 'searchEditions',
-  tags: ['editions'],
-  summary: 'List and search editions, newest first',
-  description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored.',
-  params: SearchParams,
-  querystring: SearchQuery,
-  response: answers({ 200: orStale(asText(EditionList)) }, 404, ...ALWAYS)
-}
-
-const search: Handler<typeof searchSchema> = async function (request, reply) {
-  const { bundle } = request.params
-  const { total: wantTotal, _format, ...query } = request.query
-  const { editions, hasMore, total } = await this.editions.search(bundle, { ...query, total: wantTotal === 1 }, request.caller)
-  const { limit, offset } = query
-  const link = (to: number) => {
-    const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
-    return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
-  }
-  const links = {
-    self: link(offset),
-    ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
-    ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
-  }
-  reply.type(JSON_TYPE)
-  return pageText(editions, { limit, offset, hasMore, total }, links)
-}
-
-/** A page of editions, whose rows are text already. */
-function pageText (rows: Array<JsonText<Edition>>, meta: EditionList['meta'], links: EditionList['links']): JsonText<EditionList> {
-  return `{"data":[${rows.join(',')}],"meta":${jsonText(meta)},"links":${jsonText(links)}}` as JsonText<EditionList>
 }

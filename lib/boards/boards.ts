@@ -1,4 +1,4 @@
-import type { Editions } from '../editions/editions.ts'
+import type { EditionPage, Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
@@ -42,6 +42,20 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     const wanted = await entities(id, caller)
     const held = await locks.view(wanted)
     return { locks: mayView ? await visible(held, mayView) : held, entities: wanted.length }
+  }
+
+  /**
+   * The locks on the rows of a list, by their uuids, from one Query for each row.
+   * @param mayView asked about each row that has locks; those of a row that it may not see are left out
+   * @returns null while the lock store does not answer
+   * @throws {Failure} as `mayView`; STORE_FAILED
+   */
+  async function ofRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>, mayView?: MayView): Promise<Record<string, LockView[]> | null> {
+    const entities = rows.map(({ id, uuid }): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }))
+    const held = await locks.view(entities).catch(unlessUnavailable)
+    if (!held) return null
+    const byId = Map.groupBy(mayView ? await visible(held, mayView) : held, ({ entityId }) => entityId)
+    return Object.fromEntries(rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []]))
   }
 
   /**
@@ -90,8 +104,13 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     /** The edition with an integer id or uuid, as its locks name it. */
     edition: (id: string): Entity => ({ type: lockType(model.entityType, model), id }),
     read,
+    ofRows,
     watch
   }
+}
+
+function unlessUnavailable (error: unknown): undefined {
+  if (!(error instanceof Failure && error.code === 'STORE_UNAVAILABLE')) throw error
 }
 
 /** What of a batch may be told: the batch itself where that is all of it, undefined where it is nothing. */

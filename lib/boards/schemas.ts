@@ -1,4 +1,5 @@
-import { Type, type Static } from '@sinclair/typebox'
+import { Type, type Static, type TSchema } from '@sinclair/typebox'
+import { Edition, Placement } from '../editions/schemas.ts'
 import { LockView } from '../locks/schemas.ts'
 import { ref } from '../schema-parts.ts'
 
@@ -11,3 +12,31 @@ export const LockBoard = Type.Object({
   })
 }, { $id: 'LockBoard', examples: [{ data: LockView.examples, meta: { entities: 13, count: 1 } }] })
 export type LockBoard = Static<typeof LockBoard>
+
+/** Lists by the uuids of rows. */
+function byUuid<T extends TSchema> (item: T, description: string) {
+  return Type.Unsafe<Record<string, Array<Static<T>>>>({ type: 'object', additionalProperties: Type.Array(item), description })
+}
+
+/** One page of editions, or of what they are made of. */
+export const EditionList = Type.Object({
+  data: Type.Array(Edition),
+  meta: Type.Object({
+    limit: Type.Integer(),
+    offset: Type.Integer(),
+    hasMore: Type.Boolean(),
+    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many rows there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null' }),
+    placed: Type.Optional(byUuid(Placement, 'With placed=1: by the uuid of each row, the editions that hold it and that the caller may see, the newest first')),
+    locks: Type.Optional(Type.Union([byUuid(ref(LockView), 'By the uuid of each row, the locks on it; an empty list where there are none'), Type.Null()], { description: 'With locks=1; null while the lock store does not answer' }))
+  }),
+  links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
+}, {
+  description: 'One page, newest first',
+  examples: [{
+    data: Edition['examples'],
+    meta: { limit: 1, offset: 0, hasMore: true, total: null },
+    links: { self: '/api/collections/daily?limit=1&offset=0', next: '/api/collections/daily?limit=1&offset=1' }
+  }]
+})
+
+export type EditionList = Static<typeof EditionList>

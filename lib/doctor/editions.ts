@@ -70,15 +70,20 @@ function omitted ({ meta }: Document): number {
   return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
 }
 
+/** Fields that a site may lack. */
+const OR_NULL: Record<string, string> = {
+  'fields.editionType': ' (null where the bundle alone tells the type)'
+}
+
 /** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
 function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Finding> {
   const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
   const wanted = {
-    'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, 'fields.key': key, ...(editionType !== null && { 'fields.editionType': editionType })
+    'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, ...(key !== null && { 'fields.key': key }), ...(editionType !== null && { 'fields.editionType': editionType })
   }
   const missing = Object.entries(wanted).filter(([, field]) => !shape.has(field))
   for (const [member, field] of missing) {
-    const orNull = member === 'fields.editionType' ? ' (null where the bundle alone tells the type)' : ''
+    const orNull = OR_NULL[member] ?? ''
     yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
   }
   if (missing.length === 0) yield ok(`fields of ${bundle}: ${Object.values(wanted).join(', ')}`)

@@ -28,7 +28,7 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['BAD_REQUEST', 'querystring/limit must be >= 1'],
   ['CMS_UNAUTHORIZED', 'No authentication credentials provided.'],
   ['CMS_FORBIDDEN', "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'."],
-  ['NOT_FOUND', texts.noEdition('999')],
+  ['NOT_FOUND', texts.noSuch('edition', '999')],
   ['METHOD_NOT_ALLOWED', texts.anotherMethod('PATCH', ['POST', 'GET', 'HEAD'])],
   ['STALE_EDIT', texts.stale()],
   ['ORDER_CONFLICT', texts.notInOrder(0, '9'), { order: [{ target_id: 4, target_type: 'node', target_uuid: '5488028b-da9e-41aa-aa6a-f0b640c7436e' }] }],

@@ -1,20 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { Failure, texts } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
-import type { JsonText } from '../json-text.ts'
 import type { Resource } from '../jsonapi/document.ts'
+import { createPlacements } from './list/placements.ts'
+import { createRows, type RowPage } from './list/rows.ts'
 import { createSearch, type Search } from './list/search.ts'
 import { createFinder, type Load } from './lookup/finder.ts'
 import { createLabels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
-import { publicName } from './model.ts'
+import { publicName, type ContentModel } from './model.ts'
 import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
-import type { OrderChange } from './schemas.ts'
+import type { OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
+import { listSite } from './site/list-site.ts'
 import type { Site } from './site/site.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { typeOf } from './translate/edition-type.ts'
@@ -25,12 +27,11 @@ import { completed, shapeOf, type Shape } from './translate/shape.ts'
 import { createTexts, type EditionText } from './translate/texts.ts'
 import * as write from './translate/write.ts'
 
-export interface EditionPage {
-  /** Each as JSON in core REST's form. */
-  editions: Array<JsonText<EditionJson>>
-  hasMore: boolean
-  /** How many there are in all; null where that is not known. */
-  total: number | null
+export interface EditionPage extends RowPage {
+  /** The entity type of the rows. */
+  entityType: string
+  /** By the uuid of each row, the editions that hold it; only where it was asked for. */
+  placed?: Record<string, Placement[]>
 }
 
 export interface UpdateOptions {
@@ -77,8 +78,19 @@ export interface Editions {
   read (id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<EditionJson>
-  /** Lists editions. @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type. */
-  search (bundle: string, search: Search, caller: Caller): Promise<EditionPage>
+  /**
+   * Lists editions, or the entities of one of the content model's lists.
+   * @param bundle of editions, an edition type, the entity type of editions, or the name of a list
+   * @throws {Failure} NOT_FOUND for an unknown bundle; BAD_REQUEST for an unknown edition type, and for what only lists of
+   *   the other kind have; PLACED_UNKNOWN
+   */
+  search (bundle: string, search: Search & { placed?: boolean }, caller: Caller): Promise<EditionPage>
+  /**
+   * Reads an entity of one of the content model's lists.
+   * @param id integer id or uuid
+   * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED
+   */
+  readListed (list: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** The labels of an edition's articles and other references, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Record<string, string>>
   /** The bundles of editions, with their labels. */
@@ -99,8 +111,8 @@ export interface EditionsOptions {
   saved?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
   updated?: (change: Change & { etag: string }) => void
-  /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. */
-  refused?: (caller: Caller, id?: string) => void
+  /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. `keys`: of an entity of a list. */
+  refused?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
 }
 
 /** How often operations on the running order are applied anew, each time that somebody else has saved first. */
@@ -115,21 +127,24 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
   const find = createFinder(site, resources)
   const load: Load = (id, caller, purpose) => reportRefusal(find(id, caller, purpose), caller, id)
   const references = createReferences(site)
-  const search = createSearch(site, resources)
+  const editionTexts = createTexts(site)
+  const { editionOf } = editionTexts
+  const rows = createRows(site, createSearch(site, resources), editionTexts)
+  const placed = createPlacements(site, resources)
+  const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list))]))
   const labels = createLabels(site, find)
   const saves = createSaveQueue({ turns })
   /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
   const reads = new Set<Set<string>>()
   const changedAttribute = publicName(model, model.keys.changed)
-  const { jsonOf, editionOf } = createTexts(site)
 
   /** Reports a refusal of the CMS, for the stale cache. An unknown bundle is no refusal. */
-  async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string): Promise<T> {
+  async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string, keys = model.keys): Promise<T> {
     try {
       return await work
     } catch (error) {
       const { code } = error as Failure
-      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) refused(caller, id)
+      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) refused(caller, id, keys)
       throw error
     }
   }
@@ -330,10 +345,31 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     })
   }
 
-  async function readOne (id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {
-    const edition = editionOf(await load(id, caller))
-    if (ifMatch === undefined || matches(ifMatch, edition.etag)) return edition
-    throw new Failure('PRECONDITION_FAILED', 'The edition is not in the state that If-Match names; ETag names the present one', { headers: { etag: edition.etag } })
+  async function search (bundle: string, { placed: isPlaced = false, ...query }: Search & { placed?: boolean }, caller: Caller): Promise<EditionPage> {
+    const list = await reportRefusal(listOf(bundle, caller), caller)
+    if (!list) {
+      if (isPlaced) throw new Failure('BAD_REQUEST', `querystring/placed is for lists of what editions are made of: ${[...lists.keys()].join(', ')}`)
+      return { ...await reportRefusal(rows(bundle, query, caller), caller), entityType: model.entityType }
+    }
+    const odd = (['type', 'key'] as const).find((name) => query[name] !== undefined)
+    if (odd !== undefined) throw new Failure('BAD_REQUEST', `querystring/${odd} is for lists of editions`)
+    const { entityType } = list.model
+    const page = { ...await reportRefusal(list.rows(entityType, query, caller), caller), entityType }
+    return isPlaced ? { ...page, placed: await reportRefusal(placed(page.rows.map((row) => ({ ...row, entityType })), caller), caller) } : page
+  }
+
+  async function readListed (name: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {
+    const list = await reportRefusal(listOf(name, caller), caller)
+    if (!list) throw new Failure('NOT_FOUND', `There is no list "${name}"; there are ${[...lists.keys()].join(', ')}`)
+    return matching(await reportRefusal(list.read(id, caller), caller, id, list.model.keys), ifMatch)
+  }
+
+  /** The list of a name; a bundle of editions goes before a list. */
+  async function listOf (name: string, caller: Caller): Promise<List | undefined> {
+    const list = lists.get(name)
+    if (!list || name === model.entityType || (await catalog.all(caller)).some(({ entityType, bundle }) => entityType === model.entityType && bundle === name)) return undefined
+    if (!await list.isExposed(caller)) throw new Failure('NOT_FOUND', `The CMS exposes nothing of the list "${name}" through JSON:API`)
+    return list
   }
 
   /** Adds the present `changed` as a precondition: Drupal refuses any other. It counts seconds. */
@@ -346,12 +382,10 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     create,
     update,
     arrange,
-    read: readOne,
+    read: async (id, caller, ifMatch) => matching(editionOf(await load(id, caller)), ifMatch),
+    readListed,
     bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
-    async search (bundle, query, caller) {
-      const { rows, hasMore, total } = await reportRefusal(search(bundle, query, caller), caller)
-      return { editions: rows.map(jsonOf), hasMore, total }
-    },
+    search,
     labels: (id, caller) => reportRefusal(labels(id, caller), caller, id),
     bundles: (caller) => reportRefusal(catalog.bundles(caller), caller),
     types: (caller) => reportRefusal(catalog.editionTypes(caller), caller),
@@ -361,4 +395,31 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
       return filterAdvice(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
     }
   }
+}
+
+/** What a list of the content model is read with. */
+interface List {
+  model: ContentModel
+  rows: ReturnType<typeof createRows>
+  read (id: string, caller: Caller): Promise<EditionText>
+  /** Whether JSON:API has any of its bundles. */
+  isExposed (caller: Caller): Promise<boolean>
+}
+
+function createList (site: Site): List {
+  const resources = createResources(site)
+  const find = createFinder(site, resources)
+  const editionTexts = createTexts(site)
+  return {
+    model: site.model,
+    rows: createRows(site, createSearch(site, resources), editionTexts),
+    read: async (id, caller) => editionTexts.editionOf(await find(id, caller)),
+    isExposed: async (caller) => (await site.catalog.editions(caller)).length > 0
+  }
+}
+
+/** @throws {Failure} PRECONDITION_FAILED where the edition is not in a state that If-Match names */
+function matching (edition: EditionText, ifMatch: string | undefined): EditionText {
+  if (ifMatch === undefined || matches(ifMatch, edition.etag)) return edition
+  throw new Failure('PRECONDITION_FAILED', 'The edition is not in the state that If-Match names; ETag names the present one', { headers: { etag: edition.etag } })
 }

@@ -24,6 +24,7 @@ export function withLimits (editions: Editions, timeoutMs: number): Editions {
     arrange: (...args) => within(args[2], () => editions.arrange(...args)),
     update: (...args) => within(args[2], () => editions.update(...args)),
     read: (...args) => within(args[1], () => editions.read(...args)),
+    readListed: (...args) => within(args[2], () => editions.readListed(...args)),
     bare: (...args) => within(args[1], () => editions.bare(...args)),
     search: (...args) => within(args[2], () => editions.search(...args)),
     labels: (...args) => within(args[1], () => editions.labels(...args)),

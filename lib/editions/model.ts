@@ -13,6 +13,24 @@ function described<T extends TSchema> (description: string, schema: T): T {
   return { ...schema, description }
 }
 
+const List = Type.Object({
+  entityType: described('A content entity type.', Type.String()),
+  bundles: described('Its bundles that the list has; all of them by default.', Type.Optional(Type.Array(Type.String(), { minItems: 1 }))),
+  bundleEntityType: described('The config entity type of its bundles; known for those of Drupal core, else `<entity type>_type`.', Type.Optional(Type.String())),
+  keys: described('Its `entity_keys` that are not as in Drupal core.', Type.Optional(Type.Object({
+    id: Type.Optional(Type.String()),
+    uuid: Type.Optional(Type.String()),
+    revision: Type.Optional(Type.String()),
+    bundle: Type.Optional(Type.String()),
+    label: Type.Optional(Type.String()),
+    published: Type.Optional(Type.String()),
+    changed: Type.Optional(Type.String()),
+    langcode: Type.Optional(Type.String()),
+    defaultLangcode: Type.Optional(Type.String())
+  }, { additionalProperties: false })))
+}, { additionalProperties: false })
+export type List = Static<typeof List>
+
 /**
  * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
@@ -33,7 +51,7 @@ export const ContentModel = Type.Object({
     defaultLangcode: Type.String({ default: 'default_langcode' })
   }, { default: {}, additionalProperties: false })),
   fields: Type.Object({
-    key: described('Identifies an edition in the external publishing system.', Type.String({ default: 'field_key' })),
+    key: described('Identifies an edition in the external publishing system; null where editions have no such field.', Type.Union([Type.String(), Type.Null()], { default: 'field_key' })),
     editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })),
     articles: described("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
   }, { default: {}, additionalProperties: false }),
@@ -60,6 +78,9 @@ export const ContentModel = Type.Object({
     workspace: '/admin/config/workflow/workspaces/manage/{id}',
     contact_form: '/contact/{id}',
     publisher_container: '/publisher_container/{id}'
+  })),
+  lists: described('What editions are made of: lists by their name in `/api/collections/{list}`, each of entities of one type.', Type.Record(Type.String({ pattern: '^[\\w.-]{1,64}$' }), List, {
+    default: { article: { entityType: 'node', bundles: ['article'] } }
   })),
   lockTypes: described('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
   lockIds: described('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))

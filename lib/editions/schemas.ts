@@ -2,9 +2,10 @@ import { Type, type IntegerOptions, type Static, type TInteger } from '@sinclair
 import { texts } from '../errors.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
-/** Largest offset of a list, and its largest limit. */
+/** Largest offset of a list, and its largest limit; that of a list which also tells where its rows are placed or locked. */
 export const OFFSET_MAX = 100_000
 export const LIMIT_MAX = 500
+export const DETAILED_MAX = 50
 
 /** An edition in core REST's JSON; which fields it has is the CMS's business. */
 export const Edition = Type.Unsafe<Record<string, unknown>>({
@@ -86,9 +87,15 @@ export const UpdateHeaders = Type.Object({
 export type UpdateHeaders = Static<typeof UpdateHeaders>
 
 export const SearchParams = Type.Object({
-  bundle: Type.String({ minLength: 1, maxLength: 64, description: '`publisher_container` for all, or a bundle, or an edition type', examples: ['publisher_container', 'daily', 'special'] })
+  bundle: Type.String({ minLength: 1, maxLength: 64, description: '`publisher_container` for all editions, or a bundle, or an edition type, or the name of one of the content model\'s lists', examples: ['publisher_container', 'daily', 'special', 'article'] })
 })
 export type SearchParams = Static<typeof SearchParams>
+
+export const ListedParams = Type.Object({
+  bundle: Type.String({ minLength: 1, maxLength: 64, description: "The name of one of the content model's lists", examples: ['article'] }),
+  id: EditionParams.properties.id
+})
+export type ListedParams = Static<typeof ListedParams>
 
 /** A parameter that a caller may leave out and a handler always has: validation fills in the default. */
 function withDefault (options: IntegerOptions & { default: number }): TInteger {
@@ -99,11 +106,13 @@ function withDefault (options: IntegerOptions & { default: number }): TInteger {
 export const SearchQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })),
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
-  type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type' })),
-  key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key' })),
-  limit: withDefault({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many editions at most; more is taken as ${LIMIT_MAX}` }),
-  offset: withDefault({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many editions to leave out first' }),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type; of editions only' })),
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key; of editions only' })),
+  limit: withDefault({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many rows at most; more is taken as ${LIMIT_MAX}, with placed=1 or locks=1 as ${DETAILED_MAX}` }),
+  offset: withDefault({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many rows to leave out first' }),
   total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 has the total counted, even when that takes more requests to the CMS' })),
+  placed: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 adds which editions hold each row; of the lists of what editions are made of' })),
+  locks: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 adds who is at work in each row' })),
   _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: 'Has no effect. Clients of core REST send it' }))
 })
 export type SearchQuery = Static<typeof SearchQuery>
@@ -114,11 +123,12 @@ export type SearchQuery = Static<typeof SearchQuery>
  */
 export function leniently (query: Record<string, unknown>): Record<string, unknown> {
   const meant = Object.entries(query).filter(([name, value]) => value !== '' && Object.hasOwn(SearchQuery.properties, name))
-  return Object.fromEntries(meant.map(([name, value]) => [name, name === 'limit' && isAboveMax(value) ? String(LIMIT_MAX) : value]))
+  const most = meant.some(([name]) => name === 'placed' || name === 'locks') ? DETAILED_MAX : LIMIT_MAX
+  return Object.fromEntries(meant.map(([name, value]) => [name, name === 'limit' && isAbove(most, value) ? String(most) : value]))
 }
 
-function isAboveMax (value: unknown): boolean {
-  return typeof value === 'string' && /^[1-9]\d*$/.test(value) && Number(value) > LIMIT_MAX
+function isAbove (most: number, value: unknown): boolean {
+  return typeof value === 'string' && /^[1-9]\d*$/.test(value) && Number(value) > most
 }
 
 export const OrderChanged = Type.Object({
@@ -132,25 +142,15 @@ export const OrderChanged = Type.Object({
 })
 export type OrderChanged = Static<typeof OrderChanged>
 
-export const EditionList = Type.Object({
-  data: Type.Array(Edition),
-  meta: Type.Object({
-    limit: Type.Integer(),
-    offset: Type.Integer(),
-    hasMore: Type.Boolean(),
-    total: Type.Union([Type.Integer(), Type.Null()], { description: 'How many editions there are in all that the caller may see. It is known when the page is the last one, when total=1 asks for it, or when the CMS counts and hides nothing from the caller; otherwise null' })
-  }),
-  links: Type.Object({ self: Type.String(), next: Type.Optional(Type.String()), prev: Type.Optional(Type.String()) })
-}, {
-  description: 'One page, newest first',
-  examples: [{
-    data: Edition['examples'],
-    meta: { limit: 1, offset: 0, hasMore: true, total: null },
-    links: { self: '/api/collections/daily?limit=1&offset=0', next: '/api/collections/daily?limit=1&offset=1' }
-  }]
-})
-
-export type EditionList = Static<typeof EditionList>
+/** An edition that holds an article. */
+export const Placement = Type.Object({
+  id: Type.String(),
+  uuid: Type.String(),
+  bundle: Type.String(),
+  label: Type.String(),
+  published: Type.Boolean()
+}, { examples: [{ id: '12', uuid: 'ceea8601-33e7-4005-8409-18a46e1916e1', bundle: 'daily', label: 'Monday', published: true }] })
+export type Placement = Static<typeof Placement>
 
 export const NamedList = Type.Object({
   data: Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))
@@ -168,5 +168,5 @@ export const EditionFailure = Type.Object({
 }, {
   $id: 'EditionFailure',
   additionalProperties: true,
-  examples: [{ message: texts.noEdition('999'), statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
+  examples: [{ message: texts.noSuch('edition', '999'), statusCode: 404, error: 'Not Found', code: 'NOT_FOUND' }]
 })

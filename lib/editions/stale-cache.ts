@@ -31,8 +31,9 @@ export interface StaleCache {
    * To be called when the CMS refuses a caller an edition, or says that there is none. Drops all copies of this caller that
    * show the edition, by whatever request.
    * @param id integer id or uuid; without one all copies of this caller are dropped
+   * @param keys of the entity type, by default that of editions
    */
-  refuse (caller: Caller, id?: string): void
+  refuse (caller: Caller, id?: string, keys?: ContentModel['keys']): void
 }
 
 export interface StaleCacheOptions {
@@ -83,17 +84,17 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
   }
 
-  function refuse (caller: Caller, id?: string): void {
+  function refuse (caller: Caller, id?: string, keys = model.keys): void {
     const owner = fingerprint(caller)
     refused.set(owner, now())
-    const member = id === undefined ? '' : memberOf(id)
+    const member = id === undefined ? '' : memberOf(id, keys)
     for (const key of [...keysOf.get(owner) ?? []]) if (copies.peek(key)!.payload.includes(member)) copies.delete(key)
   }
 
   /** The member of an edition's JSON that has its id. No text within the JSON looks like this, since its quotes are escaped. */
-  function memberOf (id: string): string {
+  function memberOf (id: string, keys: ContentModel['keys']): string {
     const isInteger = /^\d+$/.test(id)
-    return `${JSON.stringify(isInteger ? model.keys.id : model.keys.uuid)}:[{"value":${isInteger ? id : JSON.stringify(id.toLowerCase())}}]`
+    return `${JSON.stringify(isInteger ? keys.id : keys.uuid)}:[{"value":${isInteger ? id : JSON.stringify(id.toLowerCase())}}]`
   }
 
   return {

@@ -79,6 +79,26 @@ for (const engine of engineNames) {
       t.strictSame((await send(app, 'GET', `/api/collection/${uuid[0].value}/locks`)).json().data, data, 'and by uuid')
     })
 
+    t.test('a list has the locks of each row, without texts', async (t) => {
+      await lock(app, 'node/119', 'title', ada, 'SECRET')
+      await lock(app, 'node/119', 'body', bob, 'SECRET')
+      const reply = await send(app, 'GET', '/api/collections/article?locks=1&placed=1&limit=500')
+      const { data, meta } = reply.json()
+      t.equal(data.length, 50)
+      t.equal(meta.limit, 50)
+      t.notMatch(reply.body, 'SECRET')
+      const uuidOf = (nid: number) => data.find((row: Item) => row.nid[0].value === nid).uuid[0].value
+      t.strictSame(meta.locks[uuidOf(119)].map(({ version, ...rest }: Item) => rest), [
+        { entityType: 'node', entityId: '119', fieldName: 'body', timestamp: 5, userData: bob },
+        { entityType: 'node', entityId: '119', fieldName: 'title', timestamp: 5, userData: ada }
+      ])
+      t.strictSame(meta.locks[uuidOf(118)], [])
+      t.strictSame(Object.keys(meta.locks), data.map((row: Item) => row.uuid[0].value))
+      const editions = (await send(app, 'GET', '/api/collections/daily?locks=1')).json()
+      t.match(editions.meta.locks[editions.data[0].uuid[0].value], [{ entityType: 'publisher_container', entityId: id, fieldName: 'field_articles' }])
+      t.notOk((await send(app, 'GET', '/api/collections/daily')).json().meta.locks)
+    })
+
     t.test('the live board begins with the whole board and goes on with each lock', async (t) => {
       const { response, next } = await openEvents(t, `${url}/api/collection/${id}/locks/events`)
       t.match(response.headers, { 'content-type': 'text/event-stream' })
@@ -257,4 +277,16 @@ t.test('the content model says what the locks of editions and articles are calle
   t.strictSame(lockedAs(one, contentModel({})), { type: 'publisher_container', id: '12' })
   t.throws(() => contentModel({ lockTypes: { node: 'no-de' } }), /\/lockTypes\/node is not right/)
   t.throws(() => contentModel({ lockIds: 'nid' }), /\/lockIds is not right/)
+})
+
+t.test('the locks of rows: named as the content model says, seen by those who may, null without the store', async (t) => {
+  const rows = [{ id: '4', uuid: 'u-4' }, { id: '5', uuid: 'u-5' }]
+  const view = async (entities: Array<{ type: string, id: string }>) => entities.map(({ type, id }) => ({ entityType: type, entityId: id, fieldName: 'title', timestamp: 5, userData: ada }))
+  const boardsOf = (model: object, view: object) => createBoards({ locks: { view, feed: {} } as never, editions: {} as never, model: contentModel(model) })
+  const byUuid = await boardsOf({ lockIds: 'uuid', lockTypes: { node: 'story' } }, view).ofRows({ entityType: 'node', rows })
+  t.match(byUuid, { 'u-4': [{ entityType: 'story', entityId: 'u-4' }], 'u-5': [{ entityId: 'u-5' }] })
+  const some = await boardsOf({}, view).ofRows({ entityType: 'node', rows }, async ({ id }) => id === '5')
+  t.match(some, { 'u-4': [], 'u-5': [{ entityType: 'node', entityId: '5' }] })
+  t.equal(await boardsOf({}, async () => { throw new Failure('STORE_UNAVAILABLE', 'away') }).ofRows({ entityType: 'node', rows }), null)
+  await t.rejects(boardsOf({}, async () => { throw new Failure('STORE_FAILED', 'broken') }).ofRows({ entityType: 'node', rows }), { code: 'STORE_FAILED' })
 })

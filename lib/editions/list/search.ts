@@ -40,7 +40,8 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   const idAttribute = publicName(model, model.keys.id)
   const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
-  const compared = [idAttribute, ...[model.keys.label, model.keys.published, model.fields.key, model.fields.editionType ?? model.keys.published].map((field) => publicName(model, field))]
+  const { label, published } = model.keys
+  const compared = [idAttribute, ...[label, published, model.fields.key ?? label, model.fields.editionType ?? published].map((field) => publicName(model, field))]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     const { collections, types } = await scope(bundle, type, caller)
@@ -81,7 +82,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     const types = [...isType ? [bundle] : [], ...type === undefined ? [] : [type]]
     const allowed = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
     if (isType && !allowed.includes(bundle)) {
-      const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowed])]
+      const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowed, ...Object.keys(model.lists)])]
       throw new Failure('NOT_FOUND', `There is no bundle "${bundle}"; there are ${names.join(', ')}`)
     }
     if (type !== undefined && !allowed.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowed.map((name) => `"${name}"`).join(' or ')}`)
@@ -94,7 +95,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
    * search for `q` is in titles only.
    */
   function filtered (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
-    let byKey = Boolean(selection.q)
+    let byKey = Boolean(selection.q) && model.fields.key !== null
     return (offset, size, purpose) => {
       return ask().catch((error) => {
         if (!byKey || !isRefusal(error)) throw error

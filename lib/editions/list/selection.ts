@@ -8,11 +8,18 @@ import type { Selection } from '../translate/query.ts'
  */
 export function matchesSelection ({ q, status, types = [], key }: Selection, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
   const value = (field: string) => attributes[publicName(model, field)]
+  const keyOfEdition = keyIn(attributes, model)
   const { editionType } = model.fields
-  return (!q || hasInTitle(q, attributes, model) || scalarText(value(model.fields.key)) === q) &&
+  return (!q || hasInTitle(q, attributes, model) || keyOfEdition === q) &&
     (status === undefined || value(model.keys.published) === (status === 1)) &&
     (editionType === null || types.every((type) => value(editionType) === type)) &&
-    (key === undefined || scalarText(value(model.fields.key)) === key)
+    (key === undefined || keyOfEdition === key)
+}
+
+/** An edition's key in the publishing system; empty where it has none. */
+function keyIn (attributes: Record<string, unknown>, model: ContentModel): string {
+  const { key } = model.fields
+  return key === null ? '' : scalarText(attributes[publicName(model, key)])
 }
 
 /** Compares as a database may do: ignores case and accents. */
@@ -23,7 +30,7 @@ const alike = new Intl.Collator('en', { sensitivity: 'base' })
  * its key for the same. For titles Drupal's comparison counts.
  */
 export function matchesText (q: string, { attributes = {} }: Pick<Resource, 'attributes'>, model: ContentModel): boolean {
-  const key = scalarText(attributes[publicName(model, model.fields.key)])
+  const key = keyIn(attributes, model)
   return key === q || alike.compare(key, q) !== 0 || hasInTitle(q, attributes, model)
 }
 

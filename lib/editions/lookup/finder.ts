@@ -16,7 +16,7 @@ import type { Purpose, Resources } from './resources.ts'
  */
 export type Load = (idOrUuid: string, caller: Caller, purpose?: Purpose) => Promise<LoadedEdition>
 
-export function createFinder ({ catalog, filters, model, ids }: Site, { individual, sparsePage }: Resources): Load {
+export function createFinder ({ catalog, filters, model, noun, ids }: Site, { individual, sparsePage }: Resources): Load {
   const idAttribute = publicName(model, model.keys.id)
 
   async function load (idOrUuid: string, caller: Caller, purpose: Purpose = 'edition'): Promise<LoadedEdition> {
@@ -60,13 +60,13 @@ export function createFinder ({ catalog, filters, model, ids }: Site, { individu
     const row = rows.find((row) => row !== undefined)
     const edition = row && await individual(row.collection, { uuid: row.uuid }, caller, purpose)
     if (!edition) throw notFound(id)
-    if (idOf(edition) !== Number(id)) throw mismatch(`edition ${id}`, edition.resource)
+    if (idOf(edition) !== Number(id)) throw mismatch(`${noun} ${id}`, edition.resource)
     return edition
   }
 
-  return load
-}
+  function notFound (id: string): Failure {
+    return new Failure('NOT_FOUND', texts.noSuch(noun, id))
+  }
 
-function notFound (id: string): Failure {
-  return new Failure('NOT_FOUND', texts.noEdition(id))
+  return load
 }

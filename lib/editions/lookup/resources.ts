@@ -73,7 +73,7 @@ type Answer = JsonapiAnswer & { urlOf?: UrlOf }
 const DROP_ROUNDS = 50
 
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
-export function createResources ({ cms, model, catalog, shapes, targets, ids }: Site): Resources {
+export function createResources ({ cms, model, noun, catalog, shapes, targets, ids }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
 
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
@@ -159,9 +159,9 @@ export function createResources ({ cms, model, catalog, shapes, targets, ids }: 
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
     const editions = resourcesOf(answer.document)
-    for (const resource of editions) if (!hasId(resource, id)) throw mismatch(`edition ${'uuid' in id ? id.uuid : id.id}`, resource)
+    for (const resource of editions) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
     const [resource] = editions
-    if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', 'You may see the label of this edition at most')
+    if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see the label of this ${noun} at most`)
     return resource && loaded(resource, answer.urlOf)
   }
 

@@ -13,6 +13,8 @@ import { createTargetMemory, type TargetMemory } from './targets.ts'
 export interface Site {
   cms: Jsonapi
   model: ContentModel
+  /** What one of its entities is called in messages. */
+  noun: string
   /** Its collections, bundles and edition types. */
   catalog: Catalog
   /** Whether it lets a caller filter. */
@@ -49,6 +51,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   return {
     cms,
     model,
+    noun: 'edition',
     catalog,
     filters: createFilters({ cms, warn }),
     shapes: createShapes(model, planFor),

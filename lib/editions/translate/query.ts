@@ -38,11 +38,12 @@ const EITHER = 'either'
  */
 export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
   const conditions: Array<[path: string, operator: string, value: string, group?: string]> = []
+  const { key: keyField } = model.fields
   if (q) conditions.push([model.keys.label, 'CONTAINS', q, EITHER])
-  if (q && byKey) conditions.push([model.fields.key, '=', q, EITHER])
+  if (q && byKey && keyField !== null) conditions.push([keyField, '=', q, EITHER])
   if (status !== undefined) conditions.push([model.keys.published, '=', String(status)])
   if (model.fields.editionType !== null) for (const type of types) conditions.push([model.fields.editionType, '=', type])
-  if (key !== undefined) conditions.push([model.fields.key, '=', key])
+  if (key !== undefined && keyField !== null) conditions.push([keyField, '=', key])
   return [
     ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
     ...conditions.flatMap(([path, operator, value, group], index) => condition(`c${index}`, publicName(model, path), operator, [value], group))
@@ -52,6 +53,11 @@ export function filterQuery ({ q, status, types = [], key }: Selection, model: C
 /** A filter for entities by their integer ids. */
 export function idQuery (idAttribute: string, ids: string[]): Parameters {
   return condition('ids', idAttribute, 'IN', ids)
+}
+
+/** A filter for editions that refer to entities with one of these integer ids. */
+export function referringToQuery (relationship: string, ids: string[]): Parameters {
+  return idQuery(`${relationship}.meta.drupal_internal__target_id`, ids)
 }
 
 /** A filter for entities of any type by their uuids. */

@@ -1,0 +1,40 @@
+import type { Caller } from '../../http/calls.ts'
+import type { JsonText } from '../../json-text.ts'
+import { scalarText } from '../../jsonapi/document.ts'
+import { publicName } from '../model.ts'
+import type { Site } from '../site/site.ts'
+import type { EditionJson } from '../translate/edition-json.ts'
+import type { Texts } from '../translate/texts.ts'
+import type { createSearch, Search } from './search.ts'
+
+/** What a row of a list is called by. */
+export interface RowId {
+  /** The integer id. */
+  id: string
+  uuid: string
+}
+
+export interface RowPage {
+  /** Each as JSON in core REST's form. */
+  editions: Array<JsonText<EditionJson>>
+  /** Their ids, in the same order. */
+  rows: RowId[]
+  hasMore: boolean
+  /** How many there are in all; null where that is not known. */
+  total: number | null
+}
+
+/** Lists rows as texts. @throws {Failure} what the search throws */
+export function createRows ({ model }: Pick<Site, 'model'>, search: ReturnType<typeof createSearch>, { jsonOf }: Texts) {
+  const idAttribute = publicName(model, model.keys.id)
+
+  return async function rows (bundle: string, query: Search, caller: Caller): Promise<RowPage> {
+    const { rows, hasMore, total } = await search(bundle, query, caller)
+    return {
+      editions: rows.map(jsonOf),
+      rows: rows.map(({ resource: { id, attributes } }) => ({ id: scalarText(attributes?.[idAttribute]), uuid: id })),
+      hasMore,
+      total
+    }
+  }
+}

@@ -1,0 +1,66 @@
+import { ContentModel, type List } from '../model.ts'
+import { createPlans } from '../translate/plans.ts'
+import { createEditionIds } from './ids.ts'
+import { createShapes } from './shapes.ts'
+import type { Site } from './site.ts'
+
+type Keys = ContentModel['keys']
+
+/** Drupal core's entity keys, where they differ from the defaults; its ids are in `idKeys`. A type without bundles has no key for them. */
+const CORE_KEYS: Readonly<Record<string, Partial<Keys>>> = {
+  node: { revision: 'vid' },
+  media: { revision: 'vid', bundle: 'bundle', label: 'name' },
+  taxonomy_term: { bundle: 'vid', label: 'name' },
+  user: { label: 'name' },
+  file: { label: 'filename' },
+  comment: { bundle: 'comment_type', label: 'subject' },
+  block_content: { label: 'info' }
+}
+
+const DEFAULT_KEYS: Keys = {
+  id: 'id', uuid: 'uuid', revision: 'revision_id', bundle: 'type', label: 'title', published: 'status', changed: 'changed', langcode: 'langcode', defaultLangcode: 'default_langcode'
+}
+
+/** The content model's list may have other names in their place, those of editions. */
+const CORE_TIMES: readonly string[] = ContentModel.properties.timestampFields.default
+
+/** The config entity types of bundles that are not called after their entity type. */
+const BUNDLE_TYPES: Readonly<Record<string, string>> = { taxonomy_term: 'taxonomy_vocabulary' }
+
+/** The content model of a list: what Quoin would know of its entities if they were the editions. */
+export function listModel (list: List, model: ContentModel): ContentModel {
+  const { entityType, bundles, bundleEntityType = BUNDLE_TYPES[entityType] ?? `${entityType}_type`, keys } = list
+  const { bundles: _bundles, editionTypes: _editionTypes, ...rest } = model
+  const { [entityType]: id = 'id' } = model.idKeys
+  return {
+    ...rest,
+    entityType,
+    bundleEntityType,
+    keys: { ...entityType === model.entityType ? model.keys : { ...DEFAULT_KEYS, ...CORE_KEYS[entityType], id }, ...keys },
+    fields: { key: null, editionType: null, articles: [] },
+    timestampFields: [...new Set([...CORE_TIMES, ...model.timestampFields])],
+    lists: {},
+    ...(bundles && { bundles: Object.fromEntries(bundles.map((bundle) => [bundle, bundle])) })
+  }
+}
+
+/** A list of a site, as if its entities were the site's editions. It shares what the site knows of collections, filters and targets. */
+export function listSite (site: Site, name: string, list: List): Site {
+  const model = listModel(list, site.model)
+  const planFor = createPlans(model)
+  return {
+    ...site,
+    model,
+    noun: name,
+    catalog: {
+      ...site.catalog,
+      async editions (caller) {
+        const { bundles } = model
+        return (await site.catalog.all(caller)).filter(({ entityType, bundle }) => entityType === model.entityType && (!bundles || Object.hasOwn(bundles, bundle)))
+      }
+    },
+    planFor,
+    shapes: createShapes(model, planFor),
+    ids: createEditionIds(model)
+  }
+}

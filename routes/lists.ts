@@ -1,0 +1,93 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import { EditionList } from '../lib/boards/schemas.ts'
+import { answers, orStale } from '../lib/editions/answers.ts'
+import { Edition, EditionFailure, leniently, ListedParams, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
+import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
+import { LockView } from '../lib/locks/schemas.ts'
+import { noBody } from '../lib/schema-parts.ts'
+import type { Handler } from './handler.ts'
+import { notModified } from './not-modified.ts'
+
+/** Lists of editions, and of what they are made of. */
+export default async function lists (fastify: FastifyInstance) {
+  for (const schema of [EditionFailure, LockView]) fastify.addSchema(schema)
+
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/api/collections/:bundle', {
+      schema: searchSchema,
+      config: { staleCache: 'list' },
+      preValidation: async (request) => { request.query = leniently(request.query) as typeof request.query }
+    }, search)
+    // After the answer was kept as a copy, and of copies too.
+    .get('/api/collections/:bundle/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
+}
+
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
+
+/** Rows come as JSON already, which Fastify would take for plain text. */
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+const searchSchema = {
+  operationId: 'searchEditions',
+  tags: ['editions'],
+  summary: 'List and search editions, or what they are made of, newest first',
+  description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
+  params: SearchParams,
+  querystring: SearchQuery,
+  response: answers({ 200: orStale(asText(EditionList)) }, ...ALWAYS)
+}
+
+const search: Handler<typeof searchSchema> = async function (request, reply) {
+  const { bundle } = request.params
+  const { total: wantTotal, placed: wantPlaced, locks: wantLocks, _format, ...query } = request.query
+  // Locks of a while ago would mislead.
+  if (wantLocks) delete request.cacheable
+  const page = await this.editions.search(bundle, { ...query, total: wantTotal === 1, placed: wantPlaced === 1 }, request.caller)
+  const { editions, hasMore, total, placed } = page
+  const { limit, offset } = query
+  const link = (to: number) => {
+    const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
+    return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
+  }
+  const links = {
+    self: link(offset),
+    ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
+    ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
+  }
+  reply.type(JSON_TYPE)
+  return pageText(editions, {
+    limit,
+    offset,
+    hasMore,
+    total,
+    ...(placed && { placed }),
+    ...(wantLocks && { locks: await this.boards.ofRows(page, (entity) => request.may('view', entity)) })
+  }, links)
+}
+
+/** A page of editions, whose rows are text already. */
+function pageText (rows: Array<JsonText<Edition>>, meta: EditionList['meta'], links: EditionList['links']): JsonText<EditionList> {
+  return `{"data":[${rows.join(',')}],"meta":${jsonText(meta)},"links":${jsonText(links)}}` as JsonText<EditionList>
+}
+
+const readSchema = {
+  operationId: 'readListed',
+  tags: ['editions'],
+  summary: 'Read one of what editions are made of, such as an article',
+  description: 'ETag is as that of an edition.',
+  params: ListedParams,
+  headers: ReadHeaders,
+  response: answers({
+    200: orStale(asText({ ...Edition, description: 'The entity. ETag names its state' })),
+    304: noBody('The entity has not changed since the answer that If-None-Match names')
+  }, 412, ...ALWAYS)
+}
+
+const read: Handler<typeof readSchema> = async function (request, reply) {
+  const { params: { bundle, id }, caller, headers } = request
+  const { json, etag } = await this.editions.readListed(bundle, id, caller, headers['if-match'])
+  reply.header('etag', etag).type(JSON_TYPE)
+  return json
+}
