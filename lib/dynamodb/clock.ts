@@ -41,6 +41,8 @@ export function createClock ({ now = Date.now, onSkew = () => {} }: ClockOptions
   let measuring: Promise<void> | undefined
   let patienceMs = FIRST_MS
   let isSkewed = false
+  /** Whether a measurement was answered. An engine may send no `Date`: to ask it again would cost every operation a request. */
+  let isAnswered = false
 
   const isMeasured = () => latest !== Infinity
 
@@ -93,10 +95,10 @@ export function createClock ({ now = Date.now, onSkew = () => {} }: ClockOptions
       measure = request
     },
 
-    /** Resolves when the offset is known or could not be had in time; undefined, so that nobody waits, where it is known already. */
+    /** Resolves when the offset is known or could not be had in time; undefined, so that nobody waits, where the store has answered already. */
     ready (): Promise<void> | undefined {
-      if (!measure || isMeasured()) return undefined
-      measuring ??= measure(AbortSignal.timeout(patienceMs)).catch(() => {}).then(() => {
+      if (!measure || isMeasured() || isAnswered) return undefined
+      measuring ??= measure(AbortSignal.timeout(patienceMs)).then(() => { isAnswered = true }, () => {}).then(() => {
         patienceMs = NEXT_MS
         measuring = undefined
       })

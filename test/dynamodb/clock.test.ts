@@ -125,3 +125,12 @@ t.test('what has to be on time waits for one measurement, that all share', async
   t.ok(Math.abs(clock.offset() + 40_000) < 600)
   t.equal(clock.ready(), undefined, 'the offset is known')
 })
+
+t.test('a store that sends no Date is asked once', async (t) => {
+  const { clock } = machine(40_000)
+  let requests = 0
+  clock.start(async () => { requests++ })
+  await clock.ready()
+  t.equal(clock.ready(), undefined, 'it has answered')
+  t.equal(requests, 1)
+})
