@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { all, any, condition, namesOf, rule, type Condition } from './expression.ts'
+import { all, any, condition, expressionOf, namesOf, rule, valuesIn, type Condition } from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
 import { isForeignOver, keyOf, type Item, type Key, type Moment } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
@@ -151,9 +151,11 @@ export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData 
   }
 }
 
+const isOfMoment = expressionOf(rule('#displacedAt = :displacedAt'))
+
 /** Condition of a delete: the draft has not been kept anew. */
 export function isDisplacedAt (displacedAt: number): Condition {
-  return condition(rule('#displacedAt = :displacedAt', { ':displacedAt': displacedAt }))
+  return condition(isOfMoment, { ':displacedAt': displacedAt })
 }
 
 /** A consistent query for the attempts at displacing a record in a version: its text was kept first. */
@@ -182,15 +184,16 @@ export function expiryOf ({ expiresAt, timestamp }: Item, { now, foreign }: Mome
 /** A consistent query for the expired locks of an entity that hold a text. What has no `expiresAt` has no `removeAt` either, and stays. */
 export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, { now, foreign }: Moment) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
-  const own = all(rule('#expiresAt <= :now', { ':now': now }), rule('#removeAt > :now', { ':now': now }))
-  const isTheirs = uid === undefined ? [] : [rule('#userData.#uid = :uid', { ':uid': uid })]
-  const { ConditionExpression: filter, ExpressionAttributeValues: values } = condition(
-    all(foreign === undefined ? own : any(own, isForeignOver(foreign)), rule('attribute_exists(#payload)'), ...isTheirs))
+  const own = all(rule('#expiresAt <= :now'), rule('#removeAt > :now'))
+  const isTheirs = uid === undefined ? [] : [rule('#userData.#uid = :uid')]
+  const filter = expressionOf(all(foreign === undefined ? own : any(own, isForeignOver), rule('attribute_exists(#payload)'), ...isTheirs))
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    FilterExpression: filter,
-    ExpressionAttributeNames: namesOf(keys, filter),
-    ExpressionAttributeValues: { ...values, ':key': recordKey, ...(fieldName !== undefined && { ':fieldName': fieldName }) }
+    FilterExpression: filter.text,
+    ExpressionAttributeNames: namesOf(keys, filter.text),
+    ExpressionAttributeValues: {
+      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ':uid': uid }), ':key': recordKey, ...(fieldName !== undefined && { ':fieldName': fieldName })
+    }
   }
 }

@@ -5,14 +5,22 @@ export interface Condition {
   ExpressionAttributeValues?: Record<string, unknown>
 }
 
-/** One comparison or function of DynamoDB's expression language, with the values that it names. */
-interface Part { text: string, values: Record<string, unknown> }
-
 /**
- * What is asked of an item: one of several alternatives, each with all of its parts. So the expression is flat, ORs of
+ * What is asked of an item: one of several alternatives, each with all of its comparisons. So the expression is flat, ORs of
  * ANDs: dynalite's parser, which is that of `npm run dev` and of the tests, takes time exponential in nested parentheses.
  */
-export type Rule = ReadonlyArray<readonly Part[]>
+export type Rule = ReadonlyArray<readonly string[]>
+
+/** A rule in DynamoDB's expression language, with the names in it as `#name` and the values as `:name`. */
+export interface Expression {
+  text: string
+  names: Readonly<Record<string, string>>
+  /** What the values in it are called. */
+  values: readonly string[]
+}
+
+/** Values by their names. Those that an expression does not have are left out, since DynamoDB refuses them. */
+export type Values = Readonly<Record<string, unknown>>
 
 /** The names of each expression. Expressions are the code's own, so they are few: what a caller sends is in values. */
 const namesByText = new Map<string, Readonly<Record<string, string>>>()
@@ -25,12 +33,12 @@ export function namesOf (...expressions: string[]): Readonly<Record<string, stri
   return names
 }
 
-/** A rule of one part, without AND, OR or parentheses around it. */
-export function rule (text: string, values: Record<string, unknown> = {}): Rule {
-  return [[{ text, values }]]
+/** A rule of one comparison or function, without AND, OR or parentheses around it. */
+export function rule (text: string): Rule {
+  return [[text]]
 }
 
-/** Every one of the rules. Where a value has the same name in several, it is the same value. */
+/** Every one of the rules. */
 export function all (...rules: Rule[]): Rule {
   return rules.reduce((left, right) => left.flatMap((parts) => right.map((others) => [...parts, ...others])))
 }
@@ -40,13 +48,37 @@ export function any (...rules: Rule[]): Rule {
   return rules.flat()
 }
 
-/** A rule as the condition of a put or a delete. */
-export function condition (rule: Rule): Condition {
-  const expression = rule.map((parts) => parts.map(({ text }) => text).join(' AND ')).join(' OR ')
-  const values = Object.assign({}, ...rule.flat().map(({ values }) => values)) as Record<string, unknown>
+/** A rule as an expression. */
+export function expressionOf (rule: Rule): Expression {
+  const text = rule.map((parts) => parts.join(' AND ')).join(' OR ')
+  return { text, names: namesOf(text), values: [...new Set(text.match(/:\w+/g))] }
+}
+
+/** The values that an expression has. */
+export function valuesIn ({ values: names }: Expression, values: Values): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, values[name]]))
+}
+
+/** An expression as the condition of a put or a delete. */
+export function condition (expression: Expression, values: Values = {}): Condition {
   return {
-    ConditionExpression: expression,
-    ExpressionAttributeNames: namesOf(expression),
-    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values })
+    ConditionExpression: expression.text,
+    ExpressionAttributeNames: expression.names,
+    ...(expression.values.length > 0 && { ExpressionAttributeValues: valuesIn(expression, values) })
+  }
+}
+
+/**
+ * The expressions of rules that come in a few shapes, each made once: to make one takes as long as to store a record in
+ * DynamoDB's form, and a lock is written with one.
+ * @param ruleOf the rule of a shape, of which every member counts
+ */
+export function shaped<Shape extends object> (ruleOf: (shape: Shape) => Rule): (shape: Shape) => Expression {
+  const expressions = new Map<string, Expression>()
+  return (shape) => {
+    const name = Object.values(shape).join()
+    const expression = expressions.get(name) ?? expressionOf(ruleOf(shape))
+    expressions.set(name, expression)
+    return expression
   }
 }

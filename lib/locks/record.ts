@@ -1,7 +1,7 @@
 import { FENCED_UNTIL } from '../dynamodb/fence.ts'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
-import { all, any, condition, namesOf, rule, type Condition, type Rule } from './expression.ts'
+import { all, any, condition, expressionOf, namesOf, rule, shaped, valuesIn, type Condition, type Rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
 import type { Entity, Holder, LockRequest } from './schemas.ts'
 
@@ -84,24 +84,25 @@ export function isAmong (versions: Versions, record: Item | undefined): boolean 
   return record !== undefined && !isTombstone(record) && (versions === '*' || versions.includes(record['version'] as string))
 }
 
-const OWNER = '#userData.#uid = :uid'
-const EXPIRED = '#expiresAt <= :now'
-
 const isAbsent = rule('attribute_not_exists(#key)')
 const isTextless = rule('attribute_not_exists(#payload)')
-const isOwn = (uid: string) => rule(OWNER, { ':uid': uid })
-const isExpiredNow = (now: number) => rule(EXPIRED, { ':now': now })
-const isNotExpiredNow = (now: number) => rule(`NOT ${EXPIRED}`, { ':now': now })
+const isOwn = rule('#userData.#uid = :uid')
+const isOthers = rule('NOT #userData.#uid = :uid')
+const isExpiredNow = rule('#expiresAt <= :now')
+const isNotExpiredNow = rule('NOT #expiresAt <= :now')
 
 /** Without `expiresAt`, and from so long ago that it is over. */
-export const isForeignOver = (foreign: number) => all(rule('attribute_not_exists(#expiresAt)'), rule('#timestamp <= :foreign', { ':foreign': foreign }))
+export const isForeignOver = all(rule('attribute_not_exists(#expiresAt)'), rule('#timestamp <= :foreign'))
+
+/** What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over. */
+interface Leasing { hasForeign: boolean }
 
 /** As `isExpired` has it. */
-const isOver = ({ now, foreign }: Moment): Rule => foreign === undefined ? isExpiredNow(now) : any(isExpiredNow(now), isForeignOver(foreign))
+const isOver = ({ hasForeign }: Leasing): Rule => hasForeign ? any(isExpiredNow, isForeignOver) : isExpiredNow
 
-const isNotOver = ({ now, foreign }: Moment): Rule => foreign === undefined
-  ? isNotExpiredNow(now)
-  : all(isNotExpiredNow(now), any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign', { ':foreign': foreign })))
+const isNotOver = ({ hasForeign }: Leasing): Rule => hasForeign
+  ? all(isNotExpiredNow, any(rule('attribute_exists(#expiresAt)'), rule('NOT #timestamp <= :foreign')))
+  : isNotExpiredNow
 
 /**
  * After so many seconds whoever wrote a record has had an answer, or has given up: three attempts of 1.3 s and the pauses
@@ -123,75 +124,104 @@ export interface Write {
   fence: number
 }
 
+/** What of a write decides the text of its condition. Everything else is in the values. */
+interface Shape extends Leasing {
+  /** How many versions the record may be in; undefined for any, and for none. */
+  versions: '*' | number | undefined
+  /** Whether a user asks, whose own record counts as his. */
+  hasUser: boolean
+}
+
 /**
  * The record is no later one than the write; there may be none. A request that went unanswered and was repeated may still
  * reach the store after others that were answered: those it must leave alone.
  */
-const isNotAfter = (version: string) => rule('NOT #version > :latest', { ':latest': version })
+const isNotAfter = rule('NOT #version > :latest')
 
 /** No attempt may still come that the write would not keep off, so the record may go. */
-const isUnfenced = (fence: number) => rule('NOT #fencedUntil > :fence', { ':fence': fence })
+const isUnfenced = rule('NOT #fencedUntil > :fence')
 
-const isReplaceable = ({ version, ifMatch, fence }: Write): Rule => all(...ifMatch ? [isVersion(ifMatch)] : [], isNotAfter(version), isUnfenced(fence))
+/** In a state that an If-Match names. */
+function isVersion (versions: '*' | number): Rule {
+  if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never'))
+  return rule(`#version IN (${Array.from({ length: versions }, (_, index) => `:v${index}`).join(', ')})`)
+}
+
+const isReplaceable = ({ versions }: Shape): Rule => all(...versions ? [isVersion(versions)] : [], isNotAfter, isUnfenced)
 
 /** Whoever wrote the record has had an answer: he may not write it again. */
-const isSettled = ({ settled }: Write): Rule => rule('NOT #version > :settled', { ':settled': settled })
+const isSettled = rule('NOT #version > :settled')
 
 /** As `isSettled`; of its own writes an instance knows that anyway. */
-const isKnown = (write: Write): Rule => any(rule('contains(#version, :instance)', { ':instance': write.instance }), isSettled(write))
+const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
 /** The user's own, and of a writer who is known to be done, be it because its version is named. */
-const isOwnKnown = (write: Write, uid: string): Rule => Array.isArray(write.ifMatch) && write.ifMatch.length === 1 ? isOwn(uid) : all(isOwn(uid), isKnown(write))
+const isOwnKnown = ({ versions }: Shape): Rule => versions === 1 ? isOwn : all(isOwn, isKnown)
 
-const isRemovable = (write: Write): Rule => all(isReplaceable(write), isKnown(write))
+const isRemovable = (shape: Shape): Rule => all(isReplaceable(shape), isKnown)
+
+/** The condition of a write, and of the user who asks, by a rule that depends on their shape alone. */
+function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: Shape) => Rule): (write: Write, uid: Uid) => Condition {
+  const expression = shaped(ruleOf)
+  return ({ version, ifMatch, moment: { now, foreign }, instance, settled, fence }, uid) => {
+    const versions = Array.isArray(ifMatch) ? ifMatch : []
+    const shape = { versions: ifMatch === '*' ? ifMatch : ifMatch?.length, hasForeign: foreign !== undefined, hasUser: uid !== undefined }
+    return condition(expression(shape), {
+      ':uid': uid,
+      ':now': now,
+      ':foreign': foreign,
+      ':latest': version,
+      ':instance': instance,
+      ':settled': settled,
+      ':fence': fence,
+      ':never': NEVER,
+      ...Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
+    })
+  }
+}
+
+const nothing = condition(expressionOf(isAbsent))
 
 /** Condition of a put: there is no record. */
 export function isNothing (): Condition {
-  return condition(isAbsent)
+  return nothing
 }
 
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
-export function isFree (write: Write, uid?: string): Condition {
-  const expired = all(isOver(write.moment), isTextless)
-  const replaced = all(uid === undefined ? expired : any(isOwnKnown(write, uid), expired), isReplaceable(write))
-  return condition(write.ifMatch ? replaced : any(isAbsent, replaced))
-}
+export const isFree = conditionOf<string | undefined>((shape) => {
+  const expired = all(isOver(shape), isTextless)
+  const replaced = all(shape.hasUser ? any(isOwnKnown(shape), expired) : expired, isReplaceable(shape))
+  return shape.versions ? replaced : any(isAbsent, replaced)
+})
 
 /**
  * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. What was
  * is replaced by a record that names it, so that a write whose answer was lost knows that it has been there.
  */
-export function isWithoutTextOfOthers (write: Write, uid: string): Condition {
-  return condition(all(any(isOwnKnown(write, uid), all(isTextless, isSettled(write))), isReplaceable(write)))
-}
+export const isWithoutTextOfOthers = conditionOf((shape) => all(any(isOwnKnown(shape), all(isTextless, isSettled)), isReplaceable(shape)))
 
 /** Condition of a delete: no text is in the way; with a uid, of that user's record. */
-export function isWithoutText (write: Write, uid?: string): Condition {
-  return condition(all(uid === undefined ? isTextless : all(isOwn(uid), isTextless), isRemovable(write)))
-}
+export const isWithoutText = conditionOf<string | undefined>((shape) => all(shape.hasUser ? all(isOwn, isTextless) : isTextless, isRemovable(shape)))
 
 /** Condition of a delete: the record is the user's own, and has not expired. */
-export function isHeldBy (write: Write, uid: string): Condition {
-  return condition(all(isOwn(uid), isNotOver(write.moment), isRemovable(write)))
-}
+export const isHeldBy = conditionOf((shape) => all(isOwn, isNotOver(shape), isRemovable(shape)))
+
+const isNoOthers = shaped(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOwn] : []))
 
 /** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
-export function isHeldByNoOther (moment: Moment, uid: string | undefined): Condition {
-  return condition(any(isAbsent, isOver(moment), ...uid === undefined ? [] : [isOwn(uid)]))
+export function isHeldByNoOther ({ now, foreign }: Moment, uid: string | undefined): Condition {
+  const expression = isNoOthers({ hasForeign: foreign !== undefined, hasUser: uid !== undefined })
+  return condition(expression, { ':uid': uid, ':now': now, ':foreign': foreign })
 }
 
-/** In a state that an If-Match names. */
-function isVersion (versions: Versions): Rule {
-  if (versions === '*') return all(rule('attribute_exists(#key)'), rule('NOT #expiresAt = :never', { ':never': NEVER }))
-  const values = Object.fromEntries(versions.map((version, index) => [`:v${index}`, version]))
-  return rule(`#version IN (${Object.keys(values).join(', ')})`, values)
-}
+const isInVersion = expressionOf(all(rule('#version = :version'), isUnfenced))
+const isOfText = expressionOf(all(rule('attribute_not_exists(#version)'), rule('#payload = :payload')))
+const isWithoutEither = expressionOf(all(rule('attribute_not_exists(#version)'), isTextless))
 
 /** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
 export function isStill ({ version, payload, fencedUntil }: Item): Condition {
-  if (version !== undefined) return condition(all(rule('#version = :version', { ':version': version }), rule('NOT #fencedUntil > :fence', { ':fence': fencedUntil ?? 0 })))
-  const unversioned = rule('attribute_not_exists(#version)')
-  return condition(all(unversioned, payload === undefined ? isTextless : rule('#payload = :payload', { ':payload': payload })))
+  if (version !== undefined) return condition(isInVersion, { ':version': version, ':fence': fencedUntil ?? 0 })
+  return payload === undefined ? condition(isWithoutEither) : condition(isOfText, { ':payload': payload })
 }
 
 /** The expiry of a tombstone: so no reader sees it. */
@@ -221,21 +251,25 @@ export interface Wanted { fieldName?: string | undefined, uid?: string | undefin
 
 const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt'
 
+/** What of a query decides the text of its filter. */
+interface FilterShape extends Leasing { user: 'own' | 'others' | undefined }
+
+const filterOf = shaped(({ user, ...leasing }: FilterShape) => all(isNotOver(leasing), ...user ? [user === 'own' ? isOwn : isOthers] : []))
+
 /** A consistent query for records of an entity. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid, now, payloads = true }: Wanted) {
-  const user = uid ?? excludeUid
+export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true }: Wanted) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
-  const isTheirs = user === undefined ? [] : [rule(uid === undefined ? `NOT ${OWNER}` : OWNER, { ':uid': user })]
-  const filter = condition(all(isNotOver(now), ...isTheirs))
+  const user = uid !== undefined ? 'own' : excludeUid !== undefined ? 'others' : undefined
+  const filter = filterOf({ user, hasForeign: foreign !== undefined })
   const projection = payloads ? '' : WITHOUT_PAYLOAD
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    FilterExpression: filter.ConditionExpression,
+    FilterExpression: filter.text,
     ...(projection && { ProjectionExpression: projection }),
-    ExpressionAttributeNames: namesOf(keys, filter.ConditionExpression, projection),
+    ExpressionAttributeNames: namesOf(keys, filter.text, projection),
     ExpressionAttributeValues: {
-      ...filter.ExpressionAttributeValues, ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
+      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ':uid': uid ?? excludeUid }), ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
     }
   }
 }

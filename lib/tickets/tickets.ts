@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Signal } from '../http/aborter.ts'
-import { all, any, condition, rule } from '../locks/expression.ts'
+import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
 import type { Stored } from '../locks/item.ts'
 import type { Item, Key } from '../locks/record.ts'
 import { createLockTable, type Check } from '../locks/table.ts'
@@ -26,6 +26,10 @@ const REST_MS = 5000
 const CLOCKS_MS = 2000
 /** How long it is remembered when an edition was saved last, in seconds; a save that looked at it longer ago has ended. */
 const REMEMBERED_SECONDS = 3600
+
+/** There is no ticket, or one whose lease is over. */
+const isFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
+const isHeld = expressionOf(rule('#version = :version'))
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -121,8 +125,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 
   async function attempt (key: Key, version: string): Promise<Attempt> {
     await ready()
-    const isFree = all(rule('#leaseUntil <= :now', { ':now': Math.floor(now()) }), rule('#version < :version', { ':version': version }))
-    const written = await table.put({ ...key, ...leased(version, leaseMs) }, condition(any(rule('attribute_not_exists(#key)'), isFree)), 'ALL_OLD')
+    const written = await table.put({ ...key, ...leased(version, leaseMs) }, condition(isFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
     if (written.done) return { previous: written.previous }
     const inTheWay = await written.found()
     // One that got no answer and was sent again finds itself.
@@ -199,7 +202,7 @@ function lost () {
 }
 
 function isHeldIn (version: string) {
-  return condition(rule('#version = :version', { ':version': version }))
+  return condition(isHeld, { ':version': version })
 }
 
 async function inTime<T> (pending: Promise<T>): Promise<T> {
