@@ -106,11 +106,18 @@ export interface FailureOptions {
 /** Of V8: how many frames of the stack an error records when it is made. */
 const recording = Error as { stackTraceLimit?: number | undefined }
 
-/**
- * A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals. It has no stack
- * of its own, which would be a tenth of the cost of a refused lock: what broke underneath is its cause.
- */
-export class Failure extends Error {
+/** An error that is no fault of the code: without a stack, which would be a tenth of the cost of a refused lock. */
+export class Stackless extends Error {
+  constructor (message: string, options?: ErrorOptions) {
+    const { stackTraceLimit } = recording
+    recording.stackTraceLimit = 0
+    super(message, options)
+    recording.stackTraceLimit = stackTraceLimit
+  }
+}
+
+/** A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals: what broke underneath is its cause. */
+export class Failure extends Stackless {
   readonly code: FailureCode
   readonly statusCode: number
   readonly details: Record<string, unknown>
@@ -118,10 +125,7 @@ export class Failure extends Error {
   readonly isLogged: boolean
 
   constructor (code: FailureCode, message: string, { cause, details = {}, headers = {}, status = failures[code].status, isLogged = false }: FailureOptions = {}) {
-    const { stackTraceLimit } = recording
-    recording.stackTraceLimit = 0
     super(message, { cause })
-    recording.stackTraceLimit = stackTraceLimit
     this.name = failures[code].name
     this.code = code
     this.statusCode = status

@@ -1,5 +1,5 @@
-import { ConditionalCheckFailedException, TransactionCanceledException, type CancellationReason } from '@aws-sdk/client-dynamodb'
-import { Failure, texts } from '../errors.ts'
+import { ConditionalCheckFailedException, TransactionCanceledException, type AttributeValue, type CancellationReason } from '@aws-sdk/client-dynamodb'
+import { Failure, Stackless, texts } from '../errors.ts'
 import { isUnanswered } from './fence.ts'
 
 // The names DynamoDB throttles under (API reference, "Common errors" and the errors of each operation), and the
@@ -21,17 +21,34 @@ const UNAVAILABLE = new Set([
 ])
 const UNAVAILABLE_STATUS = new Set<number | undefined>([429, 502, 503, 504])
 
+/** The condition of a write is not met. What the SDK makes of that, ConditionalCheckFailedException, takes four times as long. */
+export class UnmetCondition extends Stackless {
+  override readonly name = 'ConditionalCheckFailedException'
+  /** The item that was in the way, as DynamoDB has it, where that was asked for. */
+  readonly Item: Record<string, AttributeValue> | undefined
+
+  constructor (message: string, item: Record<string, AttributeValue> | undefined) {
+    super(message)
+    this.Item = item
+  }
+}
+
+/** Whether an error says that the condition of a write is not met, be it the SDK's. */
+export function isUnmetCondition (error: unknown): error is UnmetCondition | ConditionalCheckFailedException {
+  return error instanceof UnmetCondition || error instanceof ConditionalCheckFailedException
+}
+
 /**
  * Awaits a reply of DynamoDB and translates what goes wrong: STORE_UNAVAILABLE (503, Retry-After) when the store is
  * throttled, unreachable or slow, STORE_FAILED (500) otherwise. An unmet condition is the caller's to judge and is
  * rethrown as it is.
- * @throws {Failure | ConditionalCheckFailedException}
+ * @throws {Failure | UnmetCondition | ConditionalCheckFailedException}
  */
 export async function reply<T> (pending: Promise<T>): Promise<T> {
   try {
     return await pending
   } catch (error) {
-    throw error instanceof ConditionalCheckFailedException ? error : storeFailure(error as Error)
+    throw isUnmetCondition(error) ? error : storeFailure(error as Error)
   }
 }
 

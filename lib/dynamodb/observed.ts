@@ -1,6 +1,5 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import type { Observe } from '../observe.ts'
-import { storeFailure, unmetOf } from './failures.ts'
+import { isUnmetCondition, storeFailure, unmetOf } from './failures.ts'
 import { operationOf, type Send } from './shortcut.ts'
 
 /** Lets somebody hear of every operation, with all its attempts as one. */
@@ -12,7 +11,7 @@ export function observed (send: Send, observe: Observe): Send {
       end('ok')
       return output
     } catch (error) {
-      end(error instanceof ConditionalCheckFailedException || unmetOf(error).length > 0 ? 'condition' : storeFailure(error as Error).code)
+      end(isUnmetCondition(error) || unmetOf(error).length > 0 ? 'condition' : storeFailure(error as Error).code)
       throw error
     }
   }

@@ -1,7 +1,8 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import type { AttributeValue } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { convertToAttr, unmarshall, type NativeAttributeValue, type unmarshallOptions } from '@aws-sdk/util-dynamodb'
 import type { RequestSigner } from '@smithy/types'
+import { UnmetCondition } from './failures.ts'
 import type { SdkAnswer, Transport } from './transport.ts'
 
 /** A command of the document client. */
@@ -65,7 +66,7 @@ function outputOf ({ statusCode, headers, body }: SdkAnswer, options: unmarshall
     const items = message['Items'] as Array<Record<string, never>> | undefined
     return { $metadata, ...translated(message, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
   }
-  if (UNMET.test(String(message['__type']))) throw new ConditionalCheckFailedException({ ...message, message: String(message['message']), $metadata })
+  if (UNMET.test(String(message['__type']))) throw new UnmetCondition(String(message['message']), message['Item'] as Record<string, AttributeValue> | undefined)
   return undefined
 }
 

@@ -1,8 +1,7 @@
-import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand, type DynamoDBDocumentClient, type QueryCommandInput } from '@aws-sdk/lib-dynamodb'
 import { unmarshall } from '@aws-sdk/util-dynamodb'
 import { unmarshallOptions } from '../dynamodb/client.ts'
-import { isCancelled, isUnmet, lacksTransactions, reply, storeFailure, unmetOf } from '../dynamodb/failures.ts'
+import { isCancelled, isUnmet, isUnmetCondition, lacksTransactions, reply, storeFailure, unmetOf } from '../dynamodb/failures.ts'
 import { isUnanswered } from '../dynamodb/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime } from './bounds.ts'
@@ -120,7 +119,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
       return previous ? { done: true, previous } : { done: true }
     } catch (error) {
       if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
-      if (!(error instanceof ConditionalCheckFailedException)) throw storeFailure(error as Error)
+      if (!isUnmetCondition(error)) throw storeFailure(error as Error)
       const { Item } = error
       return { done: false, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get(key) }
     }

@@ -1,10 +1,10 @@
 import { inspect, isDeepStrictEqual } from 'node:util'
-import { ConditionalCheckFailedException, DescribeTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb'
+import { DescribeTableCommand, DynamoDBClient, type DynamoDBServiceException } from '@aws-sdk/client-dynamodb'
 import { DeleteCommand, DynamoDBDocumentClient, GetCommand, PutCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import { marshall } from '@aws-sdk/util-dynamodb'
 import t, { type Test } from 'tap'
 import { createStore, unmarshallOptions } from '../../lib/dynamodb/client.ts'
-import { reply } from '../../lib/dynamodb/failures.ts'
+import { isUnmetCondition, reply } from '../../lib/dynamodb/failures.ts'
 import type { Call } from '../../lib/observe.ts'
 import fc from '../fixtures/property.ts'
 import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
@@ -68,8 +68,10 @@ async function bench (t: Test) {
       const { $metadata: { attempts, httpStatusCode }, ...output } = await client.send(command as never) as Record<string, any>
       return { sent: sent.splice(0), output: { ...output, attempts, httpStatusCode } }
     } catch (error) {
-      const { name, message, $fault, $metadata: { attempts, httpStatusCode } = {}, Item } = error as ConditionalCheckFailedException
-      return { sent: sent.splice(0), error: { name, message, $fault, attempts, httpStatusCode, Item, unmet: error instanceof ConditionalCheckFailedException } }
+      const { name, message } = error as Error
+      if (isUnmetCondition(error)) return { sent: sent.splice(0), error: { name, message, item: error.Item } }
+      const { $fault, $metadata: { attempts, httpStatusCode } = {} } = error as DynamoDBServiceException
+      return { sent: sent.splice(0), error: { name, message, $fault, attempts, httpStatusCode } }
     }
   }
 
