@@ -58,8 +58,9 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   if (!check) {
     if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
     // A trusted network has browsers in it, which send what a page of any other site bids them. What takes JSON alone refuses that.
-    fastify.addHook('onRequest', async (request) => {
-      if (request.server.hasContentTypeParser('text/plain') && isSimple(request) && isCrossSite(request, config.corsOrigins)) throw crossSite('')
+    fastify.addHook('onRequest', (request, _reply, done) => {
+      if (isSimple(request) && request.server.hasContentTypeParser('text/plain') && isCrossSite(request, config.corsOrigins)) throw crossSite('')
+      done()
     })
     return
   }

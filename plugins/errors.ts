@@ -49,12 +49,6 @@ async function errors (fastify: FastifyInstance, { ownsPaths = true }: { ownsPat
     for (const name of [method].flat()) methods.add(name)
   })
 
-  fastify.addHook('onRequest', async ({ raw }) => {
-    const hosts = countOf('host', raw.rawHeaders)
-    if (hosts === 0 && raw.httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
-    if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
-  })
-
   function absent (request: FastifyRequest): never {
     const path = pathOf(request)
     const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
@@ -65,10 +59,15 @@ async function errors (fastify: FastifyInstance, { ownsPaths = true }: { ownsPat
     throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${basePath}${path}`)
   }
 
-  // The handler alone would come after the body, which may be wrong in its own way.
   if (ownsPaths) fastify.setNotFoundHandler(absent)
-  fastify.addHook('onRequest', async (request) => {
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const { rawHeaders, httpVersion } = request.raw
+    const hosts = countOf('host', rawHeaders)
+    if (hosts === 0 && httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
+    if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
+    // The not-found handler alone would come after the body, which may be wrong in its own way.
     if (request.is404) absent(request)
+    done()
   })
 
   fastify.decorateRequest('failed')

@@ -25,8 +25,8 @@ async function hosts (fastify: FastifyInstance, { config: { auth, host, hosts } 
   if (auth) return
   const names = new Set([host, ...hosts].map(comparable))
 
-  fastify.addHook('onRequest', async ({ server, headers, routeOptions: { url = '' } }) => {
-    if (headers.host === undefined || isOwn(headers.host, names) || ownPath(server, url).startsWith('/health/')) return
+  fastify.addHook('onRequest', ({ server, headers, routeOptions: { url = '' } }, _reply, done) => {
+    if (headers.host === undefined || isOwn(headers.host, names) || ownPath(server, url).startsWith('/health/')) return done()
     throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(headers.host.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
   })
 }

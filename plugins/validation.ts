@@ -23,13 +23,18 @@ async function validation (fastify: FastifyInstance) {
     done()
   })
 
-  fastify.addHook('onRequest', async ({ url }) => {
-    try {
-      decodeURIComponent(url.slice(url.indexOf('?') + 1))
-    } catch {
-      throw new Failure('BAD_REQUEST', 'The query string is not percent-encoded UTF-8')
-    }
+  fastify.addHook('onRequest', ({ url }, _reply, done) => {
+    if (!isDecodable(url.slice(url.indexOf('?') + 1))) throw new Failure('BAD_REQUEST', 'The query string is not percent-encoded UTF-8')
+    done()
   })
+}
+
+function isDecodable (text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
 }
 
 export default fp(validation, { name: 'validation', fastify: '5.x' })
