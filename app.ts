@@ -7,6 +7,7 @@ import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
 import boardStore from './plugins/boards.ts'
+import { openBus } from './plugins/bus.ts'
 import cmsCaller from './plugins/cms-caller.ts'
 import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
@@ -90,8 +91,9 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(healthRoutes)
   if (ownsPaths) await fastify.register(home, { config })
 
+  const bus = await openBus(fastify, config)
   const store = openStore(fastify, config)
-  const locks = openLocks(fastify, config, store)
+  const locks = openLocks(fastify, config, store, bus)
   const editions = openEditions(fastify, config, { store, locks })
   const boards = createBoards({ locks, editions, model: config.contentModel })
 

@@ -222,6 +222,8 @@ export interface Config {
     /** How event streams are served. */
     feed: EventsConfig
   }
+  /** What instances tell each other by, if anything. */
+  bus?: { url: string }
   dynamodb: { region: string, endpoint?: string, shortcut?: false }
   /** How callers are known; absent with AUTH=none. */
   auth?: AuthConfig
@@ -290,6 +292,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
       draftDays: settings.DRAFT_DAYS,
       feed: readEvents(settings)
     },
+    ...(settings.EVENTS_BUS_URL !== undefined && { bus: { url: settings.EVENTS_BUS_URL } }),
     ...storeOf(settings),
     ...(auth && { auth }),
     cms: {

@@ -26,6 +26,12 @@ export const EventsEnvironment = inGroup('Event streams', {
     allowed: 'an integer from 1 to 100000',
     example: STREAMS_PER_USER,
     unset: `${STREAMS_PER_USER}; with AUTH=none half of EVENTS_WATCHERS_MAX`
+  }),
+  EVENTS_BUS_URL: setting(Type.Optional(Type.String({ format: 'url', pattern: '^rediss?://[^/?#\\s]+(?:/[0-9]{0,3})?$' })), {
+    description: 'A Redis or Valkey that [several instances](operations.md#several-instances) share. Its pub/sub tells each at once what the others write, and RATE_LIMIT counts for all of them. `rediss:` is TLS.',
+    allowed: 'the address of a Redis or Valkey, such as redis://bus.example.org:6379 or rediss://quoin:password@bus.example.org:6379/0',
+    example: 'redis://bus.example.org:6379',
+    unset: 'each instance finds by EVENTS_POLL_MS what the others write'
   })
 })
 

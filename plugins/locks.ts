@@ -1,9 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import type { Bus } from '../lib/bus/bus.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { counted } from '../lib/locks/counted.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
+import { LockNotice } from '../lib/locks/notice.ts'
 import { skewOf } from './store.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
@@ -17,19 +19,25 @@ declare module 'fastify' {
   }
 }
 
-/** Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of event streams. */
-export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store): Locks {
+/**
+ * Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of
+ * event streams.
+ * @param bus tells other instances of writes
+ */
+export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, bus?: Bus): Locks {
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
+  const notices = bus && { isUp: bus.isUp, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
   const { locks, counts } = counted((onKept) => createLocks({
     client,
     table: config.table,
     environment: config.environment,
     ...config.locks,
-    feed: { ...config.locks.feed, warn },
+    feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
     now: clock.now,
     ready: clock.ready,
     onKept
   }))
+  bus?.onChange(locks.feed.catchUp)
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })
   fastify.readings.set('quoin_event_streams', { type: 'gauge', help: 'Event streams that are open', read: () => locks.feed.counts().watchers })
   fastify.readings.set('quoin_watched_entities', { type: 'gauge', help: 'Entities that event streams watch, each read again and again', read: () => locks.feed.counts().entities })

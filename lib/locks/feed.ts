@@ -1,6 +1,7 @@
 import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
 import type { Batch, Changes, Saved } from './feed-events.ts'
+import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf } from './pace.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
@@ -14,6 +15,8 @@ const HEARTBEAT: Batch = [{ event: 'heartbeat' }]
 export interface FeedOptions {
   /** Milliseconds between two reads of a watched entity, which find what other instances have written. */
   pollMs?: number
+  /** The same while notices tell what others write: so late is found what has been lost of these. */
+  noticedPollMs?: number
   /** Milliseconds between two heartbeats of a watcher. */
   heartbeatMs?: number
   /** How many watchers there may be. */
@@ -22,6 +25,15 @@ export interface FeedOptions {
   watchersPerCaller?: number
   /** Told, once a minute at most, that watched entities cannot be read. */
   warn?: (failure: Error) => void
+  /** What tells other instances of writes, where there is something. */
+  notices?: Notices
+}
+
+/** Tells instances what the others have written. */
+export interface Notices {
+  /** Whether notices come in time. Then the table is only read for those that have been lost. */
+  isUp: () => boolean
+  tell: (notice: LockNotice) => void
 }
 
 export interface FeedDeps extends FeedOptions {
@@ -54,7 +66,7 @@ export interface Watcher {
  *
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
-export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, isOver = () => false, now = Date.now }: FeedDeps) {
+export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollMs, 10_000), heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, notices, isOver = () => false, now = Date.now }: FeedDeps) {
   const entities = new Map<string, Watched>()
   const channels = new Map<string, Channel>()
   /** What ends each watcher, with its caller. */
@@ -78,7 +90,7 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     if (!pace || performance.now() - pacedAt > pollMs) {
       const sizes = { occupied: 0, fresh: 0, idle: 0 }
       for (const watched of entities.values()) sizes[watched.urgency()]++
-      const [occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), pollMs) as [number, number, number]
+      const [occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.isUp() ? noticedPollMs : pollMs) as [number, number, number]
       pace = { occupied, fresh, idle }
       pacedAt = performance.now()
     }
@@ -110,7 +122,7 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
 
     function watch (entity: Entity): Watched {
       const name = nameOf(entity)
-      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now })
+      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now, pollMs })
       entities.set(name, watched)
       return watched
     }
@@ -201,13 +213,15 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
 
   /**
    * To be called before every write to an entity. What it returns is to be called afterwards, with what is known of the
-   * fields: whoever watches the entity is told that at once, and a read finds the rest.
+   * fields, and whether that is all: whoever watches the entity is told that at once, and a read finds the rest.
    */
-  function writing (entity: Entity): (left: Changes) => void {
+  function writing (entity: Entity): (left: Changes, isSure?: boolean) => void {
     const name = nameOf(entity)
     const watched = entities.get(name)
     const before = watched?.state()
-    return (left) => {
+    const began = now()
+    return (left, isSure = true) => {
+      if (notices?.isUp()) return written(entity, noticeOf(entity, { began, ended: now(), isSure }, left))
       const present = entities.get(name)
       if (present === watched && before) watched!.tell(before, left)
       present?.poke()
@@ -220,10 +234,33 @@ export function createFeed ({ read, pollMs = 500, heartbeatMs = 15_000, watchers
     for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
   }
 
+  /** Tells everybody of a write. One that has changed nothing was refused because of what only a read can show. */
+  function written (entity: Entity, notice: LockNotice): void {
+    const { isSure, fields } = notice
+    const isRefused = isSure && fields.length === 0
+    const watched = entities.get(nameOf(entity))
+    if (isRefused) return watched?.soon(0)
+    notices!.tell(notice)
+    watched?.hear(notice)
+  }
+
+  /**
+   * To be called when notices have begun to come, or come no longer: what has been lost before is read, everything once,
+   * as soon as so many reads may be made.
+   */
+  function catchUp (): void {
+    pace = undefined
+    const [withinMs] = paceOf([entities.size], pollMs)
+    for (const watched of entities.values()) watched.soon(Math.random() * withinMs!)
+  }
+
   return {
     watch: open,
     writing,
     saved,
+    /** Takes in what another instance tells of a write. */
+    hear: (notice: LockNotice): void => entities.get(nameOf(notice))?.hear(notice),
+    catchUp,
     /** How much is watched, and by how many. */
     counts: () => ({ watchers: watchers.size, entities: entities.size }),
     /** Ends every watcher, and those that are still to come. */

@@ -407,7 +407,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return (entity: Entity, ...rest: Rest) => {
       const left = new Map<string, LockView | undefined>()
       const written = feed.writing(entity)
-      return write({ ...entity, left }, ...rest).finally(() => written(left))
+      return write({ ...entity, left }, ...rest).then((result) => {
+        written(left)
+        return result
+      }, (error) => {
+        written(left, false)
+        throw error
+      })
     }
   }
 
@@ -428,7 +434,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     checks,
     probe,
     drafts: { list: timely(drafts.list), discard: drafts.discard },
-    feed: { watch: feed.watch, saved: feed.saved, counts: feed.counts, close: feed.close }
+    feed: { watch: feed.watch, saved: feed.saved, hear: feed.hear, catchUp: feed.catchUp, counts: feed.counts, close: feed.close }
   }
 }
 

@@ -1,12 +1,20 @@
 import { Failure } from '../errors.ts'
 import { locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
+import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
+import { isSince } from './version.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
 const RETRY_MS = 2000
 
 /** Longest wait for a lease to end, in milliseconds: then the clock is looked at again. */
 const LOOK_MS = 60_000
+
+/** By how much the clocks of two instances may differ, in milliseconds: writes closer together may have come in either order. */
+const SPREAD_MS = 250
+
+/** Most fields that notices may change between two reads. */
+const TOLD_MAX = 1000
 
 /** So long after its last lock, or its newest watcher, an entity is still read as often as one that is just opened. */
 const FRESH_MS = 30_000
@@ -26,22 +34,32 @@ export interface WatchedDeps {
   isOver: (lock: LockView) => boolean
   /** Milliseconds since 1970. */
   now: () => number
+  /** Least milliseconds between the beginnings of two reads that notices ask for. */
+  pollMs?: number
 }
 
 export type Watched = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
-export function createWatched (entity: Entity, { read, intervalMs, failed, isOver, now }: WatchedDeps) {
+export function createWatched (entity: Entity, { read, intervalMs, failed, isOver, now, pollMs = 0 }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
   /** What has been told since the read under way began, which may have missed it. */
   const told = new Map<string, LockView | undefined>()
+  /** When the newest write of a field was over that a notice has told. */
+  const writtenAt = new Map<string, number>()
   let state: State | undefined
   let isStale = false
   let activeAt = performance.now()
   let reading: Promise<void> | undefined
   let following: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
+  let recheck: NodeJS.Timeout | undefined
+  let recheckAt = 0
+  let ending: NodeJS.Timeout | undefined
+  /** When the newest read began, by the table's clock and by this machine's. */
+  let readAt = -Infinity
+  let begunAt = -Infinity
   let expiry: NodeJS.Timeout | undefined
   let closed = false
 
@@ -59,6 +77,10 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
 
   function begin (): Promise<void> {
     clearTimeout(timer)
+    clearTimeout(recheck)
+    recheck = undefined
+    readAt = now()
+    begunAt = performance.now()
     reading = load()
     return reading
   }
@@ -67,10 +89,12 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     const first = !state
     let pause = RETRY_MS
     told.clear()
+    for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
     try {
       const records = locksOf(entity, await read(entity))
       clearTimeout(expiry)
       become(withChanges(records, told), false)
+      planEnd()
       pause = 0
     } catch (error) {
       lose()
@@ -96,9 +120,9 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     if (closed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
     become(locks, true)
-    const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
+    const end = nextEnd(locks)
     clearTimeout(expiry)
-    if (ends.length > 0) expiry = setTimeout(lose, Math.min(LOOK_MS, Math.min(...ends) * 1000 - now()))
+    if (end !== undefined) expiry = setTimeout(lose, Math.min(LOOK_MS, end * 1000 - now()))
   }
 
   /**
@@ -110,6 +134,45 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     if (state !== before) return
     for (const [field, lock] of left) told.set(field, lock)
     become(withChanges(state.locks, told), isStale)
+  }
+
+  /**
+   * Shows what a notice says, unless it is older than what was read. Where it does not say all, or came out of its order,
+   * a read decides; it comes soon.
+   */
+  function hear (notice: LockNotice): void {
+    const { began, ended, isSure } = notice
+    if (ended < readAt - SPREAD_MS) return
+    const changes = changesIn(notice)
+    let isPlain = isSure && ended <= now() + SPREAD_MS && writtenAt.size + changes.size <= TOLD_MAX
+    if (isPlain) {
+      for (const [field, lock] of changes) {
+        const last = writtenAt.get(field) ?? -Infinity
+        if (began <= last + SPREAD_MS) isPlain = false
+        if (ended < last || isSince(state?.locks.get(field)?.version, ended)) continue
+        writtenAt.set(field, ended)
+        told.set(field, lock)
+      }
+      if (state) become(withChanges(state.locks, told), isStale)
+      planEnd()
+    }
+    if (!isPlain) soon(0)
+  }
+
+  /** Reads within a time, but not more often than every `pollMs`, and not before what is under way has ended. */
+  function soon (ms: number): void {
+    const at = Math.max(performance.now() + ms, begunAt + pollMs)
+    if (recheck && at >= recheckAt) return
+    clearTimeout(recheck)
+    recheckAt = at
+    recheck = setTimeout(poke, Math.max(0, at - performance.now()))
+  }
+
+  /** Reads once the next lease is over, which nobody writes. */
+  function planEnd (): void {
+    clearTimeout(ending)
+    const end = nextEnd(state?.locks)
+    if (end !== undefined && !isStale && !closed) ending = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
   }
 
   /** Reads soon, for nobody in particular. */
@@ -130,10 +193,18 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   function close (): void {
     closed = true
     clearTimeout(timer)
+    clearTimeout(recheck)
+    clearTimeout(ending)
     clearTimeout(expiry)
   }
 
-  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, tell, poke, close }
+  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, tell, hear, soon, poke, close }
+}
+
+/** When the first of some leases is over, in seconds since 1970. */
+function nextEnd (locks: State['locks'] | undefined): number | undefined {
+  const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
+  return ends.length > 0 ? Math.min(...ends) : undefined
 }
 
 /** Whether a read failed because of the store, which may answer the next one. */

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{dynamodb,tickets}/*.test.ts')
+load('{bus,dynamodb,tickets}/*.test.ts')

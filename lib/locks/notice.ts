@@ -1,0 +1,54 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { viewOf, type Changes } from './feed-events.ts'
+import { Entity, Holder, LockView } from './schemas.ts'
+
+const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+
+/**
+ * Most fields that one notice names, so that it is short however long their names are. Whoever releases more says only that
+ * there is something new.
+ */
+const FIELDS = 10
+
+/** Most characters of what a user says of himself in one notice, as JSON. */
+const USER_DATA = 8192
+
+/**
+ * What an instance tells the others of a write to an entity: what it has left in fields, never a text. Without `isSure`
+ * there may be more, so that only a read can tell.
+ */
+export const LockNotice = Type.Object({
+  type: Entity.properties.type,
+  id: Entity.properties.id,
+  /** When the write began and ended, in milliseconds of the table's clock. */
+  began: Milliseconds,
+  ended: Milliseconds,
+  isSure: Type.Boolean(),
+  fields: Type.Array(Type.Object({
+    fieldName: Holder.properties.fieldName,
+    lock: Type.Optional(Type.Object({ ...Type.Omit(Holder, ['fieldName']).properties, version: Type.Required(LockView.properties.version) }))
+  }), { maxItems: FIELDS })
+})
+export type LockNotice = Static<typeof LockNotice>
+
+/** What a write has left, as a notice. */
+export function noticeOf ({ type, id }: Entity, { began, ended, isSure }: Pick<LockNotice, 'began' | 'ended' | 'isSure'>, left: Changes): LockNotice {
+  const fields = [...left].map(([fieldName, lock]) => {
+    if (!lock) return { fieldName }
+    const { entityType, entityId, fieldName: name, version, ...rest } = lock
+    return { fieldName, lock: { ...rest, version: version! } }
+  })
+  const isWhole = fields.length <= FIELDS
+  return { type, id, began: Math.floor(began), ended: Math.floor(ended), isSure: isSure && isWhole, fields: isWhole ? fields : [] }
+}
+
+/**
+ * What a notice says of fields.
+ * @throws {RangeError} where it says too much of a user
+ */
+export function changesIn ({ type, id, fields }: LockNotice): Changes {
+  return new Map(fields.map(({ fieldName, lock }) => {
+    if (lock && JSON.stringify(lock.userData).length > USER_DATA) throw new RangeError('more user data than a lock may have')
+    return [fieldName, lock && viewOf({ type, id }, { ...lock, fieldName, env_entityType_entityId: '' })]
+  }))
+}

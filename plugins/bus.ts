@@ -1,0 +1,37 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/env.ts'
+import { createBus, type Bus } from '../lib/bus/bus.ts'
+import { openRedis } from '../lib/bus/redis.ts'
+
+/** Milliseconds between two lines of the log about failures of the connections. */
+const WARN_MS = 60_000
+
+/**
+ * Opens the configured bus, if there is one, and tells the instance of it: the probe `bus`, readings, the closing. The bus
+ * being away makes no instance unready: what it would tell comes later.
+ */
+export async function openBus (fastify: FastifyInstance, { bus: settings, environment, table }: Config): Promise<Bus | undefined> {
+  if (!settings) return undefined
+  let warnedAt = -WARN_MS
+  const { wire } = await openRedis(settings.url, `quoin:${table}:${environment}`, (error) => {
+    if (performance.now() - warnedAt < WARN_MS) return
+    warnedAt = performance.now()
+    fastify.log.warn({ err: error }, 'a connection to the bus fails')
+  })
+  const bus = createBus({
+    wire,
+    onChange (isUp, reason) {
+      fastify.log[isUp ? 'info' : 'warn']({ reason }, isUp ? 'the bus is up' : 'the bus is down: event streams go by the table alone')
+    }
+  })
+  fastify.probes.set('bus', async () => {
+    return bus.isUp() ? undefined : 'The bus is down: each instance finds by EVENTS_POLL_MS what the others write'
+  })
+  fastify.readings.set('quoin_bus_up', { type: 'gauge', help: 'Whether the bus between instances is up: 1 or 0', read: () => Number(bus.isUp()) })
+  fastify.readings.set('quoin_bus_round_trip_seconds', { type: 'gauge', help: 'How long the last beat took to the bus and back; 0 while it is down', read: () => (bus.roundTripMs() ?? 0) / 1000 })
+  fastify.readings.set('quoin_bus_messages_total', { type: 'counter', help: 'Messages of the bus, beats included, by what became of them', label: 'outcome', read: bus.counts })
+  // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
+  fastify.addHook('onListen', async () => bus.start())
+  fastify.addHook('onClose', async () => bus.close())
+  return bus
+}
