@@ -6,20 +6,20 @@ import type { Shape } from '../../lib/editions/translate/shape.ts'
 import type { Resolve } from '../../lib/editions/translate/write.ts'
 import type { Resource, ResourceIdentifier } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
-import { recordings, type Recording } from '../fixtures/recordings.ts'
+import { recordings, type Recording, type Version } from '../fixtures/recordings.ts'
 
 /** The content model of the recorded site, which is the default one. */
 export const model = contentModel(JSON.parse(readFileSync(new URL('../../config/content-model.json', import.meta.url), 'utf8')))
 
 /** Every resource in the answers of some recordings, the included ones too. */
-export function recordedResources (filter: (one: Recording) => boolean = () => true): Resource[] {
-  return recordings(filter).flatMap(({ response: { body } }) => [body?.data, body?.included].flat())
+export function recordedResources (filter: (one: Recording) => boolean = () => true, version?: Version): Resource[] {
+  return recordings(filter, version).flatMap(({ response: { body } }) => [body?.data, body?.included].flat())
     .filter((resource): resource is Resource => typeof resource?.attributes === 'object')
 }
 
 /** Recorded editions with all the fields that the user may see, an editor unless told otherwise. */
-export function recordedEditions (as = 'editor'): Resource[] {
-  return recordedResources(({ name, request }) => /^jsonapi-(?:individual|collection|post)/.test(name) && request.as === as).filter(isWholeEdition)
+export function recordedEditions (as = 'editor', version?: Version): Resource[] {
+  return recordedResources(({ name, request }) => /^jsonapi-(?:individual|collection|post)/.test(name) && request.as === as, version).filter(isWholeEdition)
 }
 
 function isWholeEdition ({ type, attributes, relationships }: Resource): boolean {

@@ -9,54 +9,58 @@ import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
-import { recording, recordings } from '../fixtures/recordings.ts'
+import { recording, recordings, versions } from '../fixtures/recordings.ts'
 import { anyEdition, model, recordedEditions, recordedResources, withoutUrls } from './fixtures.ts'
 
 const CMS = 'http://cms.example'
 
 const told = (targets: Resource[]) => new Map([...Map.groupBy(targets, ({ type }) => type)].map(([type, same]) => [type, new Map(same.map(({ id, attributes }) => [id, targetOf(attributes)]))]))
 
-t.test('reading a recorded JSON:API document gives the recorded body of core REST, urls included', async (t) => {
-  // One member comes by `include` alone: the url of a reference whose target is a file or has an alias. Recorded documents of
-  // the targets stand in for what `include` brings; where none is recorded (a file, and an article hidden from anonymous) the
-  // url is left to test:drupal, which compares with a living site.
-  const targets = recordedResources()
-  const urlOf = urlsOf(told(targets), model, new URL(CMS))
-  const recorded = new Set(targets.map(({ id }) => id))
-  const comparable = ({ url, ...item }: Item) => url === undefined || (!recorded.has(String(item.target_uuid)) && !String(url).startsWith('/user/')) ? item : { ...item, url }
-  const bodies = recordings(({ name, response }) => name.startsWith('rest-get') && response.body?.revision_id)
-  const pairs = bodies.flatMap(({ name, request, response: { body } }) => {
-    // What a user may see differs: editor2 has the editor's permissions, a wrong password makes anonymous.
-    const user = name.includes('wrong-password') ? 'anonymous' : request.as.replace('2', '')
-    const document = recordedEditions(user).find((edition) => edition.id === body.uuid[0].value &&
-      edition.attributes!.drupal_internal__revision_id === body.revision_id[0].value &&
-      edition.attributes!.changed === body.changed[0].value &&
-      !JSON.stringify(edition).includes('"missing"'))
-    return document ? [{ name, body, document }] : []
-  })
-  t.equal(pairs.length, 13, 'golden pairs')
-  let urls = 0
-  for (const { name, body, document } of pairs) {
-    const entity = read(document, model, urlOf)
-    t.strictSame(Object.keys(entity).sort(), Object.keys(body).sort(), `${name}: the same fields`)
-    for (const [field, items] of Object.entries<Item[]>(body)) {
-      if (name === 'rest-get-after-referenced-article-deleted' && field === 'field_articles') continue
-      urls += items.map(comparable).filter(({ url }) => url).length
-      t.strictSame(entity[field]!.map(comparable), items.map(comparable), `${name}: ${field}`)
+for (const version of versions) {
+  t.test(`reading a JSON:API document of Drupal ${version} gives the body of its core REST, urls included`, async (t) => {
+    // One member comes by `include` alone: the url of a reference whose target is a file or has an alias. Recorded documents of
+    // the targets stand in for what `include` brings; where none is recorded (a file, and an article hidden from anonymous) the
+    // url is left to test:drupal, which compares with a living site.
+    const targets = recordedResources(undefined, version)
+    const urlOf = urlsOf(told(targets), model, new URL(CMS))
+    const recorded = new Set(targets.map(({ id }) => id))
+    const comparable = ({ url, ...item }: Item) => url === undefined || (!recorded.has(String(item.target_uuid)) && !String(url).startsWith('/user/')) ? item : { ...item, url }
+    const bodies = recordings(({ name, response }) => name.startsWith('rest-get') && response.body?.revision_id, version)
+    const pairs = bodies.flatMap(({ name, request, response: { body } }) => {
+      // What a user may see differs: editor2 has the editor's permissions, a wrong password makes anonymous.
+      const user = name.includes('wrong-password') ? 'anonymous' : request.as.replace('2', '')
+      const document = recordedEditions(user, version).find((edition) => edition.id === body.uuid[0].value &&
+        edition.attributes!.drupal_internal__revision_id === body.revision_id[0].value &&
+        edition.attributes!.changed === body.changed[0].value &&
+        !JSON.stringify(edition).includes('"missing"'))
+      return document ? [{ name, body, document }] : []
+    })
+    t.equal(pairs.length, 13, 'golden pairs')
+    let urls = 0
+    for (const { name, body, document } of pairs) {
+      const entity = read(document, model, urlOf)
+      t.strictSame(Object.keys(entity).sort(), Object.keys(body).sort(), `${name}: the same fields`)
+      for (const [field, items] of Object.entries<Item[]>(body)) {
+        if (name === 'rest-get-after-referenced-article-deleted' && field === 'field_articles') continue
+        urls += items.map(comparable).filter(({ url }) => url).length
+        t.strictSame(entity[field]!.map(comparable), items.map(comparable), `${name}: ${field}`)
+      }
     }
-  }
-  t.ok(urls > 20, `${urls} urls compared`)
-})
+    t.ok(urls > 20, `${urls} urls compared`)
+  })
+}
 
-t.test('of a reference to an entity that is gone only its place is left', async (t) => {
-  const { data } = recording('jsonapi-individual-include-dangling').response.body
-  const rest = recording('rest-get-after-referenced-article-deleted').response.body
-  const entity = read(data, model)
-  const gone = rest.field_articles.findIndex((item: EditionJson) => !('target_type' in item))
-  t.strictSame(entity.field_articles![gone], { target_id: null })
-  t.equal(entity.field_articles!.length, rest.field_articles.length)
-  t.strictSame(read({ ...data, relationships: { parent: { data: { type: 'taxonomy_term--sections', id: 'virtual' } } } }, model).parent, [{ target_id: null }])
-})
+for (const version of versions) {
+  t.test(`of a reference to an entity that is gone only its place is left, before Drupal ${version}`, async (t) => {
+    const { data } = recording('jsonapi-individual-include-dangling', version).response.body
+    const rest = recording('rest-get-after-referenced-article-deleted', version).response.body
+    const entity = read(data, model)
+    const gone = rest.field_articles.findIndex((item: EditionJson) => !('target_type' in item))
+    t.strictSame(entity.field_articles![gone], { target_id: null })
+    t.equal(entity.field_articles!.length, rest.field_articles.length)
+    t.strictSame(read({ ...data, relationships: { parent: { data: { type: 'taxonomy_term--sections', id: 'virtual' } } } }, model).parent, [{ target_id: null }])
+  })
+}
 
 t.test('reading never throws and gives lists of objects, whatever comes (property 1)', async () => {
   const resource = fc.record({ type: fc.string(), id: fc.string(), attributes: fc.dictionary(fc.string(), fc.jsonValue()), relationships: fc.dictionary(fc.string(), fc.record({ data: fc.jsonValue() })) }, { requiredKeys: ['type', 'id'] })

@@ -5,7 +5,7 @@ import { failures } from '../../lib/errors.ts'
 import type { JsonapiAnswer } from '../../lib/jsonapi/client.ts'
 import { callerOf } from '../../lib/jsonapi/credentials.ts'
 import { isDocument } from '../../lib/jsonapi/document.ts'
-import { recording, recordings } from '../fixtures/recordings.ts'
+import { recording, recordings, versions, type Version } from '../fixtures/recordings.ts'
 import { build } from '../helper.ts'
 import { failed, serve, type Reply } from './site.ts'
 
@@ -247,81 +247,85 @@ t.test('readiness asks the CMS', async (t) => {
   await t.rejects(app.probes.get('cms')!(), { message: /maintenance/ })
 })
 
-t.test("refusals have core REST's own text wherever both were recorded", async (t) => {
-  const twins: Array<[rest: string, ...jsonapi: string[]]> = [
-    ['rest-get-unpublished-anonymous', 'jsonapi-individual-unpublished-anonymous-401'],
-    ['rest-get-unpublished-reader-403', 'jsonapi-individual-unpublished-reader-403', 'session-invalid-cookie-get-unpublished'],
-    ['rest-get-unpublished-wrong-password', 'jsonapi-individual-unpublished-wrong-password'],
-    ['rest-delete-anonymous', 'jsonapi-delete-anonymous-401'],
-    ['rest-delete-reader-403', 'jsonapi-delete-reader-403'],
-    ['rest-patch-anonymous', 'jsonapi-patch-anonymous-401'],
-    ['rest-patch-changed-older', 'jsonapi-patch-changed-older', 'jsonapi-patch-changed-older-admin', 'jsonapi-patch-stale-changed-after-editor2-edit'],
-    ['rest-patch-id-different-403', 'jsonapi-patch-internal-id-different-403'],
-    ['rest-patch-internal-note-403', 'jsonapi-patch-internal-note-editor-403'],
-    ['rest-patch-list-bad-422', 'jsonapi-patch-list-bad-value-422'],
-    ['rest-patch-reader-403', 'jsonapi-patch-reader-403'],
-    ['rest-patch-title-emptied-422', 'jsonapi-patch-title-empty-422', 'jsonapi-patch-title-null-422'],
-    ['rest-patch-two-errors-422', 'jsonapi-patch-two-errors-422'],
-    ['rest-post-anonymous', 'jsonapi-post-anonymous-401'],
-    ['rest-post-changed-given', 'jsonapi-post-changed-given'],
-    ['rest-post-created-bad', 'jsonapi-post-created-garbage'],
-    ['rest-post-date-bad-422', 'jsonapi-post-publication-date-garbage'],
-    ['rest-post-description-format-forbidden-422', 'jsonapi-post-description-format-full_html-forbidden', 'jsonapi-post-description-format-unknown'],
-    ['rest-post-duplicate-key-422', 'jsonapi-post-key-duplicate-422', 'jsonapi-patch-key-duplicate-422'],
-    ['rest-post-integer-bad', 'jsonapi-post-integer-string-abc'],
-    ['rest-post-internal-note-403', 'jsonapi-post-internal-note-editor-403'],
-    ['rest-post-internal-note-empty-list', 'jsonapi-post-internal-note-editor-403'],
-    ['rest-post-list-bad-value-422', 'jsonapi-post-list-field-bad-value-422'],
-    ['rest-post-missing-title-422', 'jsonapi-post-missing-title-422', 'jsonapi-post-title-null-422', 'jsonapi-post-title-empty-string-422', 'jsonapi-error-verbose-422'],
-    ['rest-post-missing-title-and-key-422', 'jsonapi-post-missing-title-and-key-422'],
-    ['rest-post-reader-403', 'jsonapi-post-reader-403'],
-    ['rest-post-reference-missing-uuid', 'jsonapi-post-ref-missing-uuid', 'jsonapi-post-ref-missing-uuid-single', 'jsonapi-post-ref-one-missing-one-good', 'jsonapi-patch-relationships-missing-uuid-404'],
-    ['rest-post-reference-unpublished-422', 'jsonapi-post-ref-unpublished-article-editor', 'jsonapi-patch-relationships-unpublished-article-422'],
-    ['rest-post-title-two-values-422', 'jsonapi-post-title-array-two-scalars'],
-    ['rest-post-two-errors-422', 'jsonapi-patch-two-errors-422'],
-    ['rest-post-with-id-403', 'jsonapi-post-attribute-drupal_internal__id'],
-    ['rest-post-without-format-missing-title-422', 'jsonapi-post-missing-title-422'],
-    ['rest-post-wrong-password', 'jsonapi-post-wrong-password-403', 'session-invalid-cookie-post'],
-    ['session-rest-patch-without-csrf-403', 'session-jsonapi-patch-without-csrf-403', 'session-jsonapi-post-without-csrf-403']
-  ]
-  for (const [rest, ...names] of twins) {
-    const { response } = recording(rest)
-    for (const name of names) {
-      const failure = refusal(answered(name))
-      t.strictSame({ status: failure.statusCode, message: failure.message }, { status: response.status, message: response.body.message }, `${name} as ${rest}`)
+for (const version of versions) {
+  t.test(`refusals of Drupal ${version} have its core REST's own text wherever both were recorded`, async (t) => {
+    const twins: Array<[rest: string, ...jsonapi: string[]]> = [
+      ['rest-get-unpublished-anonymous', 'jsonapi-individual-unpublished-anonymous-401'],
+      ['rest-get-unpublished-reader-403', 'jsonapi-individual-unpublished-reader-403', 'session-invalid-cookie-get-unpublished'],
+      ['rest-get-unpublished-wrong-password', 'jsonapi-individual-unpublished-wrong-password'],
+      ['rest-delete-anonymous', 'jsonapi-delete-anonymous-401'],
+      ['rest-delete-reader-403', 'jsonapi-delete-reader-403'],
+      ['rest-patch-anonymous', 'jsonapi-patch-anonymous-401'],
+      ['rest-patch-changed-older', 'jsonapi-patch-changed-older', 'jsonapi-patch-changed-older-admin', 'jsonapi-patch-stale-changed-after-editor2-edit'],
+      ['rest-patch-id-different-403', 'jsonapi-patch-internal-id-different-403'],
+      ['rest-patch-internal-note-403', 'jsonapi-patch-internal-note-editor-403'],
+      ['rest-patch-list-bad-422', 'jsonapi-patch-list-bad-value-422'],
+      ['rest-patch-reader-403', 'jsonapi-patch-reader-403'],
+      ['rest-patch-title-emptied-422', 'jsonapi-patch-title-empty-422', 'jsonapi-patch-title-null-422'],
+      ['rest-patch-two-errors-422', 'jsonapi-patch-two-errors-422'],
+      ['rest-post-anonymous', 'jsonapi-post-anonymous-401'],
+      ['rest-post-changed-given', 'jsonapi-post-changed-given'],
+      ['rest-post-created-bad', 'jsonapi-post-created-garbage'],
+      ['rest-post-date-bad-422', 'jsonapi-post-publication-date-garbage'],
+      ['rest-post-description-format-forbidden-422', 'jsonapi-post-description-format-full_html-forbidden', 'jsonapi-post-description-format-unknown'],
+      ['rest-post-duplicate-key-422', 'jsonapi-post-key-duplicate-422', 'jsonapi-patch-key-duplicate-422'],
+      ['rest-post-integer-bad', 'jsonapi-post-integer-string-abc'],
+      ['rest-post-internal-note-403', 'jsonapi-post-internal-note-editor-403'],
+      ['rest-post-internal-note-empty-list', 'jsonapi-post-internal-note-editor-403'],
+      ['rest-post-list-bad-value-422', 'jsonapi-post-list-field-bad-value-422'],
+      ['rest-post-missing-title-422', 'jsonapi-post-missing-title-422', 'jsonapi-post-title-null-422', 'jsonapi-post-title-empty-string-422', 'jsonapi-error-verbose-422'],
+      ['rest-post-missing-title-and-key-422', 'jsonapi-post-missing-title-and-key-422'],
+      ['rest-post-reader-403', 'jsonapi-post-reader-403'],
+      ['rest-post-reference-missing-uuid', 'jsonapi-post-ref-missing-uuid', 'jsonapi-post-ref-missing-uuid-single', 'jsonapi-post-ref-one-missing-one-good', 'jsonapi-patch-relationships-missing-uuid-404'],
+      ['rest-post-reference-unpublished-422', 'jsonapi-post-ref-unpublished-article-editor', 'jsonapi-patch-relationships-unpublished-article-422'],
+      ['rest-post-title-two-values-422', 'jsonapi-post-title-array-two-scalars'],
+      ['rest-post-two-errors-422', 'jsonapi-patch-two-errors-422'],
+      ['rest-post-with-id-403', 'jsonapi-post-attribute-drupal_internal__id'],
+      ['rest-post-without-format-missing-title-422', 'jsonapi-post-missing-title-422'],
+      ['rest-post-wrong-password', 'jsonapi-post-wrong-password-403', 'session-invalid-cookie-post'],
+      ['session-rest-patch-without-csrf-403', 'session-jsonapi-patch-without-csrf-403', 'session-jsonapi-post-without-csrf-403']
+    ]
+    for (const [rest, ...names] of twins) {
+      const { response } = recording(rest, version)
+      for (const name of names) {
+        const failure = refusal(answered(name, version))
+        t.strictSame({ status: failure.statusCode, message: failure.message }, { status: response.status, message: response.body.message }, `${name} as ${rest}`)
+      }
     }
-  }
-  const other = refusal(answered('jsonapi-post-boolean-string-true'))
-  t.equal(other.message.replace('field_featured', 'status'), recording('rest-post-boolean-word').response.body.message)
+    const other = refusal(answered('jsonapi-post-boolean-string-true', version))
+    t.equal(other.message.replace('field_featured', 'status'), recording('rest-post-boolean-word', version).response.body.message)
 
-  // Core REST's other refusals: their twins are texts of another layer, which are this service's own to word.
-  const own: Record<string, [code: string, message?: RegExp]> = {
-    'jsonapi-individual-unpublished-article-reader-403': ['CMS_FORBIDDEN', /^The current user is not allowed to GET the selected resource\.$/],
-    'jsonapi-individual-404-unknown-uuid': ['NOT_FOUND', /^There is no such edition$/],
-    'jsonapi-post-client-id-duplicate-409': ['CONFLICT', /^Conflict: Entity already exists\.$/],
-    'jsonapi-post-ref-id-integer': ['UNPROCESSABLE', /^No "" entity found with UUID "4" for field "0"\.$/],
-    'jsonapi-patch-resend-reference-id-missing': ['UNPROCESSABLE', /^No "" entity found with UUID "missing"/],
-    'jsonapi-readonly-patch-405': ['CMS_READ_ONLY'],
-    'jsonapi-individual-put-405': ['CMS_REFUSED']
-  }
-  for (const [name, [code, message = /./]] of Object.entries(own)) {
-    const failure = refusal(answered(name))
-    t.equal(failure.code, code, name)
-    t.match(failure.message, message, name)
-  }
-})
+    // Core REST's other refusals: their twins are texts of another layer, which are this service's own to word.
+    const own: Record<string, [code: string, message?: RegExp]> = {
+      'jsonapi-individual-unpublished-article-reader-403': ['CMS_FORBIDDEN', /^The current user is not allowed to GET the selected resource\.$/],
+      'jsonapi-individual-404-unknown-uuid': ['NOT_FOUND', /^There is no such edition$/],
+      'jsonapi-post-client-id-duplicate-409': ['CONFLICT', /^Conflict: Entity already exists\.$/],
+      'jsonapi-post-ref-id-integer': ['UNPROCESSABLE', /^No "" entity found with UUID "4" for field "0"\.$/],
+      'jsonapi-patch-resend-reference-id-missing': ['UNPROCESSABLE', /^No "" entity found with UUID "missing"/],
+      'jsonapi-readonly-patch-405': ['CMS_READ_ONLY'],
+      'jsonapi-individual-put-405': ['CMS_REFUSED']
+    }
+    for (const [name, [code, message = /./]] of Object.entries(own)) {
+      const failure = refusal(answered(name, version))
+      t.equal(failure.code, code, name)
+      t.match(failure.message, message, name)
+    }
+  })
+}
 
-t.test('every refusal that was recorded becomes a failure with a message, whatever it says', async (t) => {
-  const refused = recordings(({ response: { status, body } }) => status >= 400 && status < 500 && typeof body === 'object' && body !== null && !body.__non_json__)
-  t.ok(refused.length >= 150, `${refused.length} recordings`)
-  const same = [401, 403, 409, 422]
-  for (const { name, response } of refused) {
-    const failure = refusal({ status: response.status, document: response.body })
-    t.ok(isDocument(response.body) && failure.message.length > 0 && failure.code in failures, name)
-    if (same.includes(response.status)) t.equal(failure.statusCode, response.status, name)
-    t.notMatch(failure.message, /http:|SQL/, name)
-  }
-})
+for (const version of versions) {
+  t.test(`every refusal of Drupal ${version} becomes a failure with a message, whatever it says`, async (t) => {
+    const refused = recordings(({ response: { status, body } }) => status >= 400 && status < 500 && typeof body === 'object' && body !== null && !body.__non_json__, version)
+    t.ok(refused.length >= 150, `${refused.length} recordings`)
+    const same = [401, 403, 409, 422]
+    for (const { name, response } of refused) {
+      const failure = refusal({ status: response.status, document: response.body })
+      t.ok(isDocument(response.body) && failure.message.length > 0 && failure.code in failures, name)
+      if (same.includes(response.status)) t.equal(failure.statusCode, response.status, name)
+      t.notMatch(failure.message, /http:|SQL/, name)
+    }
+  })
+}
 
 t.test('violations keep path and text apart, also where there is no path or the text has colons and lines', async (t) => {
   const violation = (detail: unknown) => refusal({ status: 422, document: { errors: [{ detail: detail as string, source: { pointer: '/data/attributes/x' } }] } }).details.violations
@@ -335,22 +339,24 @@ t.test('violations keep path and text apart, also where there is no path or the 
   t.match(invalid([{ path: 'a', message: 'b' }, { path: 'c', message: 'd' }]), { message: 'Unprocessable Entity: validation failed.\na: b\nc: d\n', statusCode: 422 })
 })
 
-t.test('a stale edit is one that was refused for its changed, and unknown properties are named with their field', async (t) => {
-  t.ok(isStale(answered('jsonapi-patch-changed-older'), 'changed'))
-  t.notOk(isStale(answered('jsonapi-patch-internal-note-editor-403'), 'changed'))
-  t.notOk(isStale(answered('jsonapi-patch-reader-403'), 'changed'))
-  t.notOk(isStale({ status: 403, document: {} }, 'changed'))
-  t.notOk(isStale({ status: 422, document: errors(422, 'x', '/data/attributes/changed') }, 'changed'))
-  t.ok(isStale({ status: 422, document: errors(422, 'Entity is not valid: The content has either been modified by another user, or you have already submitted modifications. As a result, your changes cannot be saved.', '/data') }, 'changed'))
-  t.notOk(isStale({ status: 422, document: { errors: [{}] } }, 'changed'))
-  t.ok(isDocument({ data: { type: 'a', id: 'b', attributes: [], relationships: [] } }))
-  t.notOk(isDocument({ data: { type: 'a', id: 'b', attributes: [1] } }))
-  t.strictSame(unknownProperties(answered('jsonapi-post-cover-meta-unknown-property')), { field: 'field_cover', properties: ['nosuch'] })
-  t.strictSame(unknownProperties(answered('jsonapi-post-ref-duplicate-entries-with-arity')), { field: 'field_articles', properties: ['arity'] })
-  t.equal(unknownProperties(answered('jsonapi-post-unknown-attribute-422')), undefined)
-  t.equal(unknownProperties({ status: 422, document: {} }), undefined)
-  t.equal(unknownProperties({ status: 403, document: errors(403, "The property 'x' does not exist on the 'y' field") }), undefined)
-})
+for (const version of versions) {
+  t.test(`a stale edit before Drupal ${version} is one that was refused for its changed, and unknown properties are named with their field`, async (t) => {
+    t.ok(isStale(answered('jsonapi-patch-changed-older', version), 'changed'))
+    t.notOk(isStale(answered('jsonapi-patch-internal-note-editor-403', version), 'changed'))
+    t.notOk(isStale(answered('jsonapi-patch-reader-403', version), 'changed'))
+    t.notOk(isStale({ status: 403, document: {} }, 'changed'))
+    t.notOk(isStale({ status: 422, document: errors(422, 'x', '/data/attributes/changed') }, 'changed'))
+    t.ok(isStale({ status: 422, document: errors(422, 'Entity is not valid: The content has either been modified by another user, or you have already submitted modifications. As a result, your changes cannot be saved.', '/data') }, 'changed'))
+    t.notOk(isStale({ status: 422, document: { errors: [{}] } }, 'changed'))
+    t.ok(isDocument({ data: { type: 'a', id: 'b', attributes: [], relationships: [] } }))
+    t.notOk(isDocument({ data: { type: 'a', id: 'b', attributes: [1] } }))
+    t.strictSame(unknownProperties(answered('jsonapi-post-cover-meta-unknown-property', version)), { field: 'field_cover', properties: ['nosuch'] })
+    t.strictSame(unknownProperties(answered('jsonapi-post-ref-duplicate-entries-with-arity', version)), { field: 'field_articles', properties: ['arity'] })
+    t.equal(unknownProperties(answered('jsonapi-post-unknown-attribute-422', version)), undefined)
+    t.equal(unknownProperties({ status: 422, document: {} }), undefined)
+    t.equal(unknownProperties({ status: 403, document: errors(403, "The property 'x' does not exist on the 'y' field") }), undefined)
+  })
+}
 
 t.test('a reference that is not found, and a relationship that is not included, are told by what Drupal says', (t) => {
   const said = (status: number, detail: string): JsonapiAnswer => ({ status, document: errors(status, detail) })
@@ -387,7 +393,7 @@ t.test("of a caller's cookies only Drupal's session cookies are credentials, and
   }
 })
 
-function answered (name: string): JsonapiAnswer {
-  const { status, body } = recording(name).response
+function answered (name: string, version?: Version): JsonapiAnswer {
+  const { status, body } = recording(name, version).response
   return { status, document: body }
 }

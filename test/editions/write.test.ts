@@ -7,7 +7,7 @@ import { shapeOf, type Shape } from '../../lib/editions/translate/shape.ts'
 import * as write from '../../lib/editions/translate/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
-import { recording, recordings } from '../fixtures/recordings.ts'
+import { recording, recordings, versions } from '../fixtures/recordings.ts'
 import { anyEdition, editions, model, recordedShape, resolve, withoutUrls } from './fixtures.ts'
 
 const daily = recordedShape('publisher_container--daily')
@@ -40,36 +40,38 @@ function forms ({ attributes = {}, relationships = {} }: Partial<NewResource>): 
   ]
 }
 
-t.test('bodies that core REST accepted become documents of the forms that JSON:API was recorded to accept', async (t) => {
-  const accepted = new Set(recordings(({ name, request, response }) => /^jsonapi-(?:post|patch)/.test(name) && response.status < 300 && (request.body as any)?.data?.attributes !== undefined)
-    .flatMap(({ request }) => forms((request.body as { data: Resource }).data)))
-  const bodies = recordings(({ name, request, response }) => /^rest-(?:post|patch)/.test(name) && response.status < 300 && (request.body as any)?.type !== undefined)
-  t.ok(bodies.length >= 30, `${bodies.length} bodies`)
-  // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/lookup/resources.ts).
-  const droppedLater = ['rest-post-date-with-format-key', 'rest-post-unknown-property']
-  const notYetSeen = new Set<string>()
-  for (const { name, request, response } of bodies) {
-    const entity = normalize(request.body as Record<string, unknown>, model)
-    const document = request.method === 'POST'
-      ? create(entity, `publisher_container--${bundleOf(entity, model)}`, daily, model, resolve)
-      : update(difference(ownFields(entity, response.body), current(response.body), model), current(response.body), model, resolve)
-    t.strictSame(forbidden(document), [], `${name}: nothing of core REST's own`)
-    if (!droppedLater.includes(name)) for (const one of forms(document)) if (!accepted.has(one)) notYetSeen.add(one)
-  }
-  t.strictSame([...notYetSeen], [], 'no form that no recording shows as accepted')
+for (const version of versions) {
+  t.test(`bodies that core REST of Drupal ${version} accepted become documents of the forms that its JSON:API accepted`, async (t) => {
+    const accepted = new Set(recordings(({ name, request, response }) => /^jsonapi-(?:post|patch)/.test(name) && response.status < 300 && (request.body as any)?.data?.attributes !== undefined, version)
+      .flatMap(({ request }) => forms((request.body as { data: Resource }).data)))
+    const bodies = recordings(({ name, request, response }) => /^rest-(?:post|patch)/.test(name) && response.status < 300 && (request.body as any)?.type !== undefined, version)
+    t.ok(bodies.length >= 30, `${bodies.length} bodies`)
+    // What core REST drops in silence and JSON:API names in a 422 is taken out on its request (lib/editions/lookup/resources.ts).
+    const droppedLater = ['rest-post-date-with-format-key', 'rest-post-unknown-property']
+    const notYetSeen = new Set<string>()
+    for (const { name, request, response } of bodies) {
+      const entity = normalize(request.body as Record<string, unknown>, model)
+      const document = request.method === 'POST'
+        ? create(entity, `publisher_container--${bundleOf(entity, model)}`, daily, model, resolve)
+        : update(difference(ownFields(entity, response.body), current(response.body), model), current(response.body), model, resolve)
+      t.strictSame(forbidden(document), [], `${name}: nothing of core REST's own`)
+      if (!droppedLater.includes(name)) for (const one of forms(document)) if (!accepted.has(one)) notYetSeen.add(one)
+    }
+    t.strictSame([...notYetSeen], [], 'no form that no recording shows as accepted')
 
-  function ownFields (entity: EditionJson, { id, changed, uuid, revision_id: revision }: EditionJson): EditionJson {
-    return { ...entity, ...(entity.id && { id: id! }), ...(entity.changed && { changed: changed! }), ...(entity.uuid && { uuid: uuid! }), ...(entity.revision_id && { revision_id: revision! }) }
-  }
+    function ownFields (entity: EditionJson, { id, changed, uuid, revision_id: revision }: EditionJson): EditionJson {
+      return { ...entity, ...(entity.id && { id: id! }), ...(entity.changed && { changed: changed! }), ...(entity.uuid && { uuid: uuid! }), ...(entity.revision_id && { revision_id: revision! }) }
+    }
 
-  /** An edition of the same bundle that differs in all other fields from what a PATCH left. */
-  function current (body: EditionJson): Resource {
-    const edition = structuredClone(editions.find(({ type }) => type === `publisher_container--${String(body.type![0]!.target_id)}`)!)
-    edition.id = String(body.uuid![0]!.value)
-    Object.assign(edition.attributes!, { drupal_internal__id: body.id![0]!.value, changed: body.changed![0]!.value, drupal_internal__revision_id: body.revision_id![0]!.value })
-    return edition
-  }
-})
+    /** An edition of the same bundle that differs in all other fields from what a PATCH left. */
+    function current (body: EditionJson): Resource {
+      const edition = structuredClone(editions.find(({ type }) => type === `publisher_container--${String(body.type![0]!.target_id)}`)!)
+      edition.id = String(body.uuid![0]!.value)
+      Object.assign(edition.attributes!, { drupal_internal__id: body.id![0]!.value, changed: body.changed![0]!.value, drupal_internal__revision_id: body.revision_id![0]!.value })
+      return edition
+    }
+  })
+}
 
 t.test('an edition that is read and created again is the same document (property 3)', async () => {
   fc.assert(fc.property(anyEdition, (edition) => {
