@@ -115,8 +115,8 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
   return { credentials: () => opened(CHECK_MS), renew }
 }
 
-/** Drupal's words for a wrong name or password, and for a blocked user; it does not translate them. */
-const REFUSED_LOGIN = /^Sorry, unrecognized |^The user has not been activated or is blocked/
+/** The words of Drupal 10 and 11 for a wrong name or password, and for a blocked user; they do not translate them. */
+const REFUSED_LOGIN = /^(?:Sorry, u|U)nrecognized |^The user has not been activated or is blocked/
 
 /** Drupal's words for a lockout. Source: UserAuthenticationController::floodControl(). */
 const LOCKED_OUT = /flood prevention|failed login attempts/

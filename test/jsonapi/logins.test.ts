@@ -6,7 +6,7 @@ import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountO
 import type { HttpAnswer } from '../../lib/http/exchange.ts'
 import type { Http } from '../../lib/http/client.ts'
 import { isUncertain } from '../../lib/editions/save/outcome.ts'
-import { recording } from '../fixtures/recordings.ts'
+import { recording, versions, type Version } from '../fixtures/recordings.ts'
 
 const CALLERS = 50
 const HOUR_MS = 3_600_000
@@ -25,9 +25,9 @@ function answer (status: number, body: object | string, contentType: string, hea
 const json = (status: number, body: object | string, headers?: IncomingHttpHeaders) => answer(status, body, 'application/json', headers)
 const html = (status: number, headers?: IncomingHttpHeaders) => answer(status, '<html><title>Request blocked</title>', 'text/html; charset=utf-8', headers)
 
-/** As Drupal answered when it was recorded. */
-function recorded (name: string): HttpAnswer {
-  const { status, headers, body } = recording(name).response
+/** As a Drupal answered that was recorded. */
+function recorded (name: string, version?: Version): HttpAnswer {
+  const { status, headers, body } = recording(name, version).response
   return answer(status, body, headers['content-type']!, headers['set-cookie'] ? { 'set-cookie': [headers['set-cookie']] } : {})
 }
 
@@ -71,19 +71,21 @@ const UNCLEAR: Array<[what: string, answer: HttpAnswer | Failure]> = [
 
 /** What tells one kind of account something, and the others nothing. */
 const TELLING: Array<[what: string, answer: HttpAnswer, verdicts: Verdicts]> = [
-  ['a wrong password', recorded('session-login-wrong-password'), { session: 'refused' }],
-  ['an unknown user', recorded('session-login-unknown-user'), { session: 'refused' }],
-  ['a blocked user', recorded('session-login-blocked-user'), { session: 'refused' }],
-  ['a session already', recorded('session-login-while-logged-in'), {}],
+  ...versions.flatMap((version): typeof TELLING => [
+    [`a wrong password, ${version}`, recorded('session-login-wrong-password', version), { session: 'refused' }],
+    [`an unknown user, ${version}`, recorded('session-login-unknown-user', version), { session: 'refused' }],
+    [`a blocked user, ${version}`, recorded('session-login-blocked-user', version), { session: 'refused' }],
+    [`a session already, ${version}`, recorded('session-login-while-logged-in', version), {}],
+    [`anonymous, ${version}`, recorded('jsonapi-entrypoint-anonymous', version), { basic: 'refused' }],
+    [`403, ${version}`, recorded('jsonapi-individual-unpublished-article-reader-403', version), { basic: 'refused' }],
+    [`401, ${version}`, recorded('jsonapi-post-anonymous-401', version), { basic: 'refused' }]
+  ]),
   // Source: Drupal\user\Controller\UserAuthenticationController::floodControl(), its three texts.
   ['a lockout of the address', json(403, { message: 'Access is blocked because of IP based flood prevention.' }), { session: 'locked' }],
   ['a lockout of the account', json(403, { message: 'There have been more than 5 failed login attempts for this account. It is temporarily blocked. Try again later or request a new password.' }), { session: 'locked' }],
   ['a lockout of both', json(403, { message: 'Too many failed login attempts from your IP address. This IP address is temporarily blocked.' }), { session: 'locked' }],
   ['no cookie', json(200, { csrf_token: 'token' }), {}],
   ['no token', json(200, { current_user: {} }, { 'set-cookie': ['SESSa=b'] }), {}],
-  ['anonymous', recorded('jsonapi-entrypoint-anonymous'), { basic: 'refused' }],
-  ["Drupal's 403", recorded('jsonapi-individual-unpublished-article-reader-403'), { basic: 'refused' }],
-  ["Drupal's 401", recorded('jsonapi-post-anonymous-401'), { basic: 'refused' }],
   ['a document of something else', json(200, { status: 'ok' }), {}],
   ...['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'].flatMap((error) => [400, 401, 403].map((status): typeof TELLING[number] =>
     [`${status} ${error}`, json(status, { error, error_description: 'x', message: 'Client authentication failed' }), { oauth: 'refused' }])),
