@@ -61,6 +61,6 @@ function policyFor (cms: string): string {
 }
 
 /** What the page has to know: how callers are known, and the site's names. */
-function settingsOf ({ auth, contentModel: { entityType, keys, fields, timestampFields, references, lockTypes, lockIds } }: Config) {
-  return { auth: auth?.kind ?? 'none', model: { entityType, keys, fields, timestampFields, references, lockTypes, lockIds } }
+function settingsOf ({ auth, contentModel: { entityType, keys, fields, timestampFields, timeZone, references, lockTypes, lockIds } }: Config) {
+  return { auth: auth?.kind ?? 'none', model: { entityType, keys, fields, timestampFields, timeZone, references, lockTypes, lockIds } }
 }

@@ -61,6 +61,7 @@ export const ContentModel = Type.Object({
   timestampFields: described("Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items.", Type.Array(Type.String(), {
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
   })),
+  timeZone: described("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
   mainProperty: described('Main property of fields where it is not `value`.', Names({})),
   rawFields: described('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
   references: described('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
@@ -95,9 +96,19 @@ export function contentModel (json: unknown): ContentModel {
   const model = Value.Default(ContentModel, Value.Clone(json))
   const problem = Value.Errors(ContentModel, model).First()
   if (problem) throw new Error(`its member ${problem.path || '/'} is not right: ${problem.message}`)
+  const { timeZone } = model as ContentModel
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new Error(`its member /timeZone is not right: ${timeZone} is no IANA time zone`)
   // Names come from callers' bodies: "constructor" must find nothing.
   for (const names of Object.values(model as ContentModel)) if (isObject(names)) Object.setPrototypeOf(names, null)
   return model as ContentModel
+}
+
+function isTimeZone (name: string): boolean {
+  try {
+    return Boolean(new Intl.DateTimeFormat('en', { timeZone: name }))
+  } catch {
+    return false
+  }
 }
 
 /** What JSON:API puts before the names of the keys. */

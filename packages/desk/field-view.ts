@@ -10,11 +10,11 @@ const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'numbe
 
 /** A field with its label, its control and all that there is to say of it. */
 export function fieldView (field: Field, types: Named[]): TemplateResult {
-  const { shape: { name, label, kind }, holder, isHeld } = field
+  const { shape: { name, label, kind, zone }, holder, isHeld } = field
   const state = holder ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name}>
-      <label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}</label>
+      <label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>
       ${control(field, types)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
     </div>`
@@ -50,7 +50,7 @@ function control (field: Field, types: Named[]): TemplateResult {
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field): View {
-  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, trouble } = field
+  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, hint, trouble } = field
   const quoted = (text: string) => kind === 'order' ? 'another order' : text === '' ? 'nothing' : `“${text.length > 160 ? `${text.slice(0, 160)}…` : text}”`
   return html`
     ${holder
@@ -67,6 +67,7 @@ export function notes (field: Field): View {
           <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>Keep mine<span class="spoken"> of ${label}</span></button>
           <button type="button" class="small" @click=${() => field.decide('theirs')}>Take theirs<span class="spoken"> of ${label}</span></button></span></p>`
       : nothing}
+    ${hint === undefined ? nothing : html`<p class="note">${hint}</p>`}
     ${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
 }

@@ -155,6 +155,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     get theirs () { return text.theirs },
     get isUnfinished () { return text.isUnfinished },
     get problems () { return text.problems },
+    get hint () { return text.hint },
     get trouble () { return trouble.words },
 
     focus (): void {

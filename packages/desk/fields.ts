@@ -1,4 +1,5 @@
 import type { Edition, Item, Model } from './settings.ts'
+import { localIn, readIn } from './zone.ts'
 
 /** How a field is shown and edited; `fixed` is only shown. */
 export type Kind = 'line' | 'lines' | 'text' | 'number' | 'flag' | 'choice' | 'date' | 'moment' | 'link' | 'order' | 'fixed'
@@ -8,10 +9,15 @@ export interface Shape {
   label: string
   kind: Kind
   template: Item
+  /** The time zone of a moment, where the content model tells the site's. */
+  zone?: string | undefined
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/
 const MOMENT = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(Z|[+-]\d\d:\d\d)$/
+
+/** What a browser gives of a time. */
+const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 
 /** How long a text may be that has a single line. */
 const LINE = 90
@@ -29,7 +35,7 @@ export function shapesOf (edition: Edition, model: Model, sampleOf: (name: strin
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
     const kind = kindOf(name, sample, model)
-    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample) }
+    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample), ...(kind === 'moment' && { zone: model.timeZone }) }
   })
   const isLong = ({ kind }: Shape) => kind === 'text' || kind === 'lines'
   return [...shapes.filter((shape) => !isLong(shape)), ...shapes.filter(isLong)]
@@ -73,12 +79,12 @@ function kindOf (name: string, items: Item[], { keys, fields, references, timest
 }
 
 /** A field's items as the text that is edited, and that its lock holds. */
-export function textOf (kind: Kind, items: Item[]): string {
+export function textOf ({ kind, zone }: Pick<Shape, 'kind' | 'zone'>, items: Item[]): string {
   switch (kind) {
     case 'order': return [...tokensOf(items).keys()].join(' ')
     case 'lines': return items.map(({ value }) => String(value)).join('\n')
     case 'link': return String(items[0]?.['uri'] ?? '')
-    case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, '$1')
+    case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, (instant, local: string) => zone === undefined ? local : localIn(zone, instant))
     case 'fixed': return items.filter((item) => 'target_id' in item).map(({ target_id: id }) => String(id)).join(', ')
     default: return String(items[0]?.['value'] ?? '')
   }
@@ -89,7 +95,7 @@ export function textOf (kind: Kind, items: Item[]): string {
  * @param items those of the edition as it is: what the text does not tell, such as a text's format and summary or a second
  *   link, is taken from them
  */
-export function itemsOf ({ kind, template }: Shape, text: string, items: Item[]): unknown[] {
+export function itemsOf ({ kind, template, zone }: Shape, text: string, items: Item[]): unknown[] {
   if (kind === 'order') return text.split(' ').flatMap((token) => tokensOf(items).get(token) ?? [])
   if (kind === 'lines') {
     return text.split('\n').filter((line) => line.trim() !== '').map((line) => items.find(({ value }) => String(value) === line) ?? { value: line })
@@ -98,21 +104,27 @@ export function itemsOf ({ kind, template }: Shape, text: string, items: Item[])
   if (text === '') return others
   if (kind === 'link') return [{ ...item, uri: text }, ...others]
   const { processed: _1, summary_processed: _2, ...kept } = item
-  return [{ ...kept, value: valueIn(kind, text, String(item['value'] ?? '')) }, ...others]
+  return [{ ...kept, value: valueIn(kind, text, String(item['value'] ?? ''), zone) }, ...others]
 }
 
-function valueIn (kind: Kind, text: string, before: string): unknown {
+function valueIn (kind: Kind, text: string, before: string, zone: string | undefined): unknown {
   switch (kind) {
     case 'flag': return text === 'true'
     case 'number': return Number.isFinite(Number(text)) ? Number(text) : text
-    case 'moment': return instant(text, before)
+    case 'moment': return instant(text, before, zone)
     default: return text
   }
 }
 
-/** A browser leaves out seconds that are 0; the offset is that of before. */
-function instant (local: string, before: string): string {
+/** A browser leaves out seconds that are 0; without a time zone the offset is that of before. */
+function instant (local: string, before: string, zone: string | undefined): string {
+  if (zone !== undefined && LOCAL.test(local)) return readIn(zone, local).instant
   return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
+}
+
+/** How often the clocks of the site show what is typed into a field of a moment: 0 and 2 where they are put forward or back. */
+export function timesOf ({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 {
+  return zone !== undefined && LOCAL.test(text) ? readIn(zone, text).times : 1
 }
 
 /** The items of a reference field by a name for each; what is in it twice has two. */

@@ -14,7 +14,7 @@ import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import { settingsOf, type Settings } from './settings.ts'
 import { avatar, icon } from './ui.ts'
-import { nameOf } from './words.ts'
+import { nameOf, useZone } from './words.ts'
 
 /** How long the reader pauses in a search before it is sent, in milliseconds. */
 const PAUSE_MS = 250
@@ -24,6 +24,7 @@ const TICK_MS = 30_000
 
 const root = document.getElementById('desk')!
 const settings: Settings = await settingsOf(root.firstElementChild!)
+useZone(settings.model.timeZone)
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 
@@ -66,6 +67,7 @@ function page (): TemplateResult {
     <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
+      ${settings.model.timeZone === undefined ? nothing : html`<small>Times are those of ${settings.model.timeZone}</small>`}
       ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href=${location.pathname}>Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
     </header>
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user

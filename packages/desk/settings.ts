@@ -11,6 +11,8 @@ export interface Model {
   keys: { id: string, uuid: string, label: string, bundle: string, published: string, changed: string }
   fields: { key: string, editionType: string | null, articles: string[] }
   timestampFields: string[]
+  /** The site's, an IANA name; without it times are shown as the CMS writes them. */
+  timeZone?: string
   /** Fields that hold references, and to what. */
   references: Record<string, string>
   lockTypes: Record<string, string>

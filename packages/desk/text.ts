@@ -1,4 +1,4 @@
-import { itemsOf, textOf, type Shape } from './fields.ts'
+import { itemsOf, textOf, timesOf, type Shape } from './fields.ts'
 import { fitted, rebased, settle, settleOrder } from './merge.ts'
 import type { Item } from './settings.ts'
 
@@ -6,7 +6,7 @@ import type { Item } from './settings.ts'
 export function createText (shape: Shape, items: Item[]) {
   const isOrder = shape.kind === 'order'
   // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
-  const read = (items: Item[]) => textOf(shape.kind, items).replaceAll('\r\n', '\n')
+  const read = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
   let base = read(items)
   let now = base
   let theirs: string | undefined
@@ -14,6 +14,7 @@ export function createText (shape: Shape, items: Item[]) {
   /** Whether it was typed here, or what is saved. */
   let isTyped = false
   let problems: string[] = []
+  const times = () => timesOf(shape, now)
 
   function reset (): void {
     now = base
@@ -27,10 +28,15 @@ export function createText (shape: Shape, items: Item[]) {
     get now () { return now },
     get theirs () { return theirs },
     get isDirty () { return now !== base || isUnfinished },
-    /** Whether what is typed is no value yet, such as half of a date; the text is what it was before. */
-    get isUnfinished () { return isUnfinished },
+    /** Whether what is typed is no value: half of a date, for which the text is what it was before, or a time that there is not. */
+    get isUnfinished () { return isUnfinished || times() === 0 },
     /** What is wrong with it. */
-    get problems () { return isUnfinished ? ['This is not complete: finish it, or empty it.'] : problems },
+    get problems () {
+      if (isUnfinished) return ['This is not complete: finish it, or empty it.']
+      return times() === 0 ? [`There is no such time in ${shape.zone}: the clocks are put forward then.`] : problems
+    },
+    /** What is to be known of it. */
+    get hint () { return times() === 2 ? `In ${shape.zone} this time comes twice, since the clocks are put back. The first one is meant.` : undefined },
 
     /** @param isWhole whether it is a value */
     type (text: string, isWhole: boolean): void {

@@ -1,12 +1,19 @@
 /** How many colours there are for people. */
 const TONES = 6
 
-/** "14:02", or with the day when that is another. Times are those of the reader's clock. */
+let zone: string | undefined
+
+/** Times are told in this time zone from now on. Without one they are those of the reader's clock. */
+export function useZone (given: string | undefined): void {
+  zone = given
+}
+
+/** "14:02", or with the day when that is another. */
 export function at (seconds: number, now: number): string {
   const then = new Date(seconds * 1000)
-  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' })
-  if (then.toDateString() === new Date(now).toDateString()) return time
-  return `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })}, ${time}`
+  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: zone })
+  const dayOf = (date: Date) => date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: zone })
+  return dayOf(then) === dayOf(new Date(now)) ? time : `${dayOf(then)}, ${time}`
 }
 
 export function since (seconds: number, now: number): string {
@@ -21,10 +28,10 @@ export function duration (seconds: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
 }
 
-/** "6 Oct 2026" of an ISO 8601 date, or of a time by the reader's clock; as it is where it is neither. */
+/** "6 Oct 2026" of an ISO 8601 date, or of a time; as it is where it is neither. */
 export function day (text: string): string {
   const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', ...(!text.includes('T') && { timeZone: 'UTC' }) })
+  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: text.includes('T') ? zone : 'UTC' })
 }
 
 export interface Somebody { uid: string | number, name?: string | undefined }

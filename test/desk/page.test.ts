@@ -1,6 +1,6 @@
 import t from 'tap'
 import { editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
-import { itemsOf, labelOf, shapesOf, textOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
+import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept, createShelf } from '../../packages/desk/kept.ts'
 import { storeOf } from './fixtures.ts'
 import { moved, rebased, settle, settleOrder } from '../../packages/desk/merge.ts'
@@ -8,7 +8,9 @@ import { createOccupancy } from '../../packages/desk/occupancy.ts'
 import { MOVED, refusalOf, UNDECIDED } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
-import { at, count, day, duration, initials, nameOf, since, toneOf } from '../../packages/desk/words.ts'
+import { createText } from '../../packages/desk/text.ts'
+import { localIn, readIn } from '../../packages/desk/zone.ts'
+import { at, count, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
 import { QuoinError, type Draft, type LockView } from '../../packages/client/src/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import fc from '../fixtures/property.ts'
@@ -60,11 +62,11 @@ t.test('a text stands for items, and items for the text', async (t) => {
   ]
   for (const [kind, items, text, sent = items] of both) {
     const shape = { name: 'f', label: 'F', kind, template: {} }
-    t.equal(textOf(kind, items), text, `${kind} ${text}`)
+    t.equal(textOf({ kind }, items), text, `${kind} ${text}`)
     t.strictSame(itemsOf(shape, text, items), sent, `${kind} ${text} back`)
   }
   const shape = (kind: Kind, template: Item = {}) => ({ name: 'f', label: 'F', kind, template })
-  t.equal(textOf('fixed', [{ target_id: 3 }, { target_id: 5 }]), '3, 5')
+  t.equal(textOf({ kind: 'fixed' }, [{ target_id: 3 }, { target_id: 5 }]), '3, 5')
   t.strictSame(itemsOf(shape('number'), 'x', []), [{ value: 'x' }], 'what is no number is for Drupal to refuse')
   t.strictSame(itemsOf(shape('lines'), 'a\n\n b\n', []), [{ value: 'a' }, { value: ' b' }])
   t.strictSame(itemsOf(shape('moment'), '2026-11-18T05:30', [{ value: '2026-11-18T05:00:00+01:00' }]), [{ value: '2026-11-18T05:30:00+01:00' }], 'seconds come back, the offset stays')
@@ -81,6 +83,33 @@ t.test('a text stands for items, and items for the text', async (t) => {
   t.strictSame(shapesOf({ field_x: [{ value: 'a\nb' }] }, model)[0]!.template, {})
 })
 
+t.test('with the time zone of the site a time is what its clocks show', async (t) => {
+  const [shape] = shapesOf({ field_expires: [{ value: '2026-11-18T05:00:00+01:00' }] }, { ...model, timeZone: 'Europe/Berlin' })
+  t.equal(shape!.zone, 'Europe/Berlin')
+  const cases: Array<[local: string, instant: string, times: number]> = [
+    ['2026-07-01T05:00', '2026-07-01T05:00:00+02:00', 1], ['2026-11-18T05:00:30', '2026-11-18T05:00:30+01:00', 1],
+    ['2026-03-29T02:30', '2026-03-29T03:30:00+02:00', 0], ['2026-03-29T01:59', '2026-03-29T01:59:00+01:00', 1],
+    ['2026-10-25T02:30', '2026-10-25T02:30:00+02:00', 2], ['2026-10-25T03:00', '2026-10-25T03:00:00+01:00', 1]
+  ]
+  for (const [local, instant, times] of cases) {
+    t.strictSame(itemsOf(shape!, local, [{ value: '2026-11-18T05:00:00+01:00' }]), [{ value: instant }], local)
+    t.equal(timesOf(shape!, local), times, local)
+    if (times > 0) t.equal(textOf(shape!, [{ value: instant }]).slice(0, local.length), local, `${local} back`)
+  }
+  t.equal(textOf(shape!, [{ value: '2026-07-01T23:30:00Z' }]), '2026-07-02T01:30:00')
+  t.strictSame(itemsOf(shape!, 'soon', []), [{ value: 'soon+01:00' }], 'what is no time is for Drupal to refuse')
+  t.equal(localIn('America/New_York', '2026-07-01T05:00:00Z'), '2026-07-01T01:00:00')
+  t.equal(readIn('America/St_Johns', '2026-01-01T00:00').instant, '2026-01-01T00:00:00-03:30')
+  for (const kind of ['date', 'line'] as const) t.notOk(shapesOf({ field_x: [{ value: kind }] }, { ...model, timeZone: 'Europe/Berlin' })[0]!.zone, kind)
+
+  const text = createText(shape!, [{ value: '2026-11-18T05:00:00+01:00' }])
+  t.strictSame([text.problems, text.hint, text.isUnfinished], [[], undefined, false])
+  text.type('2026-03-29T02:30', true)
+  t.match([text.problems, text.isUnfinished], [[/There is no such time in Europe\/Berlin/], true])
+  text.type('2026-10-25T02:30', true)
+  t.match([text.problems, text.hint, text.isUnfinished], [[], /comes twice/, false])
+})
+
 t.test('what of a field is not edited stays as it is', async (t) => {
   const cases: Array<[items: Item[], text: string, sent: unknown[]]> = [
     [[{ value: 'A', format: 'basic_html', summary: 'S', processed: 'A', summary_processed: 'S' }], 'B', [{ value: 'B', format: 'basic_html', summary: 'S' }]],
@@ -95,7 +124,7 @@ t.test('what of a field is not edited stays as it is', async (t) => {
     t.strictSame(itemsOf(shape!, text, items), sent, JSON.stringify(sent))
   }
   const [address] = shapesOf({ field_x: [{ country_code: 'DE', locality: 'Ulm' }] }, model)
-  t.strictSame([address!.kind, textOf('fixed', [{ country_code: 'DE' }])], ['fixed', ''], 'what has no main value is not edited, and not shown as a reference')
+  t.strictSame([address!.kind, textOf({ kind: 'fixed' }, [{ country_code: 'DE' }])], ['fixed', ''], 'what has no main value is not edited, and not shown as a reference')
 })
 
 t.test('changes of both sides are put together only where they fit', async (t) => {
@@ -137,6 +166,9 @@ t.test('times, numbers and people in words', async (t) => {
   t.strictSame(['2026-11-18', 'soon', ''].map(day), ['18 Nov 2026', 'soon', ''])
   const moment = new Date(2026, 10, 18, 0, 30)
   for (const hours of [0, 12, 23]) t.equal(day(new Date(moment.setHours(hours)).toISOString()), '18 Nov 2026', 'by the clock of the reader')
+  useZone('Asia/Tokyo')
+  t.teardown(() => useZone(undefined))
+  t.strictSame([day('2026-11-17T16:00:00Z'), day('2026-11-17'), at(1_795_017_600, 1_795_017_600_000), at(1_795_017_600, 1_795_104_000_000)], ['18 Nov 2026', '17 Nov 2026', '01:00', '19 Nov, 01:00'], 'or by that of the site')
   t.strictSame([count(1, 'edition'), count(0, 'edition'), count(1200, 'edition'), count(2, 'party', 'parties')], ['1 edition', '0 editions', '1,200 editions', '2 parties'])
   t.strictSame([{ uid: '7', name: 'Ada Lovelace' }, { uid: '7', name: 'ada' }, { uid: '7', name: ' Ada King Lovelace ' }, { uid: 7 }, { uid: '7', name: '' }, { uid: '7', name: '😀 x' }, { uid: '7', name: ' ' }].map(initials), ['AL', 'A', 'AL', 'U7', 'U7', '😀X', ''])
   t.equal(nameOf({ uid: 7 }), 'User 7')

@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { ROOT } from '../app/fixtures/processes.ts'
 import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 t.test('two editors at one edition', async (t) => {
@@ -246,6 +249,28 @@ t.test('two editors at one edition', async (t) => {
     await shows(anna.getByText('Saved.'))
     t.match((await looker.editions.read(id)).edition, { field_publication_date: [] }, 'one that was emptied is')
   })
+})
+
+t.test('times are those of the site, wherever the reader is', async (t) => {
+  const model = join(t.testdir({ 'model.json': JSON.stringify({ ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), timeZone: 'Europe/Berlin' }) }), 'model.json')
+  const { seat, edition, client } = await newsroom(t, { CONTENT_MODEL: model })
+  const id = await edition('The hour')
+  const { editions } = client('looker')
+  await editions.update(id, { field_expires: [{ value: '2026-11-18T05:00:00+01:00' }] })
+  const anna = await seat(t, 'anna', { timezoneId: 'America/New_York' })
+  await openEdition(anna, id, 'The hour')
+  await shows(anna.getByText('Times are those of Europe/Berlin'))
+  const expires = anna.getByLabel(/^Expires/)
+  t.match(await expires.inputValue(), /^2026-11-18T05:00/)
+  await expires.fill('2027-03-28T02:30:00')
+  await shows(anna.getByText('There is no such time in Europe/Berlin: the clocks are put forward then.'))
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText(/^Not saved: some fields are not complete/))
+  await expires.fill('2027-07-01T05:00:00')
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText('Saved.'))
+  const { edition: saved } = await editions.read(id)
+  t.equal(Date.parse(String(saved['field_expires']![0]!['value'])), Date.parse('2027-07-01T05:00:00+02:00'))
 })
 
 t.test('no letter is lost in a tab that crashes, though none of them was sent', async (t) => {
