@@ -59,6 +59,11 @@ export function stateOf (entity: Entity, locks: State['locks'], known: State | u
   return same ? known! : { entity, locks }
 }
 
+/** The fields that are not the same in two states. */
+export function changedFields (before: State['locks'], after: State['locks']): string[] {
+  return [...new Set([...before.keys(), ...after.keys()])].filter((field) => markOf(before.get(field)) !== markOf(after.get(field)))
+}
+
 /** Tells the states of a field apart: each write makes another version; a record of others has none. */
 function markOf (lock: LockView | undefined): string | undefined {
   return lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))

@@ -2,7 +2,7 @@ import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
 import type { Batch, Changes, Saved } from './feed-events.ts'
 import { noticeOf, type LockNotice } from './notice.ts'
-import { paceOf } from './pace.ts'
+import { paceOf, readsPerSecond as readsOf } from './pace.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
 import { createWatched, isOutage, URGENCIES, type Urgency, type Watched } from './watched.ts'
@@ -17,6 +17,10 @@ export interface FeedOptions {
   pollMs?: number
   /** The same while notices tell what others write: so late is found what has been lost of these. */
   noticedPollMs?: number
+  /** Milliseconds between the beginnings of two reads of an entity, at least, however much is written to it. */
+  restMs?: number
+  /** Most reads in a second for all that is watched. */
+  readsPerSecond?: number
   /** Milliseconds between two heartbeats of a watcher. */
   heartbeatMs?: number
   /** How many watchers there may be. */
@@ -62,11 +66,11 @@ export interface Watcher {
 
 /**
  * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
- * once for all who watch an entity; a write of this instance's own is told at once, and followed by a read.
+ * once for all who watch an entity. A write of this instance's own is told at once, and makes no read of its own.
  *
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
-export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollMs, 10_000), heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, notices, isOver = () => false, now = Date.now }: FeedDeps) {
+export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollMs, 10_000), restMs = pollMs, readsPerSecond = readsOf(pollMs), heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, notices, isOver = () => false, now = Date.now }: FeedDeps) {
   const entities = new Map<string, Watched>()
   const channels = new Map<string, Channel>()
   /** What ends each watcher, with its caller. */
@@ -88,10 +92,10 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   /** Milliseconds between two reads of an entity: those with locks come first. */
   function intervalMs (urgency: Urgency): number {
     if (!pace || performance.now() - pacedAt > pollMs) {
-      const sizes = { occupied: 0, fresh: 0, idle: 0 }
+      const sizes = { busy: 0, occupied: 0, fresh: 0, idle: 0 }
       for (const watched of entities.values()) sizes[watched.urgency()]++
-      const [occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.isUp() ? noticedPollMs : pollMs) as [number, number, number]
-      pace = { occupied, fresh, idle }
+      const [busy, occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.isUp() ? noticedPollMs : pollMs, readsPerSecond) as [number, number, number, number]
+      pace = { busy, occupied, fresh, idle }
       pacedAt = performance.now()
     }
     return pace[urgency]
@@ -122,7 +126,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
 
     function watch (entity: Entity): Watched {
       const name = nameOf(entity)
-      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now, pollMs })
+      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now, pollMs: restMs })
       entities.set(name, watched)
       return watched
     }
@@ -213,18 +217,23 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
 
   /**
    * To be called before every write to an entity. What it returns is to be called afterwards, with what is known of the
-   * fields, and whether that is all: whoever watches the entity is told that at once, and a read finds the rest.
+   * fields, and whether that is all: whoever watches the entity is told that at once, and the next read, within an interval,
+   * finds the rest.
    */
   function writing (entity: Entity): (left: Changes, isSure?: boolean) => void {
     const name = nameOf(entity)
     const watched = entities.get(name)
-    const before = watched?.state()
+    const over = watched?.writing()
     const began = now()
     return (left, isSure = true) => {
-      if (notices?.isUp()) return written(entity, noticeOf(entity, { began, ended: now(), isSure }, left))
+      if (notices?.isUp()) {
+        over?.()
+        return written(entity, noticeOf(entity, { began, ended: now(), isSure }, left))
+      }
+      over?.(left)
+      // Somebody has begun to watch it meanwhile: the first read may have missed the write.
       const present = entities.get(name)
-      if (present === watched && before) watched!.tell(before, left)
-      present?.poke()
+      if (present !== watched) present?.soon(0)
     }
   }
 

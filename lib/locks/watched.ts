@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
+import { changedFields, locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockRecord, LockView } from './schemas.ts'
 import { isSince } from './version.ts'
@@ -16,11 +16,11 @@ const SPREAD_MS = 250
 /** Most fields that notices may change between two reads. */
 const TOLD_MAX = 1000
 
-/** So long after its last lock, or its newest watcher, an entity is still read as often as one that is just opened. */
+/** So long after its last change an entity is busy, and so long after its last lock, or its newest watcher, an entity is still read as often as one that is just opened. */
 const FRESH_MS = 30_000
 
-/** How urgent the next read of an entity is: it has locks, it had some or was opened a moment ago, or neither. */
-export const URGENCIES = ['occupied', 'fresh', 'idle'] as const
+/** How urgent the next read of an entity is: it has locks that change, or that do not, it had some or was opened a moment ago, or neither. */
+export const URGENCIES = ['busy', 'occupied', 'fresh', 'idle'] as const
 export type Urgency = typeof URGENCIES[number]
 
 export interface WatchedDeps {
@@ -34,7 +34,7 @@ export interface WatchedDeps {
   isOver: (lock: LockView) => boolean
   /** Milliseconds since 1970. */
   now: () => number
-  /** Least milliseconds between the beginnings of two reads that notices ask for. */
+  /** Least milliseconds between the beginnings of two reads that writes and notices ask for. */
   pollMs?: number
 }
 
@@ -48,9 +48,14 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   const told = new Map<string, LockView | undefined>()
   /** When the newest write of a field was over that a notice has told. */
   const writtenAt = new Map<string, number>()
+  /** Which change of the entity was the last of each field, as long as a write of this instance is under way. */
+  const lastChanges = new Map<string, number>()
+  let changes = 0
+  let writes = 0
   let state: State | undefined
   let isStale = false
   let activeAt = performance.now()
+  let changedAt = -Infinity
   let reading: Promise<void> | undefined
   let following: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
@@ -110,6 +115,8 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     const next = locks && stateOf(entity, locks, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
+    if (state && next !== state) changedAt = performance.now()
+    if (state && next && writes > 0) for (const field of changedFields(state.locks, next.locks)) lastChanges.set(field, ++changes)
     state = next
     isStale = stale
     for (const wake of wakes) wake()
@@ -126,14 +133,20 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   }
 
   /**
-   * Takes in what a write has left in fields, if nothing has changed since it began: else nobody knows which came last,
-   * and the next read decides.
-   * @param before the state when the write began
+   * To be called before a write, and its result after it, with what the write has left in fields. A field that has changed
+   * since the write began is not told: nobody knows which came last, and the next read decides.
    */
-  function tell (before: State, left: Changes): void {
-    if (state !== before) return
-    for (const [field, lock] of left) told.set(field, lock)
-    become(withChanges(state.locks, told), isStale)
+  function writing (): (left?: Changes) => void {
+    const [began, isKnown] = [changes, state !== undefined]
+    writes++
+    return (left) => {
+      if (left && isKnown && state) {
+        for (const [field, lock] of left) if ((lastChanges.get(field) ?? 0) <= began) told.set(field, lock)
+        become(withChanges(state.locks, told), isStale)
+      }
+      if (--writes === 0) lastChanges.clear()
+      if (left && !closed) soon(0)
+    }
   }
 
   /**
@@ -164,6 +177,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     const at = Math.max(performance.now() + ms, begunAt + pollMs)
     if (recheck && at >= recheckAt) return
     clearTimeout(recheck)
+    if (at <= performance.now()) return poke()
     recheckAt = at
     recheck = setTimeout(poke, Math.max(0, at - performance.now()))
   }
@@ -186,7 +200,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   }
 
   function urgency (): Urgency {
-    if (state?.locks.size) return 'occupied'
+    if (state?.locks.size) return performance.now() - changedAt < FRESH_MS ? 'busy' : 'occupied'
     return performance.now() - activeAt < FRESH_MS ? 'fresh' : 'idle'
   }
 
@@ -198,7 +212,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     clearTimeout(expiry)
   }
 
-  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, tell, hear, soon, poke, close }
+  return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, writing, hear, soon, poke, close }
 }
 
 /** When the first of some leases is over, in seconds since 1970. */

@@ -13,7 +13,7 @@ import { contentModel, ContentModel } from '../../lib/editions/model.ts'
 import { LIST_LIMIT, WHOLE_MS } from '../../lib/locks/bounds.ts'
 import { DRAFTS_MAX } from '../../lib/locks/draft.ts'
 import { ITEM_LIMIT, MARGIN } from '../../lib/locks/item.ts'
-import { READS_PER_SECOND } from '../../lib/locks/pace.ts'
+import { readsPerSecond } from '../../lib/locks/pace.ts'
 import { USER_DATA_LIMIT } from '../../lib/locks/record.ts'
 import { Entity as LockedEntity, LockRequest } from '../../lib/locks/schemas.ts'
 import { BACKLOG_BYTES } from '../../lib/http/backlog.ts'
@@ -132,7 +132,7 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`a list of locks or drafts | ${MiB(LIST_LIMIT)} |`)
   has(`begins nothing more after ${WHOLE_MS / 1000} seconds`)
   has(`drafts of one field and user | ${DRAFTS_MAX} |`)
-  has(`reads of the table for all streams of one instance | ${READS_PER_SECOND} a second |`)
+  has(`reads of the table for all streams of one instance | ${readsPerSecond(500)} a second |`)
   has(`what waits for all slow watchers | ${MiB(BACKLOG_BYTES)} |`)
   has(`\`limit\` of a list | ${LIMIT_MAX} (${SearchQuery.properties.limit.default} without one) | taken as ${LIMIT_MAX} |`)
   has(`\`limit\` of a list with \`placed=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)

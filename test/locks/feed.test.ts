@@ -17,7 +17,7 @@ const NEVER = 1_000_000_000
 
 /** An instance of the service's locks over a table; its watchers end with the test. */
 function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSeconds?: number, now?: () => number } = {}): Locks {
-  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: NEVER, heartbeatMs: NEVER, ...feed }, ...more })
+  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed }, ...more })
   t.teardown(() => locks.feed.close())
   return locks
 }
@@ -218,7 +218,7 @@ t.test('all who watch an entity share its reads, and the last one to leave ends 
 t.test('a write while a read is under way is followed by another read', async (t) => {
   let found: LockRecord[] = []
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; const seen = found; await sleep(30); return seen }, pollMs: NEVER, heartbeatMs: NEVER })
+  const feed = createFeed({ read: async () => { reads++; const seen = found; await sleep(30); return seen }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   await take(watcher)
@@ -230,6 +230,62 @@ t.test('a write while a read is under way is followed by another read', async (t
   t.equal(reads, 3, 'the first, the one that was too early, and one for ten writes')
   feed.writing(at('2'))(new Map())
   t.equal(reads, 3, 'what nobody watches is not read')
+})
+
+t.test('however many writes an instance makes, an entity is read once an interval, and each is told at once', async (t) => {
+  const store = memoryStore()
+  const reads: number[] = []
+  const locks = instance(t, { send: async (command) => { if (command.constructor.name === 'QueryCommand') reads.push(performance.now()); return store.send(command) } }, { restMs: 300, pollMs: 300 })
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  const started = performance.now()
+  for (let n = 0; n < 100; n++) {
+    await locks.acquire(at('1'), { fieldName: 'title', userData: ada, timestamp: n })
+    t.match(await take(watcher), { event: 'locked', lock: { timestamp: n } })
+  }
+  const most = (performance.now() - started) / 300 + 2
+  t.ok(reads.length <= most, `${reads.length} reads, at most ${most}`)
+})
+
+t.test('writes of several fields at the same time are each told at once', async (t) => {
+  const store = memoryStore()
+  const answered = Promise.withResolvers<void>()
+  let puts = 0
+  const locks = instance(t, {
+    async send (command) {
+      const answer = await store.send(command)
+      if (command.constructor.name === 'PutCommand') {
+        if (++puts === 3) answered.resolve()
+        await answered.promise
+      }
+      return answer
+    }
+  }, { restMs: NEVER })
+  const watcher = await locks.feed.watch([at('1')])
+  await take(watcher)
+  await Promise.all(['a', 'b', 'c'].map((fieldName) => locks.acquire(at('1'), { fieldName, userData: ada })))
+  const fields = []
+  for (let n = 0; n < 3; n++) fields.push((await take(watcher) as { lock: LockView }).lock.fieldName)
+  t.strictSame(fields.sort(), ['a', 'b', 'c'])
+})
+
+t.test('a write that ends after somebody has begun to watch is looked for', async (t) => {
+  let found: LockRecord[] = []
+  let reads = 0
+  const feed = createFeed({ read: async () => { reads++; return found }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  const written = feed.writing(at('1'))
+  const unwatched = feed.writing(at('2'))
+  const watcher = await feed.watch([at('1')])
+  await take(watcher)
+  found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
+  written(new Map())
+  unwatched(new Map())
+  t.match(await take(watcher), { event: 'locked' })
+  const late = feed.writing(at('1'))
+  watcher.leave()
+  late(new Map())
+  t.equal(reads, 2)
 })
 
 t.test('what an instance writes is told at once, and no read that is older takes it back', async (t) => {
@@ -289,7 +345,7 @@ t.test('whatever overtakes whatever on its way, all states of a field are told i
         }
       }
     })
-    const instances = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', feed: { pollMs: NEVER, heartbeatMs: NEVER }, wait: async () => {} }))
+    const instances = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER }, wait: async () => {} }))
     const told = new Map<string, unknown[]>([['a', [undefined]], ['b', [undefined]]])
     const watching = instances[0]!.feed.watch([at('1')])
     await schedule.run()
@@ -372,7 +428,7 @@ t.test('more locks than are read refuse a new watcher, and leave nothing behind'
 t.test('a store that is away makes a new watcher stale, and live when it is back', async (t) => {
   let isAway = true
   const warnings: Error[] = []
-  const feed = createFeed({ read: async ({ id }) => { if (isAway && id === '2') throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: NEVER, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
+  const feed = createFeed({ read: async ({ id }) => { if (isAway && id === '2') throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, warn: (failure) => warnings.push(failure) })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1'), at('2')], { lastEventId: 'any' })
   t.strictSame(await take(watcher), { event: 'stale' })
@@ -390,7 +446,7 @@ t.test('while the store is away expired locks are released, and no snapshot show
   let time = 1_700_000_000_000
   let isAway = false
   const records = [['a', 1_700_000_001], ['b', 1_700_000_002], ['c', undefined]].map(([fieldName, expiresAt]) => ({ fieldName, timestamp: 1, userData: ada, version: fieldName, ...(expiresAt && { expiresAt }) })) as unknown as LockRecord[]
-  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, heartbeatMs: NEVER, now: () => time, isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time })
+  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return records }, pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, now: () => time, isOver: ({ expiresAt }) => expiresAt !== undefined && expiresAt * 1000 <= time })
   t.teardown(feed.close)
   const watcher = await feed.watch([at('1')])
   t.match(await take(watcher), { event: 'snapshot', locks: { length: 3 } })
@@ -435,7 +491,7 @@ t.test('a store that goes away is told to the operator once, and found again whe
   t.strictSame(await take(watcher), { event: 'stale' })
   const before = reads
   await sleep(100)
-  t.equal(reads, before, 'nor is it asked every time')
+  t.ok(reads <= before + 1, 'nor is it asked every time: one read was due for the last write')
   found = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' }] as LockRecord[]
   feed.writing(at('1'))(new Map())
   t.strictSame(await take(watcher), { event: 'live' }, 'the watcher has stayed')
@@ -488,9 +544,10 @@ t.test('an entity without locks is read less often 30 seconds after its newest w
   t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
   freshen()
   t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
+  await refresh()
   records = [{ fieldName: 'title', timestamp: 1, userData: ada, version: 'v' } as LockRecord]
   await refresh()
-  t.equal(after(60_000), 'occupied')
+  t.strictSame([after(29_999), after(1)], ['busy', 'occupied'])
   records = []
   await refresh()
   t.strictSame([after(29_999), after(1)], ['fresh', 'idle'])
@@ -558,7 +615,7 @@ t.test('a write of which nobody knows whether it took place is looked for by a r
 
 t.test('the reads of an instance in a second are bounded, however much is watched', async (t) => {
   let reads = 0
-  const feed = createFeed({ read: async () => { reads++; return [] }, pollMs: 1, heartbeatMs: NEVER })
+  const feed = createFeed({ read: async () => { reads++; return [] }, pollMs: 1, readsPerSecond: 400, heartbeatMs: NEVER })
   t.teardown(feed.close)
   await feed.watch(Array.from({ length: 200 }, (_, id) => at(String(id))))
   reads = 0
