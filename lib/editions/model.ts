@@ -31,15 +31,19 @@ const List = Type.Object({
 }, { additionalProperties: false })
 export type List = Static<typeof List>
 
+const Comment = described('What you want to say about it. Quoin does not read it.', Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])))
+
 /**
  * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
  */
 export const ContentModel = Type.Object({
   $schema: described('Where the JSON Schema of this file is, for editors. Quoin does not read it.', Type.Optional(Type.String())),
+  $comment: Comment,
   entityType: described('The content entity type of editions.', Type.String({ default: 'publisher_container' })),
   bundleEntityType: described('The config entity type of its bundles.', Type.String({ default: 'publisher_container_type' })),
   keys: described("Drupal's `entity_keys` of the entity type.", Type.Object({
+    $comment: Comment,
     id: Type.String({ default: 'id' }),
     uuid: Type.String({ default: 'uuid' }),
     revision: Type.String({ default: 'revision_id' }),
@@ -51,6 +55,7 @@ export const ContentModel = Type.Object({
     defaultLangcode: Type.String({ default: 'default_langcode' })
   }, { default: {}, additionalProperties: false })),
   fields: Type.Object({
+    $comment: Comment,
     key: described('Identifies an edition in the external publishing system; null where editions have no such field.', Type.Union([Type.String(), Type.Null()], { default: 'field_key' })),
     editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })),
     articles: described("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
@@ -98,6 +103,8 @@ export function contentModel (json: unknown): ContentModel {
   if (problem) throw new Error(`its member ${problem.path || '/'} is not right: ${problem.message}`)
   const { timeZone } = model as ContentModel
   if (timeZone !== undefined && !isTimeZone(timeZone)) throw new Error(`its member /timeZone is not right: ${timeZone} is no IANA time zone`)
+  const { keys, fields } = model as ContentModel
+  for (const commented of [model as ContentModel, keys, fields]) delete commented.$comment
   // Names come from callers' bodies: "constructor" must find nothing.
   for (const names of Object.values(model as ContentModel)) if (isObject(names)) Object.setPrototypeOf(names, null)
   return model as ContentModel
