@@ -295,14 +295,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
     ...(settings.EVENTS_BUS_URL !== undefined && { bus: { url: settings.EVENTS_BUS_URL } }),
     ...storeOf(settings),
     ...(auth && { auth }),
-    cms: {
-      url: settings.CMS_URL.replace(/\/+$/, ''),
-      jsonapiPath: settings.CMS_JSONAPI_PATH,
-      timeoutMs: settings.CMS_TIMEOUT_MS,
-      staleSeconds: settings.CMS_STALE_SECONDS,
-      cookieNames: settings.CMS_COOKIES ? itemsIn(settings.CMS_COOKIES) : [],
-      auth: cmsAuth
-    },
+    cms: cmsOf(settings, cmsAuth),
     contentModel: model,
     enforceLocks: settings.EDITION_LOCKS === 'enforce',
     lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
@@ -326,6 +319,33 @@ export function readStoreConfig (env: Record<string, string | undefined>): Pick<
   return storeOf(settings)
 }
 
+/** The settings that say where Drupal is, and as whom to ask it. */
+const CMS_SETTINGS = [...Object.keys(CmsEnvironment), ...Object.keys(CmsAuthEnvironment), ...Object.keys(SecretFilesEnvironment)]
+
+/**
+ * Reads only what says where Drupal is, and where the content model file is to be, if that is said; the file need not be there.
+ * @throws {SettingsError} naming all of that which is missing or wrong.
+ */
+export function readCmsConfig (environment: Record<string, string | undefined>): Pick<Config, 'cms'> & { modelFile?: string } {
+  const problems: string[] = []
+  const env = withSecretFiles(environment, problems)
+  const settings = readSettings(env, problems, CMS_SETTINGS)
+  const auth = readCmsAuth(settings, problems)
+  if (problems.length > 0) throw new SettingsError([...problems, ...misspeltSettings(env)])
+  return { cms: cmsOf(settings, auth), ...(env['CONTENT_MODEL'] && { modelFile: env['CONTENT_MODEL'] }) }
+}
+
+function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
+  return {
+    url: settings.CMS_URL.replace(/\/+$/, ''),
+    jsonapiPath: settings.CMS_JSONAPI_PATH,
+    timeoutMs: settings.CMS_TIMEOUT_MS,
+    staleSeconds: settings.CMS_STALE_SECONDS,
+    cookieNames: settings.CMS_COOKIES ? itemsIn(settings.CMS_COOKIES) : [],
+    auth
+  }
+}
+
 /** The settings with their defaults; what is missing or wrong among the names is added to the problems. */
 function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
   const given = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
@@ -336,7 +356,7 @@ function readSettings (env: Record<string, string | undefined>, problems: string
     if (value === undefined && REQUIRED.includes(name)) problems.push(`${name} is missing: ${schema.allowed}`)
     else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.allowed}`)
   }
-  if (!settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
+  if (names.includes('AWS_REGION') && !settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
   return settings
 }
 

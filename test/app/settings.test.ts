@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import t from 'tap'
-import { Environment, misspeltSettings, readConfig, readStoreConfig } from '../../config/env.ts'
+import { Environment, misspeltSettings, readCmsConfig, readConfig, readStoreConfig } from '../../config/env.ts'
 import { SECRETS } from '../../config/secret-files.ts'
 import { envExample, settings, settingsPage, settingsTables } from '../../dev/settings.ts'
 import { problemsOf } from '../helper.ts'
@@ -168,6 +168,14 @@ t.test('everything that is missing or wrong is reported at once, one line each',
   t.throws(() => readConfig({ PORT: 'x' }), { name: 'SettingsError', message: /^Quoin cannot start with these settings:\n {2}PORT is "x" but .*\n {2}ENVIRONMENT is missing: [^\n]*\n {2}CMS_URL [^\n]*\n {2}AWS_REGION [^\n]*$/ })
 })
 
+t.test('the command that asks a CMS needs nothing but where it is, and an account', async (t) => {
+  const { cms, modelFile } = readCmsConfig({ CMS_URL: 'https://cms.example/', CMS_AUTH: 'basic', CMS_USER: 'ada', CMS_PASSWORD: 'x', CONTENT_MODEL: '/nowhere.json', PORT: 'x', CMS_COOKIES: 'sso' })
+  t.match(cms, { url: 'https://cms.example', jsonapiPath: '/jsonapi', cookieNames: ['sso'], auth: { kind: 'basic', user: 'ada', password: 'x' } })
+  t.equal(modelFile, '/nowhere.json', 'which need not be there')
+  t.notOk('modelFile' in readCmsConfig({ CMS_URL: 'https://cms.example' }))
+  t.throws(() => readCmsConfig({ CMS_AUTH: 'basic' }), { name: 'SettingsError', problems: [/^CMS_URL is missing/, /^CMS_USER is missing/, /^CMS_PASSWORD is missing/] })
+})
+
 t.test('the settings of the lock table can be read without the others, in the same words', async (t) => {
   t.strictSame(readStoreConfig({ AWS_REGION: 'eu-central-1', PORT: 'x' }), { table: 'DataState', dynamodb: { region: 'eu-central-1' } })
   t.strictSame(readStoreConfig({ DATA_STATE_TABLE: 'Locks', DYNAMODB_ENDPOINT: 'http://127.0.0.1:8000' }), { table: 'Locks', dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000' } })
@@ -240,7 +248,7 @@ t.test('a content model that cannot be used is a wrong setting', async (t) => {
     ['null', /its member \/ is not right/],
     ['{"entityTyp":"issue"}', /its member \/entityTyp is not right: Unexpected property/],
     ['{"keys":{"lable":"title"}}', /its member \/keys\/lable is not right/],
-    ['{"fields":{"key":5}}', /its member \/fields\/key is not right: Expected string/],
+    ['{"fields":{"key":5}}', /its member \/fields\/key is not right: Expected union value/],
     ['{"timestampFields":"changed"}', /its member \/timestampFields is not right: Expected array/]
   ]
   for (const [content, problem] of cases) {
