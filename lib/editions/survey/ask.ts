@@ -1,0 +1,98 @@
+import { Failure } from '../../errors.ts'
+import type { Http } from '../../http/client.ts'
+import { textOf } from '../../http/exchange.ts'
+import type { Account } from '../../jsonapi/accounts.ts'
+import { createJsonapi, type Jsonapi } from '../../jsonapi/client.ts'
+import { isObject, objectIn, resources, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
+import { refusal } from '../translate/failures.ts'
+
+/** How a survey asks a site. It reads only. */
+export interface Ask {
+  cms: Jsonapi
+  jsonapiPath: string
+  /** Resources of a collection, and what of them is hidden, on at most so many pages. A refusal is the failure `refused`. */
+  list (path: string, query?: Array<[string, string]>, pages?: number): Promise<Listed>
+  /** Whether JSON:API takes this query. */
+  takes (path: string, query: Array<[string, string]>): Promise<boolean>
+  /** Any path of the site with `_format=json`, such as core REST's; undefined where there was no usable answer. */
+  json (path: string, asAccount: boolean): Promise<Plain | undefined>
+}
+
+/** Resources, and those that the account may not see. */
+export interface Listed {
+  rows: Resource[]
+  hidden: number
+  /** The permission that would show the hidden ones, where Drupal names it. */
+  permission?: string
+  refused?: Failure
+}
+
+/** An answer outside JSON:API. */
+export interface Plain {
+  status: number
+  /** The object in its body, if there is one. */
+  object: Record<string, unknown> | undefined
+  language: string | undefined
+  text: string
+}
+
+export interface AskOptions {
+  http: Http
+  jsonapiPath: string
+  account?: Account
+}
+
+/** The most that JSON:API gives at a time. */
+const PAGE = '50'
+
+/** How Drupal names a permission that is missing. */
+const PERMISSION = /'([^']+)' permission is required|permissions? (?:is|are) required: '?([^'.]+)/
+
+export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
+  const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
+
+  async function list (path: string, query: Array<[string, string]> = [], pages = 1): Promise<Listed> {
+    return pageAt(0)
+
+    async function pageAt (page: number): Promise<Listed> {
+      const answer = await cms.request({ path, query: [...query, ['page[limit]', PAGE], ['page[offset]', String(page * Number(PAGE))]], caller: {} })
+      if (answer.status >= 400) return { rows: [], hidden: 0, ...withPermission(JSON.stringify(answer.document)), refused: refusal(answer) }
+      const listed = listedIn(answer.document)
+      if (answer.document.links?.next === undefined || page + 1 >= pages) return listed
+      const rest = await pageAt(page + 1)
+      return { ...rest, ...listed, rows: [...listed.rows, ...rest.rows], hidden: listed.hidden + rest.hidden }
+    }
+  }
+
+  async function takes (path: string, query: Array<[string, string]>): Promise<boolean> {
+    const { status } = await cms.request({ path, query: [...query, ['page[limit]', '1']], caller: {} })
+    return status < 400
+  }
+
+  async function json (path: string, asAccount: boolean): Promise<Plain | undefined> {
+    try {
+      const credentials = asAccount ? await account?.credentials() : undefined
+      const { status, headers, body } = await http.send({ method: 'GET', path: `${path}?_format=json`, headers: { ...credentials, accept: '*/*' } })
+      const language = headers['content-language']
+      return { status, object: objectIn(body), language: typeof language === 'string' ? language : undefined, text: textOf(body) }
+    } catch (error) {
+      if (error instanceof Failure) return undefined
+      throw error
+    }
+  }
+
+  return { cms, jsonapiPath, list, takes, json }
+}
+
+function listedIn (document: Document): Listed {
+  const { meta } = document
+  const links = isObject(meta?.omitted) && isObject(meta.omitted.links) ? meta.omitted.links : {}
+  const hidden = Object.entries(links).filter(([name]) => name !== 'help').map(([, link]) => link)
+  const details = hidden.map((link) => isObject(link) && isObject(link.meta) ? scalarText(link.meta.detail) : '').join('\n')
+  return { rows: resources(document), hidden: hidden.length, ...withPermission(details) }
+}
+
+function withPermission (text: string): Pick<Listed, 'permission'> {
+  const match = PERMISSION.exec(text)
+  return match ? { permission: (match[1] ?? match[2])! } : {}
+}

@@ -1,0 +1,174 @@
+import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { attributesOf, INTERNAL, isChoice, isConfigured, isLocalTime, isMap, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
+import { guessed, hidden, shown, type Member } from './member.ts'
+
+/** The configuration of a field: its type and settings, as its storage has them. */
+export interface Storage {
+  field: string
+  type: string
+  settings: Record<string, unknown>
+}
+
+/** What a survey knows of the fields of editions. */
+export interface FieldRows {
+  rows: Resource[]
+  /** The fields' configuration; undefined where the account may not see it. */
+  storages: Storage[] | undefined
+  /** The permission that would show it. */
+  storagesPermission: string
+  /** An edition as core REST shows it, if the site has core REST. */
+  twin: Record<string, unknown> | undefined
+  /** The entity types that reference fields hold, found by trying where no edition shows one. */
+  tried: ReadonlyMap<string, string>
+  entityTypeOf (resourceType: string): string
+  bundleOf (resourceType: string): string | undefined
+  /** The relationship with the bundle. */
+  bundle: string | undefined
+}
+
+const KEY = /(?:^|_)(?:key|code|external_id|ext_id|identifier|ident|number|no|ref|slug|sku|guid)(?:$|_)/
+const TYPE = /(?:^|_)(?:edition_type|type|kind|category|variety|class)$/
+
+/** The fields by which Quoin knows an edition, its type and its articles. */
+export function fieldMembers (fields: FieldRows): Member[] {
+  const { rows } = fields
+  if (rows.length === 0 && !fields.storages) return [hidden('fields', `no edition can be seen; ${fields.storagesPermission} would show the fields`)]
+  const attributes = attributesOf(rows).filter(({ name }) => !name.startsWith(INTERNAL))
+  return [keyMember(fields, attributes), ...typeMembers(fields, attributes), ...articleMembers(fields), ...referenceMembers(fields), mainMember(fields), rawMember(fields, attributes)]
+}
+
+function keyMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
+  const texts = storages?.filter(({ type }) => type === 'string').map(({ field }) => field)
+  const others = storages?.filter(({ type }) => type !== 'string').map(({ field }) => field)
+  const fields = attributes.filter((attribute) => isConfigured(attribute.name) && isText(attribute) && others?.includes(attribute.name) !== true)
+  const unique = fields.filter(isUnique)
+  const key = likeliest(unique, unique.map(({ name }) => name).filter((name) => KEY.test(name))) ?? fields.find(({ name }) => KEY.test(name))
+  if (!key) {
+    const named = texts?.find((field) => KEY.test(field))
+    return named === undefined ? guessed('fields.key', null, 'no field has another text in each edition') : guessed('fields.key', named, 'it is called like a key')
+  }
+  const alike = unique.filter(({ name }) => name !== key.name).map(({ name }) => name)
+  return guessed('fields.key', key.name, alike.length > 0
+    ? `each edition has another text in it, as in ${alike.join(', ')}`
+    : unique.includes(key) ? 'it is the one field with another text in each edition' : 'it is called like a key')
+}
+
+function typeMembers ({ storages, storagesPermission }: FieldRows, attributes: Attribute[]): Member[] {
+  const lists = storages?.filter(({ type }) => type === 'list_string')
+  const choices = attributes.filter((attribute) => isConfigured(attribute.name) && !attribute.many && isText(attribute) && isChoice(attribute)).map(({ name }) => name)
+  const candidates = lists ? lists.map(({ field }) => field) : choices
+  const type = candidates.find((name) => TYPE.test(name))
+  if (type === undefined) {
+    return [guessed('fields.editionType', null, candidates.length === 0 ? 'no field is a list of texts, so the bundle alone tells the type' : `${candidates.join(', ')} hold one of a few values, but none is called like a type`), noTypes('the bundles are the types')]
+  }
+  const isSure = lists?.length === 1
+  const labels = allowedValues(lists?.find(({ field }) => field === type)?.settings.allowed_values)
+  return [
+    (isSure ? shown : guessed)('fields.editionType', type, isSure ? 'it is the one list of texts' : `of the fields with a few values (${candidates.join(', ')}) it is called most like a type`),
+    labels ? shown('editionTypes', labels, `the allowed values of ${type}`) : noTypes(lists ? `the values of ${type} are not in its configuration` : `${storagesPermission} would show them; Quoin goes by the values that editions have`)
+  ]
+}
+
+const noTypes = (why: string): Member => hidden('editionTypes', why)
+
+/** Allowed values as Drupal stores them: an object of labels by value, or a list of pairs. */
+export function allowedValues (values: unknown): Record<string, string> | undefined {
+  const labels = Object.entries(isObject(values) || Array.isArray(values) ? values : {}).map(([value, label]) => isObject(label)
+    ? [scalarText(label.value), scalarText(label.label)]
+    : [value, scalarText(label)])
+  return labels.length > 0 ? Object.fromEntries(labels) : undefined
+}
+
+/** The entity type that a reference field holds, and how sure that is; undefined for one that nothing tells. */
+function holds ({ name, targets }: Relation, { storages, tried, entityTypeOf }: FieldRows): string | undefined {
+  const stored = storages?.find(({ field }) => field === name)?.settings.target_type
+  return targets[0] ? entityTypeOf(targets[0].type) : typeof stored === 'string' ? stored : tried.get(name)
+}
+
+/** References to content, not to configuration: those have machine names for ids. */
+function contentRelations ({ rows, bundle }: FieldRows): Relation[] {
+  return relationsOf(rows).filter(({ name, targets }) => name !== bundle && !(targets[0] && typeof targetId(targets[0]) === 'string'))
+}
+
+function articleMembers (fields: FieldRows): Member[] {
+  const many = contentRelations(fields).filter(({ many }) => many)
+  const nodes = many.filter((relation) => holds(relation, fields) === 'node')
+  const others = many.filter((relation) => !['taxonomy_term', 'user', 'file', 'media', undefined].includes(holds(relation, fields)))
+  const chosen = nodes.length > 0 ? nodes : others
+  if (chosen.length === 0) return [hidden('fields.articles', 'no field that can be seen holds any number of nodes')]
+  const why = nodes.length > 0
+    ? `${nodes.length === 1 ? 'it is the one field that holds' : 'they are the fields that hold'} any number of nodes`
+    : 'no field holds any number of nodes; this one holds any number of other entities'
+  return [guessed('fields.articles', chosen.map(({ name }) => name), why), ...listMembers(nodes, fields)]
+}
+
+/** A list for each type of node that editions refer to. */
+function listMembers (nodes: Relation[], { bundleOf }: FieldRows): Member[] {
+  const bundles = [...new Set(nodes.flatMap(({ targets }) => targets.map(({ type }) => bundleOf(type))))].filter((bundle) => bundle !== undefined)
+  return bundles.length === 0
+    ? []
+    : [guessed('lists', Object.fromEntries(bundles.map((bundle) => [bundle, { entityType: 'node', bundles: [bundle] }])), 'these are the nodes that editions refer to')]
+}
+
+function referenceMembers (fields: FieldRows): Member[] {
+  const relations = contentRelations(fields)
+  const known = relations.flatMap((relation): Array<[string, string]> => {
+    const type = holds(relation, fields)
+    return type === undefined ? [] : [[relation.name, type]]
+  })
+  const unknown = relations.filter((relation) => holds(relation, fields) === undefined).map(({ name }) => name)
+  return [
+    shown('references', Object.fromEntries(known), 'editions, the configuration of fields, or the paths that JSON:API sorts by, show them'),
+    ...(unknown.length > 0 ? [hidden('references', `no edition has a value in ${unknown.join(', ')}, so what they hold is not known; ${fields.storagesPermission} would show it`)] : [])
+  ]
+}
+
+/** The one property of an item that JSON:API shows as a bare value: core REST alone names it. */
+function mainMember ({ twin, rows }: FieldRows): Member {
+  if (!twin) return hidden('mainProperty', 'JSON:API leaves out the name of a property that is the only one, and the site has no core REST to show it; `value` nearly everywhere')
+  const attributes = attributesOf(rows)
+  const main = Object.entries(twin).flatMap(([name, items]): Array<[string, string]> => {
+    const item = Array.isArray(items) && isObject(items[0]) ? Object.keys(items[0]) : []
+    const isScalar = attributes.some((attribute) => attribute.name === name && attribute.values.length > 0 && !attribute.values.some(isObject))
+    return item.length === 1 && item[0] !== 'value' && isScalar ? [[name, item[0]!]] : []
+  })
+  return shown('mainProperty', Object.fromEntries(main), 'core REST shows it')
+}
+
+function rawMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
+  const maps = storages?.filter(({ type }) => type === 'map').map(({ field }) => field) ?? []
+  const alike = attributes.filter((attribute) => attribute.values.length > 1 && isMap(attribute)).map(({ name }) => name)
+  return alike.length > 0
+    ? guessed('rawFields', [...new Set([...maps, ...alike])], 'their items have other members from edition to edition')
+    : shown('rawFields', maps, 'no item has other members than the next')
+}
+
+/** The fields of times that are not known to be time stamps, or to be dates. */
+export function openTimes (fields: FieldRows): Attribute[] {
+  return attributesOf(fields.rows).filter((attribute) => isTime(attribute) && kindOf(attribute, fields) === undefined)
+}
+
+type Kind = 'timestamp' | 'date'
+
+function kindOf (attribute: Attribute, { storages, twin }: FieldRows): Kind | undefined {
+  const storage = storages?.find(({ field }) => field === attribute.name)
+  if (storage) return storage.type === 'timestamp' ? 'timestamp' : 'date'
+  if (isLocalTime(attribute)) return 'date'
+  const items = twin?.[attribute.name]
+  const item = Array.isArray(items) ? items[0] : undefined
+  return isObject(item) ? (Object.hasOwn(item, 'format') ? 'timestamp' : 'date') : undefined
+}
+
+/** @param tried what filters have found of the fields that were open */
+export function timestampMembers (fields: FieldRows, tried: ReadonlyMap<string, Kind>): Member[] {
+  const times = attributesOf(fields.rows).filter(isTime).map((attribute) => ({ name: attribute.name, kind: kindOf(attribute, fields) ?? tried.get(attribute.name) }))
+  const stored = fields.storages?.filter(({ type }) => type === 'timestamp').map(({ field }) => field) ?? []
+  const open = times.filter(({ kind }) => kind === undefined).map(({ name }) => name)
+  const certain = times.filter(({ kind }) => kind === 'timestamp').map(({ name }) => name)
+  const names = times.filter(({ name, kind }) => kind !== 'date' || certain.includes(name)).map(({ name }) => name)
+  const value = [...new Set([...names, ...stored])]
+  if (value.length === 0) return [hidden('timestampFields', 'no edition can be seen that shows a time')]
+  return [open.length > 0
+    ? guessed('timestampFields', value, `${open.join(', ')} show times in UTC, as time stamps do; dates of a site whose time zone is UTC look the same`)
+    : shown('timestampFields', value, 'the configuration of fields, filters, core REST or the time zone tell them from dates')]
+}

@@ -1,0 +1,123 @@
+import { identifiers, isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { attributesOf, INTERNAL, isBoolean, isConfigured, isText, isTime, likeliest, relationsOf, targetId, type Attribute } from './attributes.ts'
+import { guessed, hidden, shown, type Member } from './member.ts'
+
+/** What a survey knows of an entity type when it looks for its keys. */
+export interface EntityRows {
+  entityType: string
+  rows: Resource[]
+  /** The bundle of a resource, by its resource type. */
+  bundleOf (resourceType: string): string | undefined
+  /** Splits a resource type into entity type and bundle. */
+  entityTypeOf (resourceType: string): string
+  /** An edition as core REST shows it, if the site has core REST. It has the internal names. */
+  twin: Record<string, unknown> | undefined
+}
+
+/** Names that Drupal's modules give to keys, the usual one first. */
+const LABELS = ['title', 'name', 'label', 'subject', 'headline']
+const PUBLISHED = ['status', 'published', 'live', 'is_published', 'active']
+const CHANGED = ['changed', 'modified', 'updated', 'touched', 'revised', 'edited']
+
+/** Booleans and texts that every translatable or revisionable entity type has. */
+const CORE_BOOLEANS = ['default_langcode', 'revision_translation_affected', 'revision_default', 'sticky', 'promote']
+const CORE_TEXTS = ['langcode', 'revision_log', 'revision_log_message', 'preferred_langcode']
+
+const NO_ROWS = 'no edition can be seen, and JSON:API shows the names of keys in editions alone'
+
+/** The keys of an entity type, as its entities show them. */
+export function keyMembers (entity: EntityRows): Member[] {
+  if (entity.rows.length === 0) return [hidden('keys', NO_ROWS), hidden('bundleEntityType', NO_ROWS)]
+  const attributes = attributesOf(entity.rows)
+  const base = attributes.filter(({ name }) => !isConfigured(name) && !name.startsWith(INTERNAL))
+  return [...idMembers(entity), uuidMember(entity), ...bundleMembers(entity), labelMember(base), publishedMember(base), changedMember(base), ...languageMembers(base)]
+}
+
+/** The attributes that JSON:API marks are the id and the revision id; the links of an edition repeat the latter. */
+function idMembers ({ rows }: EntityRows): Member[] {
+  const names = Object.keys(rows[0]!.attributes ?? {}).filter((name) => name.startsWith(INTERNAL))
+  const revisions = names.filter((name) => rows.every((row) => revisionOf(row) === scalarText(row.attributes?.[name])))
+  const revision = names.length > 1 ? revisions.at(-1) ?? names[1] : undefined
+  const id = names.find((name) => name !== revision)
+  if (id === undefined) return [hidden('keys.id', 'editions show no id; let the account view the field')]
+  const isSure = names.length === 1 || revisions.length === 1
+  const member = isSure ? shown : guessed
+  const why = isSure ? 'JSON:API marks it' : 'JSON:API marks both ids, and nothing but their order tells which is which'
+  return [
+    member('keys.id', id.slice(INTERNAL.length), why),
+    revision === undefined ? hidden('keys.revision', 'the entity type has no revisions') : member('keys.revision', revision.slice(INTERNAL.length), why)
+  ]
+}
+
+/** The revision that an edition's own link names. Source: Drupal\jsonapi\JsonApiResource\ResourceObject::buildLinksFromEntity(). */
+function revisionOf (row: Resource): string | undefined {
+  const { links } = row as Resource & { links?: Record<string, unknown> }
+  const self = isObject(links?.self) ? scalarText(links.self.href) : ''
+  return /[?&]resourceVersion=id%3A(\d+)/.exec(self)?.[1]
+}
+
+function uuidMember ({ rows, twin }: EntityRows): Member {
+  const uuids = rows.map(({ id }) => id)
+  const field = Object.entries(twin ?? {}).find(([, items]) => Array.isArray(items) && items.length === 1 && isObject(items[0]) && uuids.includes(scalarText(items[0].value)))
+  return field ? shown('keys.uuid', field[0], 'core REST shows it') : guessed('keys.uuid', 'uuid', 'JSON:API shows every uuid as `id`; this is the name that nearly all entity types have')
+}
+
+/** The bundle is the one reference whose target is called as the bundle. */
+function bundleMembers (entity: EntityRows): Member[] {
+  const { rows, entityType, bundleOf, entityTypeOf, twin } = entity
+  const relation = relationsOf(rows).find(({ name, many, targets }) => !many && targets.length > 0 &&
+    rows.every((row) => identifiers(row.relationships?.[name]).every((target) => targetId(target) === bundleOf(row.type))))
+  if (!relation) return [hidden('keys.bundle', 'the entity type has no bundles'), hidden('bundleEntityType', 'the entity type has no bundles')]
+  const type = shown('bundleEntityType', entityTypeOf(relation.targets[0]!.type), 'each edition refers to its bundle')
+  if (relation.name !== `${entityType}_type`) return [shown('keys.bundle', relation.name, 'each edition refers to its bundle'), type]
+  const isLong = twin !== undefined && Object.hasOwn(twin, relation.name)
+  return [twin
+    ? shown('keys.bundle', isLong ? relation.name : 'type', 'core REST shows it')
+    : guessed('keys.bundle', 'type', `JSON:API shows ${relation.name}, which is what it makes of \`type\``), type]
+}
+
+function labelMember (base: Attribute[]): Member {
+  const texts = base.filter((attribute) => isText(attribute) && attribute.empty === 0 && !CORE_TEXTS.includes(attribute.name))
+  const label = likeliest(texts, LABELS)
+  if (!label) return hidden('keys.label', 'no field of the entity type itself holds a text')
+  return texts.length === 1
+    ? shown('keys.label', label.name, 'no other field of the entity type itself holds a text')
+    : guessed('keys.label', label.name, `of the texts ${namesOf(texts)} it is called most like a label`)
+}
+
+function publishedMember (base: Attribute[]): Member {
+  const booleans = base.filter((attribute) => isBoolean(attribute) && !CORE_BOOLEANS.includes(attribute.name))
+  const published = likeliest(booleans, PUBLISHED)
+  if (!published) return hidden('keys.published', 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
+  return booleans.length === 1
+    ? shown('keys.published', published.name, 'no other field of the entity type itself says yes or no')
+    : guessed('keys.published', published.name, `of ${namesOf(booleans)} it is called most like it`)
+}
+
+/** Of the times of an edition, the time of its last change is the latest; those of its revision are of another key. */
+function changedMember (base: Attribute[]): Member {
+  const times = base.filter((attribute) => isTime(attribute) && !attribute.name.startsWith('revision_'))
+  const latest = times.filter((time) => time.empty === 0 && times.every((other) => !isLater(other, time)))
+  const changed = likeliest(latest, CHANGED)
+  if (!changed) return hidden('keys.changed', 'no field of the entity type itself shows when an edition was changed')
+  return latest.length === 1 && CHANGED.includes(changed.name)
+    ? shown('keys.changed', changed.name, 'it is the latest of the times of each edition')
+    : guessed('keys.changed', changed.name, `of the times ${namesOf(times)} it is the latest, or called most like it`)
+}
+
+function isLater (one: Attribute, other: Attribute): boolean {
+  return one.empty === 0 && one.values.some((value, index) => Date.parse(String(value)) > Date.parse(String(other.values[index])))
+}
+
+function languageMembers (base: Attribute[]): Member[] {
+  const named = (name: string) => base.some((attribute) => attribute.name === name)
+  const language = base.filter((attribute) => isText(attribute) && attribute.values.every((value) => /^[a-z]{2,3}(?:-[\w-]{1,12})?$/.test(String(value))) && /lang/.test(attribute.name))
+  const langcode = likeliest(language, ['langcode'])
+  const defaults = likeliest(base.filter((attribute) => isBoolean(attribute) && /default/.test(attribute.name) && attribute.name !== 'revision_default'), ['default_langcode'])
+  return [
+    langcode ? (named('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : hidden('keys.langcode', 'editions have no language'),
+    defaults ? (named('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : hidden('keys.defaultLangcode', 'editions have no translations')
+  ]
+}
+
+const namesOf = (attributes: Attribute[]): string => attributes.map(({ name }) => name).join(', ')

@@ -1,0 +1,208 @@
+import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
+import { contentModel } from '../model.ts'
+import { createCatalog, type Collection } from '../site/catalog.ts'
+import { uuidQuery } from '../translate/query.ts'
+import type { Ask, Listed } from './ask.ts'
+import { attributesOf, INTERNAL, isTime, relationsOf, targetId } from './attributes.ts'
+import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
+import { keyMembers } from './keys.ts'
+import { guessed, hidden, shown, type Member } from './member.ts'
+import { canonicalPath, languageMember, mediaPath, twinOf } from './places.ts'
+
+/** What a site shows of its content model to one account. */
+export interface Survey {
+  members: Member[]
+  /** The fields of editions that show times. */
+  times: string[]
+  /** How many editions it saw, and how many are hidden on the same pages. */
+  editions: { seen: number, hidden: number, permission?: string }
+}
+
+/** How many pages of configuration a survey reads: sites have some hundred fields. */
+const PAGES = 10
+
+/** How many fields of one kind a survey asks about one by one. */
+const TRIES = 20
+
+const DEFAULTS = contentModel({})
+
+/** Every collection of a site, under the names that Drupal gives entity types; those of renamed resource types come from their paths. */
+export async function collectionsOf ({ cms }: Ask): Promise<Collection[]> {
+  return (await createCatalog({ cms, model: DEFAULTS }).all({})).map((collection) => {
+    const [entityType, bundle, ...rest] = collection.path.slice(1).split('/')
+    return collection.resourceType.includes('--') || !bundle || rest.length > 0 ? collection : { ...collection, entityType: entityType!, bundle }
+  })
+}
+
+/**
+ * Learns what a site shows of its content model: by its entry point, the first page of editions of each bundle, the
+ * configuration that the account may see, and by trying paths. It reads only.
+ * @param languages to be tried besides those that the site or its editions show
+ */
+export async function surveySite (ask: Ask, entityType: string, collections: Collection[], languages: string[] = []): Promise<Survey> {
+  const own = collections.filter((collection) => collection.entityType === entityType)
+  const pages = await Promise.all(own.map(({ path }) => ask.list(path)))
+  const rows = pages.flatMap(({ rows }) => rows)
+  const byType = new Map(collections.map((collection) => [collection.resourceType, collection]))
+  const entityTypeOf = (resourceType: string) => byType.get(resourceType)?.entityType ?? resourceType.split('--', 1)[0]!
+  const bundleOf = (resourceType: string) => byType.get(resourceType)?.bundle
+  const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
+
+  const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
+  const first = keyMembers({ entityType, rows, bundleOf, entityTypeOf, twin: undefined })
+  const id = idOf(rows[0], first)
+  const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
+  const twin = path === undefined ? undefined : await twinOf(ask, path.replace('{id}', id!))
+  const keys = keyMembers({ entityType, rows, bundleOf, entityTypeOf, twin })
+  const bundleEntityType = valueOf(keys, 'bundleEntityType')
+  const bundle = valueOf(keys, 'keys.bundle')
+  const fields: FieldRows = {
+    rows,
+    storages: storages.rows.length > 0 ? storages.rows.map(storageOf) : undefined,
+    storagesPermission: `the permission '${storages.permission ?? `administer ${entityType} fields`}'`,
+    twin,
+    tried: await triedTargets(ask, own, rows, collections),
+    entityTypeOf,
+    bundleOf,
+    bundle: bundle === 'type' ? `${entityType}_type` : bundle
+  }
+  const times = await triedTimes(ask, own, fields)
+  const known = await config('configurable_language')
+  const held = members(keys, fieldMembers(fields))
+  const references = Object.values(held.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
+
+  return {
+    members: [
+      shown('entityType', entityType, 'the entry point of JSON:API has it'),
+      ...held,
+      await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
+      ...timestampMembers(fields, times),
+      await languageMember(ask, languageCodes(rows, known.rows), known.rows.length > 0 ? [] : languages, known.rows.length > 0 ? undefined : known.permission),
+      ...resourceTypeMembers(collections),
+      ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
+    ],
+    times: attributesOf(rows).filter(isTime).map(({ name }) => name),
+    editions: { seen: rows.length, hidden: pages.reduce((sum, { hidden }) => sum + hidden, 0), ...permissionOf(pages) }
+  }
+}
+
+const members = (...lists: Member[][]): Member[] => lists.flat()
+
+function permissionOf (pages: Listed[]): Pick<Listed, 'permission'> {
+  const permission = pages.find(({ permission }) => permission !== undefined)?.permission
+  return permission === undefined ? {} : { permission }
+}
+
+function valueOf (members: Member[], name: string): string | undefined {
+  return members.find((member) => member.name === name)?.value as string | undefined
+}
+
+function idOf (row: Resource | undefined, keys: Member[]): string | undefined {
+  const id = row?.attributes?.[INTERNAL + String(valueOf(keys, 'keys.id'))]
+  return id === undefined ? undefined : scalarText(id)
+}
+
+async function listConfig ({ list }: Ask, collections: Collection[], entityType: string, query: Array<[string, string]>): Promise<Listed> {
+  const collection = collections.find((collection) => collection.entityType === entityType)
+  return collection ? list(collection.path, query, PAGES) : { rows: [], hidden: 0 }
+}
+
+function storageOf ({ attributes = {} }: Resource): Storage {
+  return {
+    field: scalarText(attributes.field_name),
+    type: scalarText(attributes.field_storage_config_type),
+    settings: isObject(attributes.settings) ? attributes.settings : {}
+  }
+}
+
+async function bundlesMember (own: Collection[], entityType: string, listed: Listed | undefined, bundleEntityType: string | undefined): Promise<Member> {
+  const names = own.map(({ bundle }) => bundle)
+  const labels = new Map((listed?.rows ?? []).map(({ attributes = {} }): [string, string] => {
+    const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
+    return [scalarText(id), scalarText(attributes.label ?? attributes.name)]
+  }))
+  const bundles = names.flatMap((name): Array<[string, string]> => labels.get(name) ? [[name, labels.get(name)!]] : [])
+  if (bundles.length === names.length && names.length > 0) return shown('bundles', Object.fromEntries(bundles), `${String(bundleEntityType)} has their labels`)
+  if (bundleEntityType === undefined && names.join() === entityType) return hidden('bundles', 'the entity type has no bundles')
+  return hidden('bundles', `${names.join(', ')}; the permission '${listed?.permission ?? `administer ${entityType} types`}' would show their labels`)
+}
+
+function languageCodes (rows: Resource[], languages: Resource[]): string[] {
+  const configured = languages.filter(({ attributes }) => attributes?.locked !== true).map(({ attributes }) => scalarText(attributes?.drupal_internal__id))
+  const used = attributesOf(rows).filter(({ name }) => name === 'langcode').flatMap(({ values }) => values.map(scalarText))
+  return [...new Set([...configured, ...used])].filter((code) => /^[\w-]+$/.test(code) && code !== 'und' && code !== 'zxx')
+}
+
+function resourceTypeMembers (collections: Collection[]): Member[] {
+  const renamed = collections.filter(({ resourceType, entityType, bundle }) => !resourceType.includes('--') && entityType !== resourceType && bundle)
+  return renamed.length === 0
+    ? []
+    : [guessed('resourceTypes', Object.fromEntries(renamed.map(({ resourceType, entityType, bundle }) => [resourceType, { entityType, bundle }])), 'their paths in JSON:API tell it')]
+}
+
+/** The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a path only if it leads somewhere. */
+async function triedTargets ({ takes }: Ask, own: Collection[], rows: Resource[], collections: Collection[]): Promise<Map<string, string>> {
+  const empty = relationsOf(rows).filter(({ targets }) => targets.length === 0).slice(0, TRIES)
+  const types = Object.entries(DEFAULTS.idKeys).filter(([type]) => collections.some(({ entityType }) => entityType === type))
+  const found = await Promise.all(empty.map(async ({ name }): Promise<Array<[string, string]>> => {
+    const { path } = collectionOf(own, rows.find(({ relationships }) => relationships?.[name] !== undefined)!)
+    const leads = await Promise.all(types.map(([, key]) => takes(path, [['sort', `${name}.${INTERNAL}${key}`]])))
+    const matches = types.filter((_type, index) => leads[index])
+    return matches.length === 1 ? [[name, matches[0]![0]]] : []
+  }))
+  return new Map(found.flat())
+}
+
+/** The collection of an edition: bundles may have different fields. */
+function collectionOf (own: Collection[], { type }: Resource): Collection {
+  return [...own.filter(({ resourceType }) => resourceType === type), ...own][0]!
+}
+
+/** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
+async function triedTimes ({ list }: Ask, own: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
+  const tried = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
+    const row = fields.rows.find(({ attributes }) => typeof attributes?.[name] === 'string')!
+    const { path } = collectionOf(own, row)
+    const seconds = String(Date.parse(String(row.attributes![name])) / 1000)
+    const [control, bySeconds] = await Promise.all([list(path, uuidQuery([row.id])), list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])])
+    return control.rows.length === 0 || bySeconds.refused ? [] : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
+  }))
+  return new Map(tried.flat())
+}
+
+interface Places {
+  entityType: string
+  path: string | undefined
+  references: string[]
+  rows: Resource[]
+  byType: Map<string, Collection>
+}
+
+/** Ids and canonical paths of the entity types that editions refer to, and of editions. */
+async function placeMembers (ask: Ask, { entityType, path, references, rows, byType }: Places): Promise<Member[]> {
+  const targets = relationsOf(rows).flatMap(({ targets }) => targets)
+  const targetOf = (type: string) => targets.find((target) => byType.get(target.type)?.entityType === type && targetId(target) !== undefined)
+  const others = references.filter((type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType)
+  const idKeys = await Promise.all(references.filter((type) => !Object.hasOwn(DEFAULTS.idKeys, type)).map(async (type): Promise<Array<[string, string]>> => {
+    const target = targetOf(type)
+    const { rows: [row] } = target ? await ask.list(byType.get(target.type)!.path, uuidQuery([target.id])) : { rows: [] }
+    const key = Object.entries(row?.attributes ?? {}).find(([name, value]) => name.startsWith(INTERNAL) && value === targetId(target!))?.[0]
+    return key === undefined ? [] : [[type, key.slice(INTERNAL.length)]]
+  }))
+  const paths = await Promise.all(others.map(async (type): Promise<Array<[string, string]>> => {
+    const target = targetOf(type)
+    const found = target && await canonicalPath(ask, type, String(targetId(target)))
+    return found === undefined ? [] : [[type, found]]
+  }))
+  const media = targetOf('media')
+  const standalone = media && await mediaPath(ask, String(targetId(media)))
+  const known = references.filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type)).map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
+  const found = [...(path === undefined ? [] : [[entityType, path] as [string, string]]), ...paths.flat(), ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])]
+  const missing = [...(path === undefined ? [entityType] : []), ...others].filter((type) => type !== 'file' && !found.some(([name]) => name === type))
+  const knownKeys = references.filter((type) => Object.hasOwn(DEFAULTS.idKeys, type)).map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
+  return [
+    shown('idKeys', Object.fromEntries([...knownKeys, ...idKeys.flat()]), "Drupal core's own, and what JSON:API marks"),
+    guessed('canonicalPaths', Object.fromEntries([...known, ...found]), found.length > 0 ? `Drupal core's own; the site has pages at ${found.map(([, place]) => place).join(', ')}` : "Drupal core's own"),
+    ...(missing.length > 0 ? [hidden('canonicalPaths', `${missing.join(', ')}: no page at a path that can be guessed, or none at all`)] : [])
+  ]
+}

@@ -1,0 +1,279 @@
+import t from 'tap'
+import { contentModel } from '../../lib/editions/model.ts'
+import type { Collection } from '../../lib/editions/site/catalog.ts'
+import { createAsk, type Ask, type Listed, type Plain } from '../../lib/editions/survey/ask.ts'
+import { candidatesIn } from '../../lib/editions/survey/candidates.ts'
+import { modelText } from '../../lib/editions/survey/file.ts'
+import type { Member } from '../../lib/editions/survey/member.ts'
+import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES } from '../../lib/editions/survey/places.ts'
+import { collectionsOf, surveySite } from '../../lib/editions/survey/survey.ts'
+import { Failure } from '../../lib/errors.ts'
+import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import type { Resource } from '../../lib/jsonapi/document.ts'
+
+interface Place {
+  /** Collections by their path: what a list of them shows. */
+  lists?: Record<string, Partial<Listed> | ((query: string) => Partial<Listed>)>
+  /** Pages by their path; a page that is not there is 404. */
+  pages?: Record<string, Partial<Plain>>
+  /** Paths by which JSON:API sorts. */
+  sorts?: string[]
+  jsonapiPath?: string
+}
+
+/** A site that answers from tables. */
+function site ({ lists = {}, pages = {}, sorts = [], jsonapiPath = '/jsonapi' }: Place): Ask {
+  return {
+    jsonapiPath,
+    cms: { request: async () => { throw new Error('not asked') } },
+    async list (path, query = []) {
+      const found = lists[path]
+      return { rows: [], hidden: 0, ...(typeof found === 'function' ? found(new URLSearchParams(query).toString()) : found) }
+    },
+    takes: async (_path, query) => sorts.includes(query[0]![1]),
+    json: async (path) => ({ status: pages[path] ? 200 : 404, object: undefined, language: undefined, text: '', ...pages[path] })
+  } as Ask
+}
+
+const collection = (entityType: string, bundle = entityType): Collection => ({ resourceType: `${entityType}--${bundle}`, entityType, bundle, path: `/${entityType}/${bundle}` })
+
+const reference = (type: string, id: number | string) => ({ type, id: `uuid-${id}`, meta: { drupal_internal__target_id: id } })
+
+/** An edition of the type `issue`, with a link that names its revision. */
+function issue (id: number, { attributes = {}, relationships = {}, bundle = 'daily', revision = id + 100 }: { attributes?: object, relationships?: Record<string, unknown>, bundle?: string, revision?: number | null } = {}): Resource {
+  return {
+    type: `issue--${bundle}`,
+    id: `uuid-${id}`,
+    ...(revision !== null && { links: { self: { href: `http://cms/jsonapi/issue/${bundle}/uuid-${id}?resourceVersion=id%3A${revision}` } } }),
+    attributes: { drupal_internal__id: id, ...(revision !== null && { drupal_internal__vid: revision }), title: `Issue ${id}`, status: true, changed: `2026-01-0${id}T00:00:00+00:00`, ...attributes },
+    relationships: relationships as NonNullable<Resource['relationships']>
+  }
+}
+
+const issues = (change: (id: number) => Parameters<typeof issue>[1] = () => ({})) => [1, 2, 3, 4].map((id) => issue(id, change(id)))
+
+/** What a survey says of each member: its certainty and its value. */
+async function survey (place: Place, collections = [collection('issue', 'daily')]): Promise<Record<string, [certainty: string, value: unknown, why: string]>> {
+  const { members } = await surveySite(site(place), 'issue', collections)
+  return Object.fromEntries(members.map(({ name, certainty, value, why }) => [name, [certainty, value, why]]))
+}
+
+const rowsOf = (rows: Resource[], more: Place['lists'] = {}): Place => ({ lists: { '/issue/daily': { rows }, ...more } })
+
+const timesOf = (attributes: object): Place => rowsOf(issues(() => ({ attributes })))
+
+t.test('keys are told by what JSON:API marks, by links and by values', async (t) => {
+  const cases: Array<[what: string, place: Place, expected: object]> = [
+    ['ids and revisions that differ', rowsOf(issues()), { 'keys.id': ['shown', 'id'], 'keys.revision': ['shown', 'vid'] }],
+    ['ids and revisions that are equal', rowsOf(issues((id) => ({ revision: id }))), { 'keys.id': ['guessed', 'id'], 'keys.revision': ['guessed', 'vid'] }],
+    ['no revisions', rowsOf(issues(() => ({ revision: null }))), { 'keys.id': ['shown', 'id'], 'keys.revision': ['hidden', undefined] }],
+    ['no id that is shown', rowsOf([{ type: 'issue--daily', id: 'a' }]), { 'keys.id': ['hidden', undefined] }],
+    ['a link that is none', rowsOf([{ ...issue(1), links: { self: 'x' } } as Resource]), { 'keys.id': ['guessed', 'id'], 'keys.revision': ['guessed', 'vid'] }],
+    ['one text', rowsOf(issues()), { 'keys.label': ['shown', 'title'], 'keys.uuid': ['guessed', 'uuid'] }],
+    ['several texts', rowsOf(issues(() => ({ attributes: { name: 'x', headline: 'y' } }))), { 'keys.label': ['guessed', 'title'] }],
+    ['texts of other names', rowsOf(issues(() => ({ attributes: { title: null, motto: 'x', slogan: 'y' } }))), { 'keys.label': ['guessed', 'motto'] }],
+    ['no text', rowsOf(issues(() => ({ attributes: { title: null } }))), { 'keys.label': ['hidden', undefined] }],
+    ['several that say yes or no', rowsOf(issues(() => ({ attributes: { live: false, default_langcode: true, sticky: false } }))), { 'keys.published': ['guessed', 'status'], 'keys.defaultLangcode': ['shown', 'default_langcode'] }],
+    ['nothing that says yes or no', rowsOf(issues(() => ({ attributes: { status: null } }))), { 'keys.published': ['hidden', undefined], 'keys.defaultLangcode': ['hidden', undefined] }],
+    ['the latest time', rowsOf(issues((id) => ({ attributes: { opened: `2025-01-0${id}T00:00:00+00:00` } }))), { 'keys.changed': ['shown', 'changed'] }],
+    ['times that are equal', rowsOf(issues((id) => ({ attributes: { opened: `2026-01-0${id}T00:00:00+00:00`, changed: null, filed: `2026-01-0${id}T00:00:00+00:00` } }))), { 'keys.changed': ['guessed', 'opened'] }],
+    ['a time that is not always there', rowsOf(issues((id) => ({ attributes: { closed: id === 1 ? null : '2027-01-01T00:00:00+00:00' } }))), { 'keys.changed': ['shown', 'changed'] }],
+    ['no time', timesOf({ changed: null }), { 'keys.changed': ['hidden', undefined], timestampFields: ['hidden', undefined] }],
+    ['languages', rowsOf(issues(() => ({ attributes: { langcode: 'en' } }))), { 'keys.langcode': ['shown', 'langcode'] }],
+    ['languages under other names', rowsOf(issues(() => ({ attributes: { lang: 'pt-br', is_default: true } }))), { 'keys.langcode': ['guessed', 'lang'], 'keys.defaultLangcode': ['guessed', 'is_default'] }],
+    ['no languages', rowsOf(issues()), { 'keys.langcode': ['hidden', undefined] }],
+    ['nothing to see', rowsOf([]), { keys: ['hidden', undefined], bundleEntityType: ['hidden', undefined], fields: ['hidden', undefined] }]
+  ]
+  for (const [what, place, expected] of cases) t.match(await survey(place), expected, what)
+})
+
+t.test('the bundle is the reference whose target is called like it', async (t) => {
+  const kinds = (name: string) => rowsOf(issues(() => ({ relationships: { [name]: { data: reference('issue_kind--issue_kind', 'daily') }, uid: { data: reference('user--user', 2) } } })), {
+    '/issue_kind/issue_kind': { rows: [{ type: 'issue_kind--issue_kind', id: 'k', attributes: { drupal_internal__name: 'daily', name: 'Daily' } }] }
+  })
+  const collections = [collection('issue', 'daily'), collection('issue_kind'), collection('user')]
+  t.match(await survey(kinds('kind'), collections), { 'keys.bundle': ['shown', 'kind'], bundleEntityType: ['shown', 'issue_kind'], bundles: ['shown', { daily: 'Daily' }] })
+  t.match(await survey(kinds('issue_type'), collections), { 'keys.bundle': ['guessed', 'type'] })
+  const twin = (field: string): Record<string, Partial<Plain>> => ({ '/issue/1': { object: { uid: [], [field]: [{ target_id: 'daily' }], code: [{ value: 'uuid-1' }] } } })
+  for (const [field, key] of [['type', 'type'], ['issue_type', 'issue_type']] as const) {
+    t.match(await survey({ ...kinds('issue_type'), pages: twin(field) }, collections), { 'keys.bundle': ['shown', key], 'keys.uuid': ['shown', 'code'], canonicalPaths: ['guessed', { issue: '/issue/{id}' }] }, field)
+  }
+  const bare = await survey({ lists: { '/issue/issue': { rows: issues(() => ({ bundle: 'issue' })) } } }, [collection('issue')])
+  t.match(bare, { 'keys.bundle': ['hidden', undefined], bundles: ['hidden', undefined, 'the entity type has no bundles'] })
+  t.match(await survey(kinds('kind'), [collection('issue', 'daily'), collection('issue', 'special')]), { bundles: ['hidden', undefined, "daily, special; the permission 'administer issue types' would show their labels"] })
+  const closed = rowsOf([...issues(() => ({ relationships: { kind: { data: reference('kind--kind', 'daily') } } }))], { '/kind/kind': { hidden: 1, permission: 'administer kinds' } })
+  t.match((await survey(closed, [collection('issue', 'daily'), collection('kind')])).bundles, ['hidden', undefined, "daily; the permission 'administer kinds' would show their labels"])
+})
+
+const storage = (field: string, type: string, settings: unknown = {}): Resource => ({ type: 'field_storage_config--field_storage_config', id: field, attributes: { field_name: field, field_storage_config_type: type, settings } })
+
+const configured = (rows: Resource[], storages: Resource[]): Place => rowsOf(rows, { '/field_storage_config/field_storage_config': { rows: storages } })
+
+const WITH_STORAGES = [collection('issue', 'daily'), collection('field_storage_config'), collection('node', 'article'), collection('taxonomy_term', 'tags'), collection('crossword'), collection('media', 'image')]
+
+t.test('the key is a field with another text in each edition', async (t) => {
+  const key = async (attributes: (id: number) => object, storages: Resource[] = []) => (await survey(configured(issues((id) => ({ attributes: attributes(id) })), storages), WITH_STORAGES))['fields.key']
+  t.match(await key((id) => ({ field_code: `c${id}`, field_note: `n${id}`, field_city: 'x' })), ['guessed', 'field_code', /as in field_note$/])
+  t.match(await key((id) => ({ field_mark: `c${id}`, field_city: 'x' })), ['guessed', 'field_mark', /^it is the one field/])
+  t.match(await key((id) => ({ field_code: id === 1 ? null : 'x' })), ['guessed', 'field_code', 'it is called like a key'])
+  t.match(await key(() => ({})), ['guessed', null])
+  t.match(await key((id) => ({ field_code: `c${id}`, field_mark: `m${id}` }), [storage('field_code', 'string_long')]), ['guessed', 'field_mark'])
+  t.match(await key(() => ({}), [storage('field_print_key', 'string')]), ['guessed', 'field_print_key', 'it is called like a key'])
+  t.match(await key(() => ({}), [storage('field_city', 'string')]), ['guessed', null])
+})
+
+t.test('the edition type is a list, or a field of a few values that is called so', async (t) => {
+  const type = async (attributes: object, storages: Resource[] = []) => {
+    const { 'fields.editionType': field, editionTypes } = await survey(configured(issues(() => ({ attributes })), storages), WITH_STORAGES)
+    return [field, editionTypes]
+  }
+  t.match(await type({ field_kind: 'daily' }), [['guessed', 'field_kind', /of the fields with a few values \(field_kind\)/], ['hidden', undefined, /^the permission 'administer issue fields' would show them; Quoin goes by/]])
+  t.match(await type({ field_mood: 'good' }), [['guessed', null, /^field_mood hold/], ['hidden', undefined, 'the bundles are the types']])
+  t.match(await type({}), [['guessed', null, /^no field is a list of texts/], ['hidden']])
+  t.match(await type({}, [storage('field_kind', 'list_string', { allowed_values: { a: 'A' } })]), [['shown', 'field_kind'], ['shown', { a: 'A' }]])
+  t.match(await type({}, [storage('field_kind', 'list_string', { allowed_values: [{ value: 'a', label: 'A' }] }), storage('field_mood', 'list_string')]), [['guessed', 'field_kind'], ['shown', { a: 'A' }]])
+  t.match(await type({}, [storage('field_kind', 'list_string', 'none')]), [['shown', 'field_kind'], ['hidden', undefined, 'the values of field_kind are not in its configuration']])
+  const hidden = await survey(rowsOf([], { '/field_storage_config/field_storage_config': { rows: [storage('field_kind', 'string')] } }), WITH_STORAGES)
+  t.match(hidden, { 'fields.editionType': ['guessed', null], keys: ['hidden'], 'fields.articles': ['hidden'] }, 'where no edition is seen')
+})
+
+t.test('articles and references are told by their targets, their configuration, or the paths that JSON:API sorts by', async (t) => {
+  const relations = (relationships: Record<string, unknown>, storages: Resource[] = [], sorts: string[] = []) => survey({ ...configured(issues(() => ({ relationships })), storages), sorts }, WITH_STORAGES)
+  t.match(await relations({ field_stories: { data: [reference('node--article', 1)] }, field_front: { data: [reference('node--article', 2), { type: 'node--article', id: 'missing' }] } }), { 'fields.articles': ['guessed', ['field_stories', 'field_front'], /^they are the fields/], lists: ['guessed', { article: { entityType: 'node', bundles: ['article'] } }] })
+  t.match(await relations({ field_stories: { data: [] } }, [], ['field_stories.drupal_internal__nid']), { 'fields.articles': ['guessed', ['field_stories'], /^it is the one/], references: ['shown', { field_stories: 'node' }] })
+  t.match(await relations({ field_stories: { data: [] } }, [storage('field_stories', 'entity_reference', { target_type: 'node' })]), { references: ['shown', { field_stories: 'node' }] })
+  t.match(await relations({ field_puzzles: { data: [] } }, [storage('field_puzzles', 'entity_reference', { target_type: 'crossword' })]), { references: ['shown', { field_puzzles: 'crossword' }], idKeys: ['shown', {}] })
+  const unknown = await relations({ field_stories: { data: [] }, field_role: { data: reference('user_role--user_role', 'editor') } }, [], ['field_stories.drupal_internal__nid', 'field_stories.drupal_internal__tid'])
+  t.match(unknown, { 'fields.articles': ['hidden', undefined], references: ['hidden', undefined, /^no edition has a value in field_stories, so what they hold/] })
+  t.match(await relations({ field_puzzles: { data: [reference('crossword--crossword', 7)] }, field_tags: { data: [reference('taxonomy_term--tags', 1)] } }), { 'fields.articles': ['guessed', ['field_puzzles'], /^no field holds/] })
+})
+
+t.test('ids and pages of what editions refer to are looked for', async (t) => {
+  const rows = issues(() => ({ relationships: { field_puzzle: { data: reference('crossword--crossword', 7) }, field_image: { data: reference('media--image', 5) }, field_poll: { data: reference('poll--poll', 3) } } }))
+  const lists = { '/issue/daily': { rows }, '/crossword/crossword': { rows: [{ type: 'crossword--crossword', id: 'uuid-7', attributes: { drupal_internal__cid: 7 } }] } }
+  const pages = { '/puzzles/7': {}, '/admin/structure/crossword/7': { status: 406 }, '/media/5': { status: 403 } }
+  const collections = [...WITH_STORAGES, collection('poll')]
+  t.match(await survey({ lists, pages }, collections), {
+    idKeys: ['shown', { crossword: 'cid', media: 'mid' }],
+    canonicalPaths: ['hidden', undefined, 'issue, poll: no page at a path that can be guessed, or none at all']
+  })
+  const { members } = await surveySite(site({ lists, pages }), 'issue', collections)
+  t.strictSame(members.find(({ name, value }) => name === 'canonicalPaths' && value)!.value, { media: '/media/{id}', crossword: '/admin/structure/crossword/{id}' })
+  t.equal(await canonicalPath(site({ pages: { '/quoin-has-made-this-up/1': {}, '/issue/1': {} } }), 'issue', '1'), undefined, 'a site that has every page tells nothing')
+  t.equal(await canonicalPath(site({ pages: { '/issue/1': {}, '/issue/999999999': {} } }), 'issue', '1'), undefined, 'nor does a page that is there with every id')
+  t.equal(await mediaPath(site({}), '5'), undefined)
+  t.strictSame(await twinOf(site({ pages: { '/a': { object: { a: [] } }, '/b': { object: { message: 'no' } }, '/c': { status: 403 } } }), '/a'), { a: [] })
+  t.equal(await twinOf(site({ pages: { '/b': { object: { message: 'no' } } } }), '/b'), undefined)
+  t.equal(await twinOf({ ...site({}), json: async () => undefined }, '/b'), undefined)
+})
+
+t.test('time stamps are told from dates by configuration, core REST, the time zone and filters', async (t) => {
+  const stamps = async (place: Place) => (await survey(place, WITH_STORAGES)).timestampFields
+  /** Filters find nothing. */
+  const unfiltered = ({ lists = {}, ...place }: Place): Place => ({ ...place, lists: { ...lists, '/issue/daily': (query) => query === '' ? lists['/issue/daily'] as Partial<Listed> : {} } })
+  const attributes = { field_a: '2026-01-01T00:00:00+00:00' }
+  t.match(await stamps(unfiltered(configured(issues(() => ({ attributes })), [storage('field_a', 'timestamp'), storage('field_gone', 'timestamp')]))), ['guessed', ['changed', 'field_a', 'field_gone'], /^changed show times in UTC/])
+  t.match(await stamps(unfiltered(configured(issues(() => ({ attributes })), [storage('field_a', 'datetime')]))), ['guessed', ['changed']])
+  t.match(await stamps(unfiltered(timesOf({ field_a: '2026-01-01T00:00:00+01:00' }))), ['guessed', ['changed']])
+  const twin = (item: object) => ({ ...timesOf(attributes), pages: { '/issue/1': { object: { field_a: [item], changed: [{ value: 'x', format: 'y' }] } } } })
+  t.match(await stamps(twin({ value: 'x', format: 'y' })), ['shown', ['changed', 'field_a']])
+  t.match(await stamps(twin({ value: 'x' })), ['shown', ['changed']])
+  const filtered = (bySeconds: RegExp | undefined): Place => ({
+    lists: {
+      '/issue/daily': (query) => {
+        const rows = issues(() => ({ attributes }))
+        if (bySeconds === undefined && /field_a|changed/.test(query)) return { rows: [], refused: new Failure('CMS_FORBIDDEN', 'No.') }
+        return { rows: /%5Bfield_a%5D|%5Bchanged%5D/.test(query) && !bySeconds?.test(query) ? [] : rows }
+      }
+    }
+  })
+  t.match(await stamps(filtered(/=1767225600|=17673/)), ['shown', ['changed', 'field_a']], 'by the seconds')
+  t.match(await stamps(filtered(/%5Bchanged%5D/)), ['shown', ['changed']], 'a date is not found by them')
+  t.match(await stamps(filtered(undefined)), ['guessed', ['changed', 'field_a']], 'where nobody may filter by the field')
+})
+
+t.test('maps, and properties that are not called value', async (t) => {
+  const { rawFields, mainProperty } = await survey({
+    ...configured(issues((id) => ({ attributes: { field_layout: { [`m${id}`]: 1 }, field_place: 4.5, field_link: { uri: 'x' } } })), [storage('field_more', 'map')]),
+    pages: { '/issue/1': { object: { field_place: [{ lat: 4.5 }], title: [{ value: 'x' }], field_link: [{ uri: 'x' }], field_none: [] } } }
+  }, WITH_STORAGES)
+  t.match(rawFields, ['guessed', ['field_more', 'field_layout']])
+  t.match(mainProperty, ['shown', { field_place: 'lat' }])
+  t.match(await survey(rowsOf(issues())), { rawFields: ['shown', []], mainProperty: ['hidden', undefined] })
+})
+
+t.test('languages and their prefixes are found by trying', async (t) => {
+  const page = (language: string) => ({ status: 406, language })
+  const pages = { '/jsonapi': page('de'), '/fr/jsonapi': page('fr'), '/pt/jsonapi': page('pt-br') }
+  t.match(await languageMember(site({ pages }), ['de', 'fr', 'pt-br'], [], undefined), { certainty: 'shown', value: { de: '', fr: 'fr', 'pt-br': 'pt' } })
+  t.match(await languageMember(site({ pages }), ['de', 'it'], USUAL_LANGUAGES, 'administer languages'), { certainty: 'guessed', value: { de: '', fr: 'fr' }, why: /; it have another prefix, which cannot be guessed; 'administer languages' would show/ })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en'], [], undefined), { certainty: 'hidden', why: 'one language is all that can be seen' })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en', 'fr'], USUAL_LANGUAGES, 'administer languages'), { certainty: 'hidden', why: /^fr have no path of their own/ })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en'), '/en/jsonapi': page('en') } }), ['en'], [], undefined), { certainty: 'shown', value: { en: 'en' } }, 'the default language may have a prefix')
+  t.match(await languageMember(site({ pages: { ...pages, '/fr/jsonapi': page('fr') }, jsonapiPath: '/fr/jsonapi' }), ['fr'], [], undefined), { value: { de: '', fr: 'fr' } }, 'a path with a prefix')
+  t.match(await languageMember(site({ jsonapiPath: '/api/json' }), [], [], undefined), { certainty: 'hidden' })
+  t.match(await languageMember({ ...site({}), json: async () => undefined }, ['en'], [], undefined), { certainty: 'hidden' }, 'no answer')
+  const { languages } = await survey({ lists: { '/issue/daily': { rows: issues(() => ({ attributes: { langcode: 'de' } })) }, '/configurable_language/configurable_language': { rows: [language('fr'), language('und', true)] } }, pages: { ...pages } }, [collection('issue', 'daily'), collection('configurable_language')])
+  t.match(languages, ['shown', { de: '', fr: 'fr' }])
+})
+
+const language = (id: string, locked = false): Resource => ({ type: 'configurable_language--configurable_language', id, attributes: { drupal_internal__id: id, locked } })
+
+t.test('candidates are the content that is neither configuration nor core\'s own', async (t) => {
+  const lists = {
+    '/issue/daily': { rows: issues(() => ({ relationships: { field_stories: { data: [reference('node--article', 1)] } } })) },
+    '/issue_kind/issue_kind': { rows: [{ type: 'issue_kind--issue_kind', id: 'k', attributes: { dependencies: [], drupal_internal__id: 'daily' } }] },
+    '/dossier/dossier': { rows: [{ type: 'dossier--dossier', id: 'd', attributes: { drupal_internal__id: 5, dependencies: 'some' } }] }
+  }
+  const collections = [collection('issue', 'daily'), collection('issue_kind'), collection('dossier'), collection('unseen'), collection('node', 'article')]
+  t.strictSame(await candidatesIn(site({ lists }), collections), [
+    { entityType: 'issue', bundles: ['daily'], seen: 4, holdsNodes: true },
+    { entityType: 'dossier', bundles: ['dossier'], seen: 1, holdsNodes: false }
+  ])
+  t.strictSame(await candidatesIn(site({}), [collection('node', 'article'), collection('user')]), [{ entityType: 'node', bundles: ['article'], seen: 0, holdsNodes: false }], 'nodes where there is nothing else')
+  t.strictSame(await candidatesIn(site({ lists: { '/x/x': { rows: [{ type: 'x--x', id: 'x' }] } } }), [collection('x')]), [{ entityType: 'x', bundles: ['x'], seen: 1, holdsNodes: false }])
+})
+
+t.test('renamed resource types are told by their paths', async (t) => {
+  const links = Object.fromEntries(['self', 'story', 'node--page', 'deep', 'flat'].map((name) => [name, { href: `http://cms/jsonapi${{ self: '', story: '/node/story', 'node--page': '/node/page', deep: '/a/b/c', flat: '/flat' }[name]}` }]))
+  const request = async (_request: JsonapiRequest) => ({ status: 200, document: { data: [], links } })
+  const collections = await collectionsOf({ ...site({}), cms: { request } })
+  t.strictSame(collections.map(({ resourceType, entityType, bundle }) => [resourceType, entityType, bundle]), [['story', 'node', 'story'], ['node--page', 'node', 'page'], ['deep', 'deep', ''], ['flat', 'flat', '']])
+  t.match(await survey({}, collections), { resourceTypes: ['guessed', { story: { entityType: 'node', bundle: 'story' } }], bundles: ['hidden'], timestampFields: ['hidden'] })
+})
+
+t.test('a file has what is known, with a comment on each member, and is a content model', async (t) => {
+  const { members } = await surveySite(site(rowsOf(issues(() => ({ attributes: { field_code: 'x' } })))), 'issue', [collection('issue', 'daily')])
+  const text = modelText(members, { schema: './content-model.schema.json', comment: 'Written in a test.' })
+  const file = JSON.parse(text)
+  t.equal(file.$schema, './content-model.schema.json')
+  t.match(file.$comment, ['Written in a test.', /^entityType: the entry point/])
+  t.ok(file.keys.$comment.some((line: string) => line.startsWith('uuid: GUESSED: ')))
+  t.ok(file.keys.$comment.some((line: string) => line.startsWith('langcode: NOT SEEN: ')))
+  const { keys, fields } = contentModel(file)
+  t.strictSame([keys.id, keys.revision, keys.langcode, fields.key, '$comment' in keys, '$comment' in fields], ['id', 'vid', 'langcode', 'field_code', false, false])
+  const none: Member[] = [{ name: 'entityType', value: 'issue', certainty: 'shown', why: 'x' }]
+  t.strictSame(Object.keys(JSON.parse(modelText(none, { schema: 's', comment: 'c' }))), ['$schema', '$comment', 'entityType', 'lockTypes', 'lockIds'])
+})
+
+t.test('a survey reads several pages of configuration, and takes no answer for a page that is not there', async (t) => {
+  const asked: string[] = []
+  const page = (query: string) => ({ data: [{ type: 'a--a', id: query }], links: { next: {} }, meta: { omitted: { links: { help: {}, 'item--1': { meta: { detail: `The following permissions are required: 'see ${query.length > 0}'.` } } } } } })
+  const http = {
+    async send ({ path }: { path: string }) {
+      asked.push(path)
+      if (path.startsWith('/away')) throw new Failure('CMS_UNREACHABLE', 'Away.')
+      if (path.startsWith('/defect')) throw new TypeError('a defect')
+      return { status: 200, headers: { 'content-type': 'application/vnd.api+json' }, body: Buffer.from(JSON.stringify(page(path))) }
+    },
+    close: async () => {}
+  }
+  const ask = createAsk({ http, jsonapiPath: '/jsonapi' })
+  const { rows, hidden, permission } = await ask.list('/a/a', [], 3)
+  t.strictSame([rows.length, hidden, permission, asked.length], [3, 3, 'see true', 3])
+  t.equal((await ask.list('/a/a')).rows.length, 1)
+  t.equal(await ask.takes('/a/a', [['sort', 'x']]), true)
+  t.equal(await ask.json('/away', true), undefined)
+  await t.rejects(ask.json('/defect', false), { message: 'a defect' })
+  t.match(await ask.json('/there', true), { status: 200, language: undefined, object: { data: [] } })
+})
