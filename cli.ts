@@ -2,10 +2,11 @@
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** The verbs: what each does, and the module that does it when it is loaded. */
-const verbs: Record<string, { summary: string, run: () => Promise<unknown> }> = {
+const verbs: Record<string, { summary: string, run: (args: string[]) => Promise<unknown>, takesArguments?: true }> = {
   start: { summary: 'serves what the settings in the environment, or in .env, say', run: async () => (await import('./server.ts')).start() },
   dev: { summary: 'the same, with a lock store and a sample CMS of its own where the settings name none', run: () => import('./dev/start.ts') },
   doctor: { summary: 'looks for what is wrong with the settings, the lock table and the CMS, and says what to do', run: () => import('./doctor.ts') },
+  model: { summary: 'asks the CMS for its content model and writes it (--entity-type=<name>, --force)', run: async (args) => (await import('./model.ts')).run(args), takesArguments: true },
   table: { summary: 'makes the lock table, or checks it', run: () => import('./table.ts') }
 }
 
@@ -27,8 +28,8 @@ const MISUSED = 2
 const [verb, ...others] = process.argv.slice(2)
 if (verb === '--help' || verb === '-h') console.log(usage)
 else if (verb === '--version' || verb === '-v') console.log(manifest.version)
-else if (verb === undefined || !Object.hasOwn(verbs, verb) || others.length > 0) {
+else if (verb === undefined || !Object.hasOwn(verbs, verb) || (others.length > 0 && !verbs[verb]!.takesArguments)) {
   const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${others.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
   console.error(`${reason}${usage}`)
   process.exitCode = MISUSED
-} else await verbs[verb]!.run()
+} else await verbs[verb]!.run(others)

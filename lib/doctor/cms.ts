@@ -1,5 +1,7 @@
-import { createCatalog, type Catalog, type Collection } from '../editions/site/catalog.ts'
+import { createCatalog, type Collection } from '../editions/site/catalog.ts'
 import type { ContentModel } from '../editions/model.ts'
+import { createAsk } from '../editions/survey/ask.ts'
+import { collectionsOf, surveySite } from '../editions/survey/survey.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { Failure } from '../errors.ts'
 import { ok, unchecked, wrong, type Finding } from '../findings.ts'
@@ -9,6 +11,7 @@ import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../jsonapi/clie
 import { identifiers, isObject, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
+import { checkModel } from './model.ts'
 
 export interface CmsToCheck {
   http: Http
@@ -30,15 +33,18 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
     yield reached(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
-    const cms = account ? createJsonapi({ ...at, account: loggedInOnce(account) }) : anonymous
+    const known = account && { account: loggedInOnce(account) }
+    const cms = known ? createJsonapi({ ...at, ...known }) : anonymous
     const catalog = createCatalog({ cms, model })
-    const name = account ? yield * identity(cms, catalog) : 'anonymous'
+    const name = account ? yield * identity(cms, () => catalog.all({})) : 'anonymous'
     if (!account) yield unchecked('CMS account', ANONYMOUS)
     const visitor = { cms, catalog, name, isAnonymous: account === undefined }
     const collections = await catalog.editions({})
     yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
     yield * writes(visitor, collections)
     yield * checkEditions(visitor, collections, model)
+    const ask = createAsk({ http, jsonapiPath, ...known })
+    yield * checkModel(await surveySite(ask, model.entityType, await collectionsOf(ask), Object.keys(model.languages ?? {})), model)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)
@@ -46,7 +52,8 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
   }
 }
 
-function reached ({ status, document }: JsonapiAnswer, address: string): Finding {
+/** What the entry point's answer says. @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's */
+export function reached ({ status, document }: JsonapiAnswer, address: string): Finding {
   if (status === 401 || status === 403) return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
   const { jsonapi } = document as Document & { jsonapi?: unknown }
   if (status >= 400 || !isObject(jsonapi)) {
@@ -56,7 +63,7 @@ function reached ({ status, document }: JsonapiAnswer, address: string): Finding
 }
 
 /** Five wrong logins lock an address out of Drupal: whatever is refused later, the doctor does not log in again. */
-function loggedInOnce ({ credentials }: Account): Account {
+export function loggedInOnce ({ credentials }: Account): Account {
   return { credentials, renew: async () => false }
 }
 
@@ -64,7 +71,7 @@ function loggedInOnce ({ credentials }: Account): Account {
  * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
  * only for those who may administer users.
  */
-async function * identity (cms: Jsonapi, catalog: Catalog): AsyncGenerator<Finding, string> {
+export async function * identity (cms: Jsonapi, collections: () => Promise<Collection[]>): AsyncGenerator<Finding, string> {
   const entry = await cms.request({ path: '', caller: {} })
   if (entry.status >= 400) throw refusal(entry)
   const me = userIn(entry.document)?.id
@@ -72,7 +79,7 @@ async function * identity (cms: Jsonapi, catalog: Catalog): AsyncGenerator<Findi
     yield wrong('CMS account: Drupal accepts it but takes it for anonymous', 'correct the account; for CMS_AUTH=oauth, the client needs a user at simple_oauth')
     return 'anonymous'
   }
-  const users = (await catalog.all({})).find(({ entityType }) => entityType === 'user')
+  const users = (await collections()).find(({ entityType }) => entityType === 'user')
   const answer = users && await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} })
   const user = answer && oneResource(answer.document)
   const name = String(user?.attributes?.display_name ?? user?.attributes?.name ?? me)

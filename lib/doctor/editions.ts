@@ -1,7 +1,7 @@
 import type { Catalog, Collection } from '../editions/site/catalog.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { createFilters, filterAdvice } from '../editions/site/filters.ts'
-import { internalName, type ContentModel } from '../editions/model.ts'
+import type { ContentModel } from '../editions/model.ts'
 import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes } from '../editions/site/shapes.ts'
 import { isContentEntity, type Shape } from '../editions/translate/shape.ts'
@@ -20,20 +20,15 @@ export interface Visitor {
 /** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
 export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Finding> {
   const shapes = createShapes(model)
-  const times = new Set<string>()
   for (const collection of collections) {
     const document = await firstPage(visitor, collection, model)
     resources(document).forEach(shapes.learn)
-    for (const { attributes = {} } of resources(document)) for (const name of namesOfTimes(attributes)) times.add(internalName(model, name))
     yield seen(visitor, collection, document)
   }
   const known = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
     .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
   for (const { bundle, shape } of known) yield * fields(bundle, shape, model)
   if (known.length > 0) yield * references(known.map(({ shape }) => shape), model)
-  yield await timestamps(visitor, model)
-  const untold = [...times].filter((field) => !field.startsWith('field_') && !model.timestampFields.includes(field))
-  if (untold.length > 0) yield unchecked(`base fields ${untold.join(', ')}`, 'they show times; those of the types timestamp, created and changed have to be in timestampFields in the content model')
   yield known.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
   yield await bundleLabels(visitor, model)
   yield await typeLabels(visitor, model)
@@ -55,14 +50,6 @@ function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document:
   if (hidden > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
   return unchecked(what, 'so their fields were not checked')
 }
-
-/** The attributes that show a time of day: nearly all base fields that do are time stamps, but JSON:API does not tell them from dates. */
-function namesOfTimes (attributes: NonNullable<Resource['attributes']>): string[] {
-  return Object.keys(attributes).filter((name) => typeof attributes[name] === 'string' && TIME.test(attributes[name]))
-}
-
-/** How Drupal writes a time. */
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/
 
 /** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
 function omitted ({ meta }: Document): number {
@@ -102,15 +89,6 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Finding>
   if (unknown.length > 0) yield unchecked(`references ${unknown.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
   if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
   if (unknown.length + absent.length === 0) yield ok(`references: ${[...found.keys()].join(', ')}`)
-}
-
-async function timestamps (visitor: Visitor, model: ContentModel): Promise<Finding> {
-  const storages = await configured(visitor, 'field_storage_config', [['filter[entity_type]', model.entityType], ['filter[field_storage_config_type]', 'timestamp']])
-  const missing = [model.keys.changed, ...storages.map((attributes) => String(attributes.field_name))].filter((field) => !model.timestampFields.includes(field))
-  if (missing.length > 0) return wrong(`fields of type timestamp: ${missing.join(', ')}`, 'add them to timestampFields in the content model, a list that takes the place of the default, or Quoin takes them for dates')
-  return storages.length === 0
-    ? unchecked('fields of type timestamp', `${visitor.name} may not see field storages, or there are none; JSON:API does not tell them from dates`)
-    : ok('fields of type timestamp: the content model has them all')
 }
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {

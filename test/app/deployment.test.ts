@@ -208,7 +208,7 @@ t.test('the image has what production needs, and no more', async (t) => {
   t.equal(first, '*', 'what is not named stays out')
   for (const path of [...named, ...ignored]) t.ok(globSync(path, { cwd: ROOT }).length > 0, `${path} is there`)
   const files = imageFiles()
-  for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
+  for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'model.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'config/content-model.schema.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
   t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
   const dockerfile = text('Dockerfile')
   for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)

@@ -100,7 +100,7 @@ t.test('the example of a content model is whole, and says of every member what i
   const { properties } = ContentModel
   t.strictSame(Object.keys(example), Object.keys(properties), 'in the order of the schema')
   for (const member of ['keys', 'fields'] as const) t.strictSame(Object.keys(example[member] as object), Object.keys(properties[member].properties))
-  t.match(contentModel(example), example)
+  t.match(contentModel(example), JSON.parse(JSON.stringify(example, (name, value) => name === '$comment' ? undefined : value)))
   for (const member of [...Object.keys(properties).filter((name) => name !== 'fields'), ...Object.keys(properties.fields.properties)]) {
     t.match(commented, new RegExp(`^ *// .*\\.\n *"${member.replace('$', '\\$')}":`, 'm'), `${member} has a comment`)
   }

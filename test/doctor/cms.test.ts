@@ -72,10 +72,11 @@ t.test('an administrator sees that everything is right, and nothing was changed'
     'ok   fields of daily: id, title, status, changed, field_key, field_publisher_edition_type',
     'ok   fields of special: id, title, status, changed, field_key, field_publisher_edition_type',
     'ok   references: revision_uid, uid, field_articles, field_cover, field_section',
-    'ok   fields of type timestamp: the content model has them all',
     'ok   filters: admin finds what there is',
     'ok   labels of bundles: Daily Edition, Special Edition',
-    'ok   labels of edition types: Daily Editions, Special Editions'
+    'ok   labels of edition types: Daily Editions, Special Editions',
+    'ok   content model: as the site shows it in entityType, keys.id, keys.revision, keys.uuid, keys.bundle, bundleEntityType, keys.label, keys.published, keys.changed, ' +
+      'keys.langcode, keys.defaultLangcode, fields.key, fields.editionType, editionTypes, fields.articles, references, mainProperty, rawFields, bundles, timestampFields, idKeys, canonicalPaths'
   ])
   t.strictSame(writes(cms.requestLines).map((one) => one.replace(/\/jsonapi\/\w+/, '')), ['POST /user/login?_format=json 200', 'POST /daily 400', 'POST /special 400'], 'one login, and no write that could succeed')
   t.equal(await countOf(url), before)
@@ -92,12 +93,11 @@ t.test('an editor is told what an editor cannot see', async (t) => {
     const found = await lines(t, { url, as: { kind, user: 'editor' } })
     t.strictSame(found.filter((text) => !text.startsWith('ok')), [
       '-    roles of the CMS account: Drupal does not show them to the user itself',
-      '-    fields of type timestamp: editor may not see field storages, or there are none; JSON:API does not tell them from dates',
       '-    labels of bundles: editor may not see them; name them in the content model (bundles), else machine names may be shown',
       '-    labels of edition types: editor may not see them; name them in the content model (editionTypes), else machine names may be shown'
     ])
     t.strictSame(about(found, 'filters'), ['ok   filters: editor finds what there is'])
-    t.match(about(await lines(t, { url, as: { kind, user: 'editor' }, model: { timestampFields: ['field_expires'] } }), 'fields of type'), [/^! {4}fields of type timestamp: changed: add them/], 'this needs no sight of field storages')
+    t.match(about(await lines(t, { url, as: { kind, user: 'editor' }, model: { timestampFields: ['field_expires'] } }), 'timestampFields'), [/^! {4}timestampFields: the content model lacks revision_timestamp, created, changed \(.*\): correct timestampFields in the content model$/], 'this needs no sight of field storages')
   }
 })
 
@@ -183,9 +183,14 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [{ fields: { editionType: null } }, ['fields of daily', 'labels of edition types'], ['ok   fields of daily: id, title, status, changed, field_key', 'ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ editionTypes: { daily: 'Täglich' } }, ['labels of edition types'], ['ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ keys: { label: 'name', changed: 'saved' } }, ['fields of daily'], [/name is not there: correct keys\.label in/, /saved is not there: correct keys\.changed in/]],
-    [{ timestampFields: ['created', 'changed'] }, ['fields of type'], ['!    fields of type timestamp: field_expires: add them to timestampFields in the content model, a list that takes the place of the default, or Quoin takes them for dates']],
-    [{ timestampFields: ['field_expires'] }, ['fields of type'], [/^! {4}fields of type timestamp: changed: add them to timestampFields/]],
-    [{ timestampFields: ['changed', 'field_expires'] }, ['fields of type', 'base fields'], [/^ok/, '-    base fields revision_timestamp, created: they show times; those of the types timestamp, created and changed have to be in timestampFields in the content model']],
+    [{ timestampFields: ['created', 'changed'] }, ['timestampFields'], [/^! {4}timestampFields: the content model lacks revision_timestamp, field_expires \(/]],
+    [{ timestampFields: [...model.timestampFields, 'field_published_at'] }, ['timestampFields'], ['!    timestampFields: field_published_at hold dates, and are not of the types timestamp, created or changed: take them out of timestampFields in the content model']],
+    [{ timestampFields: [...model.timestampFields, 'login'] }, ['timestampFields'], []],
+    [{ keys: { ...model.keys, bundle: 'kind', revision: 'vid' } }, ['keys'], [/^- {4}keys.revision: the site has revision_id, not vid: not certain: JSON:API marks both ids/, '!    keys.bundle: the site has type, not kind (core REST shows it): correct keys.bundle in the content model']],
+    [{ fields: { articles: ['field_stories'] } }, ['fields.articles'], [/^- {4}fields.articles: the content model lacks field_articles: not certain: it is the one field that holds any number of nodes$/]],
+    [{ references: { ...model.references, field_section: 'node' } }, ['references:'], [/^ok/, /^! {4}references: field_section is taxonomy_term there, not node \(/]],
+    [{ bundles: { daily: 'D', weekly: 'W' } }, ['bundles'], [/^! {4}bundles: the site does not have weekly \(publisher_container_type has their labels\): correct bundles/]],
+    [{ languages: { en: '', de: 'de' } }, ['content model', 'languages'], [/^ok/, '-    content model: languages: the site does not show it, or has no such thing; npm run model says what would show it']],
     [{ references: { ...model.references, type: 'publisher_container_type' } }, ['references'], [/^ok {3}references: /]],
     [{ references: { ...model.references, field_gone: 'node' } }, ['references'], ['-    references field_gone: the content model names them, but no edition seen has such a field']],
     [{ bundleEntityType: 'field_storage_config' }, ['labels of bundles'], [/^- {4}labels of bundles: admin may not see them/]],
@@ -313,7 +318,25 @@ t.test('single answers that are not as they should be', async (t) => {
   t.match(await lines(t, { url: await odd(/^GET \/jsonapi known/, 403, refused, 1), as: editor }), [/^ok/, /^! {4}CMS: access is denied \(No\.\)/, /^-/], 'the entry point, after the login')
   t.match(about(await lines(t, { url: await odd(/^POST .*special/, 418, refused), as: editor }), 'writing', 'CMS: The'), [/^ok {3}writing/, /^ok {3}writing: editor may create daily/, /^! {4}CMS: The CMS refused the request with status 418: Drupal's own log says why/])
   t.match(about(await lines(t, { url: await odd(/^GET .*special.*page\[offset\]/, 403, refused), as: editor }), 'editions of', 'CMS: access'), [/^ok {3}editions of daily/, /^! {4}CMS: access is denied/])
-  t.match(about(await lines(t, { url: await odd(/^GET .*field_storage_config/, 403, refused), as: editor }), 'labels of edition types', 'fields of type'), [/^- {4}/, /^- {4}/])
+  t.match(about(await lines(t, { url: await odd(/^GET .*field_storage_config/, 403, refused), as: editor }), 'labels of edition types'), [/^- {4}/])
+})
+
+t.test('the languages of a content model are held to the prefixes that the site has', async (t) => {
+  const { url } = await open(t)
+  const languages: Record<string, string> = { '/jsonapi?_format=json': 'en', '/de/jsonapi?_format=json': 'de' }
+  const multilingual = await serve(t, async (request, response) => {
+    const language = languages[request.url!]
+    if (language) return response.writeHead(406, { 'content-language': language }).end()
+    const upstream = await fetch(url + request.url)
+    response.writeHead(upstream.status, { 'content-type': upstream.headers.get('content-type')! }).end(await upstream.text())
+  })
+  const of = async (named?: object) => about(await lines(t, { url: multilingual, model: named ? { languages: named } : {} }), 'languages')
+  t.strictSame(await of({ en: '', de: 'de' }), [])
+  t.match(await of({ en: 'en', de: 'de', it: 'it' }), [/^- {4}languages: the site does not have it: not certain: found by trying/, /^- {4}languages: en is "" there, not en: not certain/])
+  languages['/de/jsonapi?_format=json'] = 'fr'
+  t.strictSame(await of(), [])
+  Object.assign(languages, { '/en/jsonapi?_format=json': 'en' })
+  t.match(await of(), [/^- {4}languages: the content model has none, the site {"en":"en"}: not certain/])
 })
 
 t.test('a defect of the doctor is not taken for one of the site', async (t) => {

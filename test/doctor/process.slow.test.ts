@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
@@ -9,8 +9,8 @@ import { needsDynoxide, startEngine } from '../locks/fixtures/engines.ts'
 
 const command = (script: string) => ['-r', join(ROOT, 'config/node-version.cjs'), join(ROOT, script)]
 
-async function run (t: Test, script: 'doctor.ts' | 'table.ts', env: Record<string, string>, cwd = emptyDirectory(t)) {
-  const { ended, output } = runNode(t, command(script), { env, cwd })
+async function run (t: Test, script: 'doctor.ts' | 'model.ts' | 'table.ts', env: Record<string, string>, cwd = emptyDirectory(t), args: string[] = []) {
+  const { ended, output } = runNode(t, [...command(script), ...args], { env, cwd })
   const code = await ended
   const { stdout, stderr } = output()
   return { code, lines: stdout.split('\n').slice(0, -1), stderr }
@@ -78,4 +78,33 @@ t.test('an issuer, a store and a CMS that are away are told, and exit with 1', a
   t.notMatch(doctor.lines.join('\n'), /hunter2/)
   t.match(table, { code: 1, stderr: '', lines: [/^! {4}table DataState: there was no answer/] })
   t.match(nobody, { code: 1, lines: [/^! {4}table DataState: there are no AWS credentials: set AWS_PROFILE/] })
+})
+
+t.test('npm run model writes the file that CONTENT_MODEL names, never over one that is there unless told', async (t) => {
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const cwd = emptyDirectory(t)
+  const env = { CMS_URL: await cms.listen(), CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
+  const read = (name: string) => JSON.parse(readFileSync(join(cwd, name), 'utf8'))
+
+  const first = await run(t, 'model.ts', env, cwd)
+  t.match(first, { code: 0, stderr: '' })
+  t.match(first.lines.slice(-2), [/^ok {3}content-model.json: written; look at what is guessed/, '-    CONTENT_MODEL: Quoin reads the file once this setting names it: CONTENT_MODEL=content-model.json'])
+  t.match(read('content-model.json'), { $schema: /config\/content-model\.schema\.json$/, entityType: 'publisher_container' })
+
+  const before = cms.requests
+  t.match(await run(t, 'model.ts', env, cwd), { code: 1, lines: [/^! {4}content-model.json is there already: /] })
+  t.equal(cms.requests, before, 'nothing is asked then')
+  writeFileSync(join(cwd, 'named.json'), '{}')
+  const named = { ...env, CONTENT_MODEL: 'named.json' }
+  t.match(await run(t, 'model.ts', named, cwd), { code: 1, lines: [/^! {4}named.json is there already/] })
+  t.match((await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=publisher_container'])).lines.at(-1), /^ok {3}named.json: written/)
+  t.equal(read('named.json').entityType, 'publisher_container')
+  t.match(await run(t, 'model.ts', named, cwd, ['--force', '--entity-type=issue']), { code: 1 })
+  t.equal(read('named.json').entityType, 'publisher_container', 'what is there stays where none can be written')
+
+  t.match(await run(t, 'model.ts', {}, cwd, ['--force']), { code: 1, stderr: /CMS_URL is missing/ })
+  t.match(await run(t, 'model.ts', { ...env, CMS_PASSWORD: '' }, cwd, ['--force']), { code: 1, stderr: /CMS_PASSWORD is missing/ })
+  t.match(await run(t, 'model.ts', env, cwd, ['--all']), { code: 1, stderr: /--entity-type=<name> and --force/ })
+  t.match((await run(t, 'doctor.ts', { ...named, ENVIRONMENT: 'test', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }, cwd)).lines.at(-1), /^ok {3}content model: as the site shows it in entityType, /)
 })

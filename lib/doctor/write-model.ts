@@ -1,0 +1,85 @@
+import { createAsk, type Ask } from '../editions/survey/ask.ts'
+import { candidatesIn, type Candidate } from '../editions/survey/candidates.ts'
+import { modelText } from '../editions/survey/file.ts'
+import type { Member } from '../editions/survey/member.ts'
+import { USUAL_LANGUAGES } from '../editions/survey/places.ts'
+import { collectionsOf, surveySite } from '../editions/survey/survey.ts'
+import { Failure } from '../errors.ts'
+import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import type { Http } from '../http/client.ts'
+import type { Account } from '../jsonapi/accounts.ts'
+import { createJsonapi } from '../jsonapi/client.ts'
+import { cmsAdvice } from './advice.ts'
+import { identity, loggedInOnce, reached } from './cms.ts'
+
+export interface ModelToWrite {
+  http: Http
+  /** Drupal's address, for the reader. */
+  url: string
+  jsonapiPath: string
+  /** The service account; without one Drupal is asked as anonymous. */
+  account?: Account
+  /** The entity type of editions, if it was named. */
+  entityType?: string
+  /** Asks a person which of several candidates it is; undefined where nobody can be asked. */
+  choose: (candidates: Candidate[]) => Promise<string | undefined>
+  /** Where the file's JSON Schema is, relative to the file. */
+  schema: string
+  /** Writes the file. */
+  write: (text: string) => void
+}
+
+/** Asks a Drupal for its content model and writes it; says what it saw, what it guessed, and what it could not see. */
+export async function * writeModel ({ http, url, jsonapiPath, account, entityType, choose, schema, write }: ModelToWrite): AsyncGenerator<Finding> {
+  try {
+    // Before anything is sent with credentials: to a wrong address they would look wrong.
+    yield reached(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
+    const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
+    const name = account ? yield * identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
+    if (name === 'anonymous') yield unchecked('CMS account', 'anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run model asks as one of your users')
+    const collections = await collectionsOf(ask)
+    const chosen = yield * editionType(ask, collections, entityType, choose)
+    if (chosen === undefined) return
+    const { members, editions } = await surveySite(ask, chosen, collections, USUAL_LANGUAGES)
+    const hiding = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
+    const what = `editions: ${name} sees ${editions.seen} on the first pages${hiding}`
+    yield editions.seen > 0 ? ok(what) : unchecked(what, 'so most names are not known, and have their defaults')
+    for (const member of members) yield told(member)
+    write(modelText(members, { schema, comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.` }))
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    yield cmsAdvice(error, url)
+    yield unchecked('the content model', 'this has to be mended first; no file is written')
+  }
+}
+
+/** The entity type of editions: the one that was named, the one there is, or the one that somebody chooses. */
+async function * editionType (ask: Ask, collections: Parameters<typeof candidatesIn>[1], entityType: string | undefined, choose: ModelToWrite['choose']): AsyncGenerator<Finding, string | undefined> {
+  if (entityType !== undefined) {
+    if (collections.some((collection) => collection.entityType === entityType)) return entityType
+    yield wrong(`entity type: JSON:API has no ${entityType}`, `it has ${[...new Set(collections.map((collection) => collection.entityType))].join(', ')}`)
+    return undefined
+  }
+  const candidates = await candidatesIn(ask, collections)
+  if (candidates.length === 1) return candidates[0]!.entityType
+  if (candidates.length === 0) {
+    yield wrong('entity type: JSON:API shows no content that could be editions', 'give the account the permission to view them, or name it: --entity-type=<name>')
+    return undefined
+  }
+  const chosen = await choose(candidates)
+  if (chosen !== undefined) return chosen
+  yield wrong(`entity type: it may be ${candidates.map(describe).join(', ')}`, 'name it: --entity-type=<name>')
+  return undefined
+}
+
+/** A candidate, for a person who chooses. */
+export function describe ({ entityType, bundles, holdsNodes }: Candidate): string {
+  const names = bundles.join() === entityType ? '' : ` (${bundles.join(', ')})`
+  return `${entityType}${names}${holdsNodes ? ', which holds nodes' : ''}`
+}
+
+function told ({ name, value, certainty, why }: Member): Finding {
+  if (certainty === 'hidden') return unchecked(name, why)
+  const what = `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
+  return certainty === 'shown' ? ok(what) : unchecked(what, `guessed: ${why}`)
+}
