@@ -169,6 +169,15 @@ t.test('a parameter out of its range is named with what is allowed', async (t) =
   }
 })
 
+t.test('more than 1000 header fields are refused, also where Node lets some of them through', async (t) => {
+  const fastify = await build(t)
+  const withFields = (count: number) => fastify.inject({ url: '/health/live', headers: Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-${index}`, '1'])) })
+  t.equal((await withFields(900)).statusCode, 200)
+  const reply = await withFields(1001)
+  t.match(reply, { statusCode: 431, headers: { 'content-type': /^application\/json/ } })
+  isShaped(t, 'edition', 431, reply.json(), '1001 fields')
+})
+
 t.test('what is not HTTP, or too much of it, is refused in shape and the process serves on', async (t) => {
   const cases: Array<[half: 'lock' | 'edition', status: number, bytes: string | Buffer]> = [
     ['lock', 431, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(20_000)}\r\n\r\n`],
