@@ -74,7 +74,8 @@ async function observers (fastify: FastifyInstance) {
     newestReplies.set(request.raw.socket, reply)
     reply.header('x-request-id', request.id)
     for (const observer of observers) observer.requested?.(request)
-    reply.raw.once('finish', () => end(false)).once('close', () => end(true))
+    // Node 22 also says `finish` of an answer whose connection broke off.
+    reply.raw.once('finish', () => end(Boolean(request.raw.socket.errored))).once('close', () => end(true))
   })
 
   fastify.addHook('onRequest', (request, reply, done) => {
