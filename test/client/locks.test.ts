@@ -538,7 +538,7 @@ t.test('locks that expire', async (t) => {
   })
 
   t.test('a lease that ran out while the network was down is taken up again, unless somebody came', async (t) => {
-    const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '1' })
+    const { app, seat } = await open(t, { LOCK_LEASE_SECONDS: '2' })
     await Promise.all([false, true].map(async (somebodyCame) => {
       const field = { ...title, fieldName: somebodyCame ? 'lead' : 'title' }
       const { heard, onLost } = losses()
