@@ -10,6 +10,7 @@ import { createStore } from '../../lib/dynamodb/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { report, type Finding } from '../../lib/findings.ts'
 import { createHttp } from '../../lib/http/client.ts'
+import { transportReason } from '../../lib/http/transport-reason.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
 
 async function listen (t: Test, server: Server): Promise<string> {
@@ -46,8 +47,13 @@ t.test('https:// to a port that speaks plain HTTP is named', async (t) => {
 })
 
 t.test('http:// to a port that speaks HTTPS is named', async (t) => {
-  const words = /\(other side closed; a port that speaks HTTPS does this when the setting begins with http:\/\/\)/
+  const words = /\((?:other side closed|Response does not match the HTTP\/1\.1 protocol .*); a port that speaks HTTPS does this when the setting begins with http:\/\/\)/
   t.match(await diagnoses(t, `http://${await listen(t, createHttpsServer())}`), { cms: words, store: words, issuer: words })
+})
+
+t.test('what Node 22 says of either is understood too', async (t) => {
+  t.match(transportReason({ name: 'Error', message: 'packet length too long', code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }), /plain HTTP is spoken/)
+  t.match(transportReason({ name: 'HTTPParserError', message: 'Response does not match' }), /^Response does not match; a port that speaks HTTPS/)
 })
 
 t.test('a web server that asks for HTTPS is understood, by its error page or by a redirect to itself', async (t) => {
