@@ -105,7 +105,6 @@ t.test('a path that is not there answers 404 in the shape of its half, however i
     ['lock', '/api/cloud/data-state/node/1/title'],
     ['lock', '/api/cloud/data%2Dstate/node'],
     ['lock', `http://localhost:${port}/api/cloud/data-state?x=%20`],
-    ['edition', '/'],
     ['edition', '/api'],
     ['edition', '/api/collection/1/2'],
     ['edition', '/api/collections'],
