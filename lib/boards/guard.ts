@@ -3,8 +3,8 @@ import type { Change, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
 import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
-import { ownerOf } from '../locks/record.ts'
-import type { LockRecord, LockView } from '../locks/schemas.ts'
+import { lockOf, ownerOf } from '../locks/record.ts'
+import type { LockView } from '../locks/schemas.ts'
 import type { Ticket, Tickets } from '../tickets/tickets.ts'
 import { lockedAs } from './entities.ts'
 
@@ -30,7 +30,7 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
   async function permit ({ edition, fields, uid }: Change, ticket: Ticket): Promise<void> {
     const entity = lockedAs(edition, model)
     const unmet = fields.length > CHECKED_MAX ? undefined : await ticket.renewIf(locks.checks(entity, fields.toSorted(), uid))
-    const held = unmet?.map((record) => viewOf(entity, record as unknown as LockRecord)) ??
+    const held = unmet?.map((record) => viewOf(entity, lockOf(record))) ??
       (await locks.view([entity])).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
     if (held.length === 0) return
     throw new Failure('FIELD_LOCKED', `Nothing was saved: ${held.map(whose).join(', ')}`, { details: { locks: held } })

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, expressionOf, namesOf, rule, valuesIn, type Condition } from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
-import { isForeignOver, keyOf, type Item, type Key, type Moment } from './record.ts'
+import { isForeignOver, keyOf, lockOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -31,11 +31,11 @@ function draftsKey (recordKey: string): string {
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
  * @param removeAt Unix time from which it is not shown any more
  */
-export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): Record<string, Stored> {
+export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): StoredItem {
   const draft = {
-    env_entityType_entityId: draftsKey(key as string),
-    fieldName: `${attemptsAt(fieldName as string, idOf({ version, payload }))}${attempt}`,
-    field: fieldName as string,
+    env_entityType_entityId: draftsKey(key),
+    fieldName: `${attemptsAt(fieldName, idOf({ version, payload }))}${attempt}`,
+    field: fieldName,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
     payload: asStored(payload),
@@ -72,7 +72,7 @@ function attemptsAt (field: string, id: string): string {
 }
 
 /** What tells the text of a record from any other that the field has had. */
-function idOf ({ version, payload }: Item): string {
+function idOf ({ version, payload }: { version?: unknown, payload?: unknown }): string {
   return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
 }
 
@@ -80,7 +80,7 @@ function idOf ({ version, payload }: Item): string {
  * The items that keep a draft, in the order in which they are to be written. The draft of a record of others may have no
  * room for what it adds: then half of the text is in an item of its own, and of the user only what is shown everywhere.
  */
-export function itemsOf (draft: Record<string, Stored>): Array<Record<string, Stored>> {
+export function itemsOf (draft: StoredItem): StoredItem[] {
   if (itemSize(draft) <= ITEM_LIMIT) return [draft]
   const { userData, payload, ...members } = draft
   const text = typeof payload === 'string' ? payload : JSON.stringify(plain(payload))
@@ -117,7 +117,7 @@ function plain (value: Stored | undefined): unknown {
 
 /** A draft as it is shown; those of earlier releases do not name what displaced them. */
 export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Item): Draft {
-  return { id: (sortKey as string).replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(displacedAt as number) } as Draft
+  return { id: sortKey.replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(Number(displacedAt)) } as unknown as Draft
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
@@ -147,7 +147,7 @@ export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData 
     FilterExpression: filter,
     ProjectionExpression: projection,
     ExpressionAttributeNames: namesOf(keys, filter, projection),
-    ExpressionAttributeValues: { ':key': key, ':field': (fieldName as string).replace(/#.*/, '#'), ...(uid !== undefined && { ':uid': uid }) }
+    ExpressionAttributeValues: { ':key': key, ':field': fieldName.replace(/#.*/, '#'), ...(uid !== undefined && { ':uid': uid }) }
   }
 }
 
@@ -164,7 +164,7 @@ export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, ve
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    ProjectionExpression: '#fieldName',
+    ProjectionExpression: '#key, #fieldName',
     ExpressionAttributeNames: namesOf(keys),
     ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, version) }
   }
@@ -172,13 +172,13 @@ export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, ve
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
 export function shownExpired (record: Item, moment: Moment): Draft {
-  const { fieldName, timestamp, userData, payload, version } = record
-  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, version, displacedAt: expiryOf(record, moment) } as Draft
+  const { fieldName, timestamp, userData, payload = '', version } = lockOf(record)
+  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
 }
 
 /** Since when an expired lock is over, in Unix seconds. */
-export function expiryOf ({ expiresAt, timestamp }: Item, { now, foreign }: Moment): number {
-  return (expiresAt ?? timestamp as number + now - foreign!) as number
+export function expiryOf ({ expiresAt, timestamp }: Item, { now, foreign = now }: Moment): number {
+  return Number(expiresAt ?? Number(timestamp) + now - foreign)
 }
 
 /** A consistent query for the expired locks of an entity that hold a text. What has no `expiresAt` has no `removeAt` either, and stays. */

@@ -2,9 +2,8 @@ import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
 import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
-import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Item, type Key, type Moment } from './record.ts'
+import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import type { Stored } from './item.ts'
 import { forEach, UNANSWERED_MAX, type LockTable, type QueryOptions } from './table.ts'
 import { isSince, type NextVersion } from './version.ts'
 
@@ -50,7 +49,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   }
 
   /** Writes the items of a draft in their order, up to the first that is not written. */
-  async function firstFailure (items: Array<Record<string, Stored>>): Promise<Failure | undefined> {
+  async function firstFailure (items: StoredItem[]): Promise<Failure | undefined> {
     for (const item of items) {
       const written = await table.putOnce(item, isNothing())
       if (written.done || !written.unanswered) continue
@@ -110,16 +109,16 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
     const lockedVersions = await heldAmong(drafts.Items, key, query, inTime)
     const all = [
-      ...(await Promise.all(drafts.Items.map(whole))).map(({ record, text }) => ({ record, draft: { ...shown(record), payload: text }, at: record['displacedAt'] as number })),
+      ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shown(await whole(record)), at: displacedAt(record) }))),
       ...expired.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
     ]
     return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))
   }
 
   /** A draft with its text, half of which may be in an item of its own. */
-  async function whole (record: Item): Promise<{ record: Item, text: string }> {
+  async function whole (record: Item): Promise<Item> {
     const rest = record['inTwo'] ? await table.get(restOf(keyOf(record))) : undefined
-    return { record, text: rest ? `${record['payload']}${rest['rest']}` : record['payload'] as string }
+    return rest ? { ...record, payload: `${record.payload}${rest['rest']}` } : record
   }
 
   /** The versions of the locks that hold; none is asked for where there are no drafts. */
@@ -150,5 +149,5 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
 }
 
 function displacedAt (record: Item): number {
-  return record['displacedAt'] as number
+  return Number(record['displacedAt'])
 }

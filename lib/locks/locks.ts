@@ -11,13 +11,13 @@ import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
-import { storedAgain, type Stored } from './item.ts'
+import { storedAgain } from './item.ts'
 import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
-  recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, type Item, type Key, type Moment, type Versions, type Write
+  recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, versionOf, type Item, type Key, type Moment, type NewRecord, type Versions, type Write
 } from './record.ts'
-import type { Entity, ListQuery, LockList, LockRecord, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
+import type { Entity, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, UNANSWERED_MAX, type Check } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
@@ -82,10 +82,10 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const unsettled = createUnsettled(seconds, FENCE_SECONDS)
-  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock as unknown as Item, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
+  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
-  function newRecord (entity: Entity, request: LockRequest): Record<string, Stored> & { version: string } {
+  function newRecord (entity: Entity, request: LockRequest): NewRecord & { version: string, expiresAt?: number } {
     const record = { ...recordOf(recordKey(environment, entity), request, seconds()), version: nextVersion() }
     if (leaseSeconds === 0) return record
     const expiresAt = Math.ceil(now() / 1000) + leaseSeconds
@@ -135,7 +135,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const { userData: { uid, name }, fieldName } = request
     let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
-    const versions = new Set<unknown>()
+    const versions = new Set<string>()
     const named = Array.isArray(ifMatch) && ifMatch.length === 1 ? ifMatch[0] : undefined
     /** The attempts that may still be carried out, and the tombstones that keep them off. */
     let open: Attempt[] = []
@@ -148,12 +148,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     function acquired (version: string): Acquired {
       if (draft) onKept?.()
       const { timestamp, expiresAt } = record
-      return { outcome: 'acquired', version, timestamp: timestamp as number, ...(expiresAt !== undefined && { expiresAt: expiresAt as number }) }
+      return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }) }
     }
 
     /** The lock is there, in this version. */
     function locked (version: string): Acquired {
-      place.left.set(fieldName, viewOf(place, { ...record as unknown as LockRecord, version, userData: { ...request.userData, uid: String(uid) } }))
+      place.left.set(fieldName, viewOf(place, { ...record, version, userData: { ...request.userData, uid: String(uid) } }))
       return acquired(version)
     }
 
@@ -187,7 +187,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
     /** What the present record says about the attempts without an answer: the lock that one of them was, or that none was carried out. */
     async function look (found: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
-      if (found && versions.has(found['version'])) return locked(found['version'] as string)
+      const own = versionOf(found)
+      if (own !== undefined && versions.has(own)) return locked(own)
       const stillOpen: Attempt[] = []
       for (const each of open) {
         const outcome = outcomeOf(each, found, fences)
@@ -221,7 +222,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       await withdraw()
       for (let count = 1; count <= ATTEMPTS; count++) {
         if (open.every(({ over }) => over) || typeof found?.['version'] !== 'string' || fenceOf(found) >= fencedUntil) return refusal
-        const marked = await table.put({ ...storedAgain(found), fencedUntil }, isStill(found))
+        const marked = await table.put({ ...storedAgain(found), ...key, fencedUntil }, isStill(found))
         if (marked.done) return refusal
         await pause(count)
         const result = await look(await present())
@@ -280,7 +281,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
     const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
     const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds)
-    return { Items: Items.map(toShow), ...counts } as LockList
+    return { Items: Items.map(toShow), ...counts }
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -316,8 +317,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     if (uid === undefined) throw new Failure('BAD_REQUEST', texts.fieldOrUser)
     if (ifMatch) throw new Failure('BAD_REQUEST', 'If-Match needs fieldName: it is the version of one lock')
 
-    const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'fieldName' }
-    const fieldNames = (await table.query(query, { inTime })).Items.map((record) => record['fieldName'] as string)
+    const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'env_entityType_entityId, fieldName' }
+    const fieldNames = (await table.query(query, { inTime })).Items.map(({ fieldName }) => fieldName)
     const failed = new Map<string, Failure>()
     let unavailable: Failure | undefined
     await forEach(fieldNames, async (fieldName) => {

@@ -3,21 +3,58 @@ import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
 import { all, any, condition, expressionOf, namesOf, rule, shaped, valuesIn, type Condition, type Rule } from './expression.ts'
 import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
-import type { Entity, Holder, LockRequest } from './schemas.ts'
+import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
 export const USER_DATA_LIMIT = 8192
 
-/** An item of the table as it was read: a record of others may miss any member but its keys. */
-export type Item = Record<string, unknown>
-
 /** The two keys of an item. */
 export interface Key { env_entityType_entityId: string, fieldName: string }
 
-/** The keys of a record that was read. */
-export function keyOf ({ env_entityType_entityId: key, fieldName }: Item): Key {
-  return { env_entityType_entityId: key as string, fieldName: fieldName as string }
+/** An item of the table as it was read: one of others may miss any member but its keys, or have it of another type. */
+export interface Item extends Key {
+  timestamp?: unknown
+  userData?: unknown
+  payload?: unknown
+  version?: unknown
+  expiresAt?: unknown
+  [member: string]: unknown
 }
+
+/**
+ * What the table answers, as an item: every item of a table of locks has the two keys, as text.
+ * @throws {Failure} STORE_FAILED for anything else
+ */
+export function itemOf (attributes: Record<string, unknown>): Item {
+  if (isItem(attributes)) return attributes
+  throw new Failure('STORE_FAILED', texts.storeFailed, { cause: new Error('an item has no keys of a lock') })
+}
+
+function isItem (attributes: Record<string, unknown>): attributes is Item {
+  return typeof attributes['env_entityType_entityId'] === 'string' && typeof attributes['fieldName'] === 'string'
+}
+
+/** The keys of an item. */
+export function keyOf ({ env_entityType_entityId: key, fieldName }: Key): Key {
+  return { env_entityType_entityId: key, fieldName }
+}
+
+/** The version of a record, where it has one as Quoin makes it. */
+export function versionOf (record: Item | undefined): string | undefined {
+  const version = record?.['version']
+  return typeof version === 'string' ? version : undefined
+}
+
+/** A record in the contract's words. One of others is shown as it is, whatever it misses. */
+export function lockOf (record: Item): LockRecord {
+  return record as LockRecord
+}
+
+/** An item as it is written. */
+export interface StoredItem extends Key { [member: string]: Stored }
+
+/** A lock as it is written, without what a lease adds. */
+export interface NewRecord extends StoredItem { timestamp: number }
 
 /** The versions that an If-Match names; `*` is any. */
 export type Versions = '*' | string[]
@@ -33,8 +70,8 @@ export function recordKey (environment: string, { type, id }: Entity): string {
  * @param seconds Unix time for a body without a timestamp
  * @throws {Failure} BAD_REQUEST for a value that cannot be stored, TOO_LARGE for `userData` beyond USER_DATA_LIMIT, and for a record beyond DynamoDB's limit
  */
-export function recordOf (key: string, { fieldName, userData, payload, timestamp }: LockRequest, seconds: number): Record<string, Stored> {
-  const record: Record<string, Stored> = {
+export function recordOf (key: string, { fieldName, userData, payload, timestamp }: LockRequest, seconds: number): NewRecord {
+  const record: NewRecord = {
     env_entityType_entityId: key,
     fieldName,
     timestamp: timestamp ?? seconds,
@@ -49,39 +86,41 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
 }
 
 /** A record as lists show it: without what writes leave for one another. */
-export function toShow (record: Item): Item {
-  if (record['replaced'] === undefined && record[FENCED_UNTIL] === undefined) return record
+export function toShow (record: Item): LockRecord {
+  if (record['replaced'] === undefined && record[FENCED_UNTIL] === undefined) return lockOf(record)
   const { replaced, [FENCED_UNTIL]: fence, ...shown } = record
-  return shown
+  return lockOf(shown)
 }
 
 /** Who holds a field, taken from its record; the payload stays behind. */
-export function holderOf ({ fieldName, timestamp, userData, expiresAt }: Item): Holder {
-  return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) } as Holder
+export function holderOf (record: Item): Holder {
+  const { fieldName, timestamp, userData, expiresAt } = lockOf(record)
+  return { fieldName, timestamp, userData, ...(expiresAt !== undefined && { expiresAt }) }
 }
 
 /** The uid of a record's owner. */
-export function ownerOf (record: Item): string | undefined {
-  return (record as Partial<Holder>).userData?.uid
+export function ownerOf ({ userData }: { userData?: unknown }): unknown {
+  return (userData as Partial<Holder['userData']> | undefined)?.uid
 }
 
 /** When locks are looked at, in Unix seconds. With leases a record without `expiresAt` is over if its timestamp is no later than `foreign`. */
 export interface Moment { now: number, foreign?: number }
 
 /** Whether a record's lease is over. */
-export function isExpired ({ expiresAt, timestamp }: Item, { now, foreign }: Moment): boolean {
+export function isExpired ({ expiresAt, timestamp }: { expiresAt?: unknown, timestamp?: unknown }, { now, foreign }: Moment): boolean {
   if (expiresAt !== undefined || foreign === undefined) return typeof expiresAt === 'number' && expiresAt <= now
   return typeof timestamp === 'number' && timestamp <= foreign
 }
 
 /** Whether a record was written after a version was made, as far as clocks agree. */
 export function isLater (record: Item | undefined, version: string): boolean {
-  return typeof record?.['version'] === 'string' && record['version'] > version
+  const own = versionOf(record)
+  return own !== undefined && own > version
 }
 
 /** Whether a record, or its absence, is in a state that an If-Match names. */
 export function isAmong (versions: Versions, record: Item | undefined): boolean {
-  return record !== undefined && !isTombstone(record) && (versions === '*' || versions.includes(record['version'] as string))
+  return record !== undefined && !isTombstone(record) && (versions === '*' || versions.some((version) => version === record['version']))
 }
 
 const isAbsent = rule('attribute_not_exists(#key)')
@@ -233,7 +272,7 @@ const NEVER = 0
  * @param until Unix time until which such an attempt may come
  * @param replaced the version of what was released
  */
-export function tombstoneOf (key: Key, until: number, version: string, replaced?: unknown): Record<string, Stored> {
+export function tombstoneOf (key: Key, until: number, version: string, replaced?: unknown): StoredItem {
   return { ...key, version, expiresAt: NEVER, [FENCED_UNTIL]: until, [REMOVE_AT]: until, ...(typeof replaced === 'string' && { replaced }) }
 }
 

@@ -6,8 +6,7 @@ import { isUnanswered } from '../dynamodb/fence.ts'
 import type { Failure } from '../errors.ts'
 import type { InTime } from './bounds.ts'
 import type { Condition } from './expression.ts'
-import type { Stored } from './item.ts'
-import { keyOf, type Item, type Key } from './record.ts'
+import { itemOf, keyOf, type Item, type Key, type StoredItem } from './record.ts'
 
 const IN_FLIGHT = 10
 
@@ -62,7 +61,7 @@ export interface LockTableDeps {
 /** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
 export function createLockTable ({ client, table: TableName, wait, random }: LockTableDeps) {
   /** A put that must not be carried out twice. @param ReturnValues `ALL_OLD` to be told the item that it replaces */
-  function putOnce (item: Record<string, Stored>, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<WrittenOnce> {
+  function putOnce (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<WrittenOnce> {
     return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition), ...(ReturnValues && { ReturnValues }) })), keyOf(item))
   }
 
@@ -72,7 +71,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
-  function put (item: Record<string, Stored>, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Written> {
+  function put (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Written> {
     return insistently(() => putOnce(item, condition, ReturnValues))
   }
 
@@ -85,7 +84,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put that takes place only if the conditions of other items hold at the same moment. Carried out late it does no harm, as in `put`.
    * @param checks at most 99
    */
-  async function putIf (item: Record<string, Stored>, condition: Condition, checks: Check[], count = 1): Promise<Transacted> {
+  async function putIf (item: StoredItem, condition: Condition, checks: Check[], count = 1): Promise<Transacted> {
     const TransactItems = [
       { Put: { TableName, Item: item, ...condition } },
       ...checks.map(({ key, condition }) => ({ ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! } }))
@@ -113,21 +112,22 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     return insistently(write, count + 1)
   }
 
-  async function written (pending: Promise<{ Attributes?: Item | undefined }>, key: Key): Promise<WrittenOnce> {
+  async function written (pending: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<WrittenOnce> {
     try {
       const { Attributes: previous } = await pending
-      return previous ? { done: true, previous } : { done: true }
+      return previous ? { done: true, previous: itemOf(previous) } : { done: true }
     } catch (error) {
       if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
       if (!isUnmetCondition(error)) throw storeFailure(error as Error)
       const { Item } = error
-      return { done: false, found: async () => Item ? unmarshall(Item, unmarshallOptions) : get(key) }
+      return { done: false, found: async () => Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key) }
     }
   }
 
   /** One item, read consistently. */
   async function get (key: Key): Promise<Item | undefined> {
-    return (await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))).Item
+    const { Item } = await reply(client.send(new GetCommand({ TableName, Key: key, ConsistentRead: true })))
+    return Item && itemOf(Item)
   }
 
   /**
@@ -136,13 +136,13 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    */
   async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {
     const result = { Items: [] as Item[], Count: 0, ScannedCount: 0 }
-    let next: Item | undefined
+    let next: Record<string, unknown> | undefined
     let pages = 0
     do {
       inTime?.()
       const page = await reply(client.send(new QueryCommand({ TableName, ...input, ExclusiveStartKey: next })))
       if (!page.Items) throw storeFailure(new Error('a Query was answered without Items'))
-      const items = page.Items.filter(isWanted)
+      const items = page.Items.map(itemOf).filter(isWanted)
       measure?.(items, ++pages === 1 && !page.LastEvaluatedKey)
       result.Items.push(...items)
       result.Count += page.Count!

@@ -3,7 +3,6 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
-import type { Stored } from '../locks/item.ts'
 import type { Item, Key } from '../locks/record.ts'
 import { createLockTable, type Check } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
@@ -176,7 +175,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** The record while its holder saves. */
-  function leased (version: string, ms: number): Record<string, Stored> {
+  function leased (version: string, ms: number) {
     return { version, leaseUntil: Math.ceil(now()) + ms, removeAt: removeAt() }
   }
 

@@ -111,7 +111,7 @@ t.test('every kind of request and failure is one line, and one more of level err
   }
   const html = '<!doctype html><html><head><title>Bad Gateway</title></head><body>nginx</body></html>'
   const held = (_operation: string, _input: object, response: ServerResponse) => {
-    say(response, 400, { __type: 'x#ConditionalCheckFailedException', Item: { userData: { M: { uid: { S: '8' } } }, timestamp: { N: '1' }, fieldName: { S: 'title' } } })
+    say(response, 400, { __type: 'x#ConditionalCheckFailedException', Item: { env_entityType_entityId: { S: 'test-article-42' }, userData: { M: { uid: { S: '8' } } }, timestamp: { N: '1' }, fieldName: { S: 'title' } } })
   }
   const edition = '/api/collection/60'
   const kinds: Array<{ method: string, path: string, body?: object | string, before?: () => void, line: Line, route?: string, error?: Line }> = [

@@ -69,7 +69,7 @@ t.test('a list beyond 16 MiB is refused, with how to ask for less, and read no f
       const isDrafts = input['ExpressionAttributeValues'][':key'].endsWith('#drafts')
       const Items = !isDrafts && input['FilterExpression'].includes('attribute_exists(#payload)')
         ? []
-        : [0, 1].map((n) => ({ fieldName: `${isDrafts ? 'x#' : ''}v${2 * page + n}`, field: 'title', timestamp: 1, userData: ada, displacedAt: 1, ...(payload && { payload }) }))
+        : [0, 1].map((n) => ({ env_entityType_entityId: 'test-node-1', fieldName: `${isDrafts ? 'x#' : ''}v${2 * page + n}`, field: 'title', timestamp: 1, userData: ada, displacedAt: 1, ...(payload && { payload }) }))
       return { Items, Count: Items.length, ScannedCount: Items.length, ...(Items.length > 0 && page < 29 && { LastEvaluatedKey: { page: page + 1 } }) }
     }
   })

@@ -2,6 +2,7 @@ import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { startEngine, engineNames } from './fixtures/engines.ts'
+import { asClient } from './fixtures/memory-store.ts'
 
 const at = { type: 'node', id: '1' }
 const ada = { uid: '7', name: 'Ada' }
@@ -74,4 +75,14 @@ t.test('LOCK_FOREIGN_SECONDS is a day unless it is set', async (t) => {
   await client.send(new PutCommand({ TableName: 'DataState', Item: { env_entityType_entityId: 'test-node-1', fieldName: 'title', timestamp: SINCE, userData: ada } }))
   const count = async (seconds: number) => (await createLocks({ client, table: 'DataState', environment: 'test', leaseSeconds: 60, now: () => (SINCE + seconds) * 1000 }).list(at)).Count
   t.strictSame([await count(86_399), await count(86_400)], [1, 0])
+})
+
+t.test('an answer without the keys of an item is a failure of the store; any other member may be anything', async (t) => {
+  const keys = { env_entityType_entityId: 'test-node-1', fieldName: 'title' }
+  const answering = (item: object) => createLocks({
+    client: asClient({ send: async () => ({ Items: [item], Count: 1, ScannedCount: 1 }) }), table: 'DataState', environment: 'test'
+  })
+  const others = { timestamp: 'yesterday', userData: null, version: 7, payload: ['text'] }
+  t.strictSame((await answering({ ...keys, ...others }).list(at)).Items, [{ ...keys, ...others }])
+  for (const [name] of Object.entries(keys)) await t.rejects(answering({ ...keys, ...others, [name]: 5 }).list(at), { code: 'STORE_FAILED' }, name)
 })

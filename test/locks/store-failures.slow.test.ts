@@ -109,7 +109,7 @@ t.test('POST asks once, and learns the holder without another request where the 
   const app = await build(t, { DYNAMODB_ENDPOINT: engine.endpoint })
   await app.inject(calls[0])
   t.strictSame(engine.operations.splice(0), ['PutItem'])
-  const item = { fieldName: { S: 'title' }, timestamp: { N: '12345678901234567890' }, userData: { M: { uid: { S: '8' } } }, payload: { S: 'SECRET' } }
+  const item = { env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: 'title' }, timestamp: { N: '12345678901234567890' }, userData: { M: { uid: { S: '8' } } }, payload: { S: 'SECRET' } }
   engine.script = (_operation, input, response) => {
     t.equal(input['ReturnValuesOnConditionCheckFailure'], 'ALL_OLD')
     say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException', message: 'The conditional request failed', Item: item })
@@ -147,7 +147,7 @@ t.test('DELETE names the fields it could not delete, and a second call finishes 
   let most = 0
   engine.script = (operation, input, response) => {
     if (operation === 'Query') {
-      const Items = [...locked].map((name) => ({ fieldName: { S: name } }))
+      const Items = [...locked].map((name) => ({ env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: name } }))
       return say(response, 200, { Items, Count: Items.length, ScannedCount: Items.length })
     }
     const name = input['Key'].fieldName.S
@@ -182,7 +182,7 @@ t.test('DELETE names the fields it could not delete, and a second call finishes 
 
   broken = {
     field_25: (...args) => args[0] === 'GetItem'
-      ? say(args[2], 200, { Item: { fieldName: { S: 'field_25' }, userData: { M: { uid: { S: '8' } } } } })
+      ? say(args[2], 200, { Item: { env_entityType_entityId: { S: 'test-article-42' }, fieldName: { S: 'field_25' }, userData: { M: { uid: { S: '8' } } } } })
       : fails('ConditionalCheckFailedException')(...args)
   }
   t.strictSame((await app.inject(calls[5])).json(), { success: true }, 'a field taken over meanwhile is no failure')
