@@ -12,7 +12,6 @@ export interface EditionContext {
   model: Model
   uid: string
   types: Named[]
-  announce: (text: string) => void
 }
 
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
@@ -29,7 +28,7 @@ export function editionView (session: Session, context: EditionContext): Templat
 }
 
 function content (session: Session, context: EditionContext): TemplateResult {
-  const { model, types, uid, announce } = context
+  const { model, types, uid } = context
   const { titleOf } = session
   const edition = session.edition!
   const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed')
@@ -58,13 +57,18 @@ function content (session: Session, context: EditionContext): TemplateResult {
     <div class="columns">
       <form novalidate aria-label="Edition" @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
         <h2 class="spoken">Fields</h2>
-        <div class="fields">${fields.map((field) => fieldView(field, types))}</div>
-        ${orders.map((field) => orderView(field, { items: edition[field.shape.name] ?? [], titleOf, locksOf, announce }))}
+        <div class="fields">${fields.map((field) => fieldView(field, types, session.revert))}</div>
+        ${orders.map((field) => orderView(field, { items: edition[field.shape.name] ?? [], titleOf, locksOf, change: session.change }))}
         ${fixed.length === 0
           ? nothing
           : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
         <div class="savebar">
           ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
+          <span class="choices">
+            <button type="button" class="icon-only" aria-label="Undo" title="Undo (Ctrl+Z)" aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${session.undo}>${icon('undo-2')}</button>
+            <button type="button" class="icon-only is-mirrored" aria-label="Redo" title="Redo (Ctrl+Shift+Z)" aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${session.redo}>${icon('undo-2')}</button>
+            <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>Discard all</button>
+          </span>
           <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${session.isSaving ? 'Saving' : 'Save changes'}</button>
         </div>
       </form>

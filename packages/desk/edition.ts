@@ -2,6 +2,7 @@ import type { Client, LockView, QuoinError } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
 import { shapesOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
+import { createHistory } from './history.ts'
 import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels } from './labels.ts'
@@ -44,6 +45,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let board: LockView[] = []
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), changed })
+  const history = createHistory()
   let isSaving = false
   let notice: Notice | undefined
   let stop = () => {}
@@ -211,6 +213,29 @@ export function createSession ({ client, settings: { model }, user, samples, she
     changed()
   }
 
+  /** Gives a field another text, in a step that can be taken back. */
+  function change (field: Field, text: string, words: string): void {
+    history.change([[field, text]], words)
+    announce(words)
+  }
+
+  /** Goes back to what is saved, in one field or in all. */
+  function revert (field?: Field): void {
+    const words = field ? `${field.shape.label} as it is saved` : 'Everything as it is saved'
+    history.change((field ? [field] : fields).map((field) => [field, field.base]), words)
+    announce(words)
+  }
+
+  function undo (): void {
+    const words = history.undo()
+    if (words !== undefined) announce(`Undone: ${words}`)
+  }
+
+  function redo (): void {
+    const words = history.redo()
+    if (words !== undefined) announce(`Done again: ${words}`)
+  }
+
   async function discard (text: Kept): Promise<void> {
     await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: failureOf(error).message } })
     changed()
@@ -236,6 +261,11 @@ export function createSession ({ client, settings: { model }, user, samples, she
     save,
     restore,
     discard,
+    history,
+    change,
+    revert,
+    undo,
+    redo,
     /** The page goes: what is typed and not kept yet is sent. */
     keep: () => fields.forEach((field) => field.keep()),
     async close (): Promise<void> {

@@ -9,12 +9,12 @@ import { at, nameOf, since } from './words.ts'
 const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
 
 /** A field with its label, its control and all that there is to say of it. */
-export function fieldView (field: Field, types: Named[]): TemplateResult {
+export function fieldView (field: Field, types: Named[], revert: (field: Field) => void): TemplateResult {
   const { shape: { name, label, kind, zone }, holder, isHeld } = field
   const state = holder ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
-    <div class="field kind-${kind} ${state}" data-field=${name}>
-      <label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>
+    <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
+      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>Revert<span class="spoken"> ${label}</span></button>` : nothing}</div>
       ${control(field, types)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
     </div>`

@@ -5,6 +5,7 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
 import { createList, type List } from './list.ts'
+import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
 import { createParked } from './parked.ts'
 import { createShelf, isAtRisk, type Shelf } from './kept.ts'
@@ -68,6 +69,7 @@ function page (): TemplateResult {
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
       ${settings.model.timeZone === undefined ? nothing : html`<small>Times are those of ${settings.model.timeZone}</small>`}
+      ${keysView()}
       ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href=${location.pathname}>Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
     </header>
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user
@@ -75,12 +77,24 @@ function page (): TemplateResult {
       : here.other
 ? otherView(here)
 : session
-        ? editionView(session, { model: settings.model, uid: user.uid, types, announce })
+        ? editionView(session, { model: settings.model, uid: user.uid, types })
         : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
 }
 
 async function labelsOf (id: string): Promise<Record<string, string>> {
   return (await ask<{ data: Record<string, string> }>(`api/desk/labels/${id}`, here)).data
+}
+
+/** The keys of the page; a text box undoes by itself what was typed into it. */
+function pressed (event: KeyboardEvent): void {
+  const isInText = (event.target as Element).matches('textarea, select, input:not([type="checkbox"])')
+  if (event.key === '?' && !isInText) return showKeys()
+  if (!session?.edition || here.other || !(event.ctrlKey || event.metaKey)) return
+  const key = event.key.toLowerCase()
+  const act = key === 's' ? session.save : isInText ? undefined : key === 'y' || (key === 'z' && event.shiftKey) ? session.redo : key === 'z' ? session.undo : undefined
+  if (!act) return
+  event.preventDefault()
+  act()
 }
 
 function focusHeading (): void {
@@ -148,6 +162,7 @@ if (here.user) {
     open()
     queueMicrotask(resetSearch)
   })
+  addEventListener('keydown', pressed)
   setInterval(changed, TICK_MS)
   open(true)
 } else changed()

@@ -13,7 +13,8 @@ export interface OrderContext {
   titleOf: (item: Item | undefined) => string
   /** Who is at work in an article. */
   locksOf: (item: Item | undefined) => LockView[]
-  announce: (text: string) => void
+  /** Gives the order another text, in a step that can be taken back. */
+  change: (field: Field, text: string, words: string) => void
 }
 
 /** The article that is being dragged. */
@@ -36,12 +37,11 @@ export function orderView (field: Field, context: OrderContext): TemplateResult 
     </section>`
 }
 
-function row (field: Field, { titleOf, locksOf, announce }: OrderContext, item: Item | undefined, token: string, index: number, length: number): TemplateResult {
+function row (field: Field, { titleOf, locksOf, change }: OrderContext, item: Item | undefined, token: string, index: number, length: number): TemplateResult {
   const title = titleOf(item)
   const isLocked = field.holder !== undefined
   async function move (to: number, list: Element, pressed?: string): Promise<void> {
-    field.type(moved(field.text, token, to))
-    announce(`${title}: place ${to + 1} of ${length}`)
+    change(field, moved(field.text, token, to), `${title}: place ${to + 1} of ${length}`)
     await Promise.resolve()
     if (pressed === undefined) return
     // A button that has become useless gives the focus to its twin.
@@ -57,6 +57,13 @@ function row (field: Field, { titleOf, locksOf, announce }: OrderContext, item: 
   }
   return html`
     <li data-token=${token} draggable=${isLocked ? 'false' : 'true'}
+      @keydown=${(event: KeyboardEvent) => {
+        const step = event.altKey ? { ArrowUp: -1, ArrowDown: 1, Home: -length, End: length }[event.key] : undefined
+        if (step === undefined) return
+        event.preventDefault()
+        const to = Math.max(0, Math.min(length - 1, index + step))
+        if (!isLocked && to !== index) move(to, (event.currentTarget as Element).closest('ol')!, (event.target as HTMLElement).dataset['to'] ?? 'up')
+      }}
       @dragstart=${(event: DragEvent) => { dragged = token; event.dataTransfer!.effectAllowed = 'move'; event.dataTransfer!.setData('text/plain', title) }}
       @dragover=${(event: DragEvent) => { if (dragged !== undefined && !isLocked) event.preventDefault() }}
       @dragenter=${(event: DragEvent) => { if (dragged !== undefined && dragged !== token) (event.currentTarget as Element).classList.add('is-target') }}
@@ -68,8 +75,7 @@ function row (field: Field, { titleOf, locksOf, announce }: OrderContext, item: 
         const from = dragged
         dragged = undefined
         if (from === undefined || from === token || isLocked) return
-        field.type(moved(field.text, from, index))
-        announce(`Moved to place ${index + 1} of ${length}`)
+        change(field, moved(field.text, from, index), `Moved to place ${index + 1} of ${length}`)
         list.querySelector<HTMLElement>(`[data-token="${CSS.escape(from)}"] button`)?.focus()
       }}
       @dragend=${() => { dragged = undefined }}>

@@ -77,7 +77,7 @@ t.test('what is typed is in the browser until its lock has it, and says since wh
   const { field, called, mirrored, pass } = open(t)
   field.focus()
   await called('acquire')[0]!.answer('')
-  t.strictSame([mirrored(), field.keptAt], [undefined, undefined])
+  t.strictSame([mirrored(), field.keptAt, field.hint], [undefined, undefined, undefined])
   await pass(5000)
   field.type('A')
   t.strictSame([mirrored(), field.keptAt], ['A', Date.now() / 1000])

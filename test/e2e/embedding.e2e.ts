@@ -31,7 +31,7 @@ t.test("the desk works below the prefix at which a host's own server serves it",
   await press(page.getByRole('link', { name: 'Wednesday, 18 November 2026' }))
   await page.getByLabel('Title').first().fill('Wednesday, below a prefix')
   await press(page.getByRole('button', { name: 'Save changes' }))
-  await page.getByText(/saved/i).first().waitFor()
+  await page.getByText('Saved.').first().waitFor()
   t.match(await (await fetch(`${address}/quoin/api/collections/daily?q=below`)).json(), { data: [{ title: [{ value: 'Wednesday, below a prefix' }] }] })
   t.strictSame(outside, [])
   await press(page.getByRole('link', { name: 'Change seat' }))

@@ -1,0 +1,74 @@
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { articleOf, button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
+
+t.test('there is a way back from every slip', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const rows = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+  const inOrder = (page: Page, ...ids: number[]) => until(async () => (await rows(page).locator('.title').allTextContents()).join() === ids.map(articleOf).join())
+  const lockOf = async (id: string, fieldName: string) => (await client('looker').locks.list({ type: 'publisher_container', id, fieldName })).at(0)
+
+  t.test('a field is reverted, and that is undone', async (t) => {
+    const id = await edition('The slip')
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The slip')
+    await fieldOf(anna, 'Title').fill('The slip, and a stray letter')
+    await until(async () => (await lockOf(id, 'title'))?.payload === 'The slip, and a stray letter')
+    await press(button(anna, 'Revert Title'))
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
+    await shows(anna.getByText('Everything is saved'))
+    await until(async () => await lockOf(id, 'title') === undefined)
+    await press(button(anna, 'Undo'))
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip, and a stray letter')
+    await press(button(anna, 'Redo'))
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
+
+    await fieldOf(anna, 'Title').fill('Another')
+    await anna.keyboard.press('Escape')
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
+    const count = anna.getByLabel(/^Page count/)
+    await count.focus()
+    await anna.keyboard.type('e')
+    await shows(anna.getByText('This is not complete: finish it, or empty it.'))
+    await fieldOf(anna, 'Key').fill('other')
+    await press(button(anna, 'Discard all'))
+    await shows(anna.getByText('Everything is saved'))
+    await hides(anna.getByText('This is not complete: finish it, or empty it.'))
+    await until(async () => await fieldOf(anna, 'Key').inputValue() === 'the-slip')
+  })
+
+  t.test('moves are made, undone and saved with keys', async (t) => {
+    const id = await edition('The keys', [4, 2, 9])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The keys')
+    await shows(button(anna, `Move ${articleOf(9)} up`))
+    await button(anna, `Move ${articleOf(9)} up`).focus()
+    await anna.keyboard.press('Alt+ArrowUp')
+    await inOrder(anna, 4, 9, 2)
+    await anna.keyboard.press('Alt+Home')
+    await inOrder(anna, 9, 4, 2)
+    await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(9)} down'`))
+    for (const order of [[4, 9, 2], [4, 2, 9]]) {
+      await anna.keyboard.press('Control+z')
+      await inOrder(anna, ...order)
+    }
+    await anna.keyboard.press('Control+Shift+z')
+    await inOrder(anna, 4, 9, 2)
+    await anna.keyboard.press('Control+s')
+    await shows(anna.getByText('Saved.'))
+    t.match((await client('looker').editions.read(id)).edition, { field_articles: [{ target_id: 4 }, { target_id: 9 }, { target_id: 2 }] })
+  })
+
+  t.test('the keys are told', async (t) => {
+    const anna = await seat(t, 'anna')
+    await anna.getByRole('heading', { level: 1 }).focus()
+    await anna.keyboard.press('?')
+    await shows(anna.getByRole('dialog', { name: 'Keys' }).getByText('Ctrl+S'))
+    await anna.keyboard.press('Escape')
+    await hides(anna.getByRole('dialog', { name: 'Keys' }))
+    await press(button(anna, 'Keys'))
+    await shows(anna.getByRole('dialog', { name: 'Keys' }))
+    await press(button(anna, 'Close'))
+    await hides(anna.getByRole('dialog', { name: 'Keys' }))
+  })
+})
