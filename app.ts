@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import { createBoards } from './lib/boards/boards.ts'
+import { createClosing } from './lib/boards/closing.ts'
 import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
@@ -32,6 +33,7 @@ import { openStore } from './plugins/store.ts'
 import traces from './plugins/traces.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
+import closingRoutes from './routes/closing.ts'
 import deskRoutes from './routes/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
@@ -96,6 +98,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const locks = openLocks(fastify, config, store, bus)
   const editions = openEditions(fastify, config, { store, locks })
   const boards = createBoards({ locks, editions, model: config.contentModel })
+  const closing = createClosing({ locks, editions, model: config.contentModel })
 
   await fastify.register(async function lockScope (scope) {
     await scope.register(lockStore, { config, locks })
@@ -106,10 +109,11 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
     await scope.register(stale)
-    await scope.register(boardStore, { boards })
+    await scope.register(boardStore, { boards, closing })
     await scope.register(editionRoutes)
     await scope.register(listRoutes)
     await scope.register(boardRoutes)
+    await scope.register(closingRoutes)
     if (config.desk) await scope.register(deskRoutes, { config })
   })
 }

@@ -6,9 +6,9 @@ const FILE = new URL('../config/content-model.schema.json', import.meta.url)
 
 /** The JSON Schema of the content model, for editors to complete and to check the file with. */
 export function contentModelSchema (): string {
-  const { keys, fields } = ContentModel.properties
+  const { keys, fields, closing } = ContentModel.properties
   // What has a default may be left out.
-  const optional = new Set<unknown>([ContentModel, keys, fields])
+  const optional = new Set<unknown>([ContentModel, keys, fields, closing])
   const schema = JSON.parse(JSON.stringify(ContentModel, (_name, value) => {
     if (!optional.has(value) || !isObject(value)) return value
     const { required: _required, ...rest } = value

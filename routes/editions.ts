@@ -8,6 +8,7 @@ import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
 import { notModified } from './not-modified.ts'
+import { ofSave } from './of-save.ts'
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {
@@ -85,11 +86,6 @@ const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }
   return `{"data":${json},"meta":${jsonText(meta)}}` as JsonText<OrderChanged>
-}
-
-/** The header fields of an answer to a save. @param isShared whether it had its turn among all instances */
-function ofSave (etag: string, isShared: boolean): Record<string, string> {
-  return isShared ? { etag } : { etag, 'edition-turn': 'instance' }
 }
 
 const readSchema = {

@@ -1,7 +1,13 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Edition, Placement } from '../editions/schemas.ts'
-import { LockView } from '../locks/schemas.ts'
+import { FINDING_CODES, type FindingCode } from '../editions/model.ts'
+import { Draft, LockView } from '../locks/schemas.ts'
 import { ref } from '../schema-parts.ts'
+
+const { payload: _payload, ...draft } = Draft.properties
+
+/** A draft without its text. */
+export const KeptDraft = Type.Object(draft, { $id: 'KeptDraft' })
 
 /** An edition's lock board. */
 export const LockBoard = Type.Object({
@@ -12,6 +18,31 @@ export const LockBoard = Type.Object({
   })
 }, { $id: 'LockBoard', examples: [{ data: LockView.examples, meta: { entities: 13, count: 1 } }] })
 export type LockBoard = Static<typeof LockBoard>
+
+/** What an editor should know of before an edition is closed. */
+export const Finding = Type.Object({
+  code: Type.Unsafe<FindingCode>({ type: 'string', enum: [...FINDING_CODES] }),
+  message: Type.String({ description: 'A sentence for an editor' }),
+  entityType: Type.String({ description: 'Type and id of what it is about: the edition or an article, as locks name it' }),
+  entityId: Type.String(),
+  fieldName: Type.Optional(Type.String()),
+  lock: Type.Optional(ref(LockView)),
+  draft: Type.Optional(ref(KeptDraft))
+}, { $id: 'Finding', examples: [{ code: 'ARTICLE_UNPUBLISHED', message: 'Node 20 is not published', entityType: 'node', entityId: '20' }] })
+export type Finding = Static<typeof Finding>
+
+export const Readiness = Type.Object({
+  ready: Type.Boolean({ description: 'Whether there are no blockers' }),
+  blockers: Type.Array(ref(Finding), { description: 'What keeps the edition from being closed, by the content model' }),
+  warnings: Type.Array(ref(Finding), { description: 'What an editor should know besides' })
+}, { $id: 'Readiness', examples: [{ ready: false, blockers: Finding.examples, warnings: [] }] })
+export type Readiness = Static<typeof Readiness>
+
+export const Closed = Type.Object({
+  data: Edition,
+  meta: Type.Object({ since: Type.Union([Type.Array(ref(Finding)), Type.Null()], { description: 'What came between the check and the save; null where Quoin could not look again' }) })
+}, { description: 'The edition as it is now, with all its fields', examples: [{ data: Edition['examples'][0], meta: { since: [] } }] })
+export type Closed = Static<typeof Closed>
 
 /** Lists by the uuids of rows. */
 function byUuid<T extends TSchema> (item: T, description: string) {

@@ -5,6 +5,7 @@ import type { Resource } from '../jsonapi/document.ts'
 import { createPlacements } from './list/placements.ts'
 import { createRows, type RowPage } from './list/rows.ts'
 import { createSearch, type Search } from './list/search.ts'
+import { createContents, type PlacedArticle } from './lookup/contents.ts'
 import { createFinder, type Load } from './lookup/finder.ts'
 import { createLabels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
@@ -39,6 +40,19 @@ export interface UpdateOptions {
   ifMatch?: string | undefined
   /** Who makes the change. */
   uid?: string | undefined
+}
+
+/** An edition and the state of its articles, as they are at the moment. */
+export interface Inspected {
+  edition: EditionJson
+  /** Names the state of its fields. */
+  etag: string
+  articles: PlacedArticle[]
+}
+
+export interface CloseOptions<Look> extends UpdateOptions {
+  check (inspected: Inspected): Promise<Look>
+  again (inspected: Inspected): Promise<Look>
 }
 
 export interface Updated extends EditionText {
@@ -76,6 +90,16 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED.
    */
   read (id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
+  /** An edition with the state of its articles, neither from a copy nor from a read that began before. @throws {Failure} NOT_FOUND. */
+  inspect (id: string, caller: Caller): Promise<Inspected>
+  /**
+   * Sets the field that closes an edition, as the content model says, when the save has its turn.
+   * @param options.check looks at the edition then, and throws where it may not be closed
+   * @param options.again looks once more, after the save
+   * @returns what both looks came to; `after` is null where the second failed, since the edition is closed all the same
+   * @throws {Failure} as update; what `check` throws
+   */
+  close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<Updated & { before: Look, after: Look | null }>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<EditionJson>
   /**
@@ -132,6 +156,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
   const rows = createRows(site, createSearch(site, resources), editionTexts)
   const placed = createPlacements(site, resources)
   const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list))]))
+  const contents = createContents(site)
   const labels = createLabels(site, find)
   const saves = createSaveQueue({ turns })
   /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
@@ -276,6 +301,26 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     }
   }
 
+  async function inspect (id: string, caller: Caller): Promise<Inspected> {
+    return inspected((await load(id, caller, 'bare')).resource, caller)
+  }
+
+  async function inspected (known: Resource, caller: Caller): Promise<Inspected & { resource: Resource }> {
+    const { resource, articles } = await reportRefusal(contents(known, caller), caller, known.id)
+    return { resource, articles, edition: read(resource, model), etag: etagOf(resource) }
+  }
+
+  async function close<Look> (id: string, caller: Caller, { check, again, ...options }: CloseOptions<Look>) {
+    const { field = model.keys.published, value } = model.closing
+    return inTurn(id, caller, options, async ({ resource: known, urlOf }, turn) => {
+      const { resource, ...now } = await inspected(known, caller)
+      const before = await check(now)
+      const saved = await change({ resource, urlOf }, { [field]: [{ value }] }, caller, turn, { ...options, isConditional: true })
+      const after = await inspected(resource, caller).then(again).catch(() => null)
+      return { ...saved, before, after }
+    })
+  }
+
   /**
    * Reads an edition, and saves it when it is its turn, from the state that it has then.
    * @throws {Failure} PRECONDITION_FAILED where that is not the state that If-Match names
@@ -384,6 +429,8 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     arrange,
     read: async (id, caller, ifMatch) => matching(editionOf(await load(id, caller)), ifMatch),
     readListed,
+    inspect,
+    close,
     bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
     search,
     labels: (id, caller) => reportRefusal(labels(id, caller), caller, id),

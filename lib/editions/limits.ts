@@ -25,6 +25,8 @@ export function withLimits (editions: Editions, timeoutMs: number): Editions {
     update: (...args) => within(args[2], () => editions.update(...args)),
     read: (...args) => within(args[1], () => editions.read(...args)),
     readListed: (...args) => within(args[2], () => editions.readListed(...args)),
+    inspect: (...args) => within(args[1], () => editions.inspect(...args)),
+    close: (id, caller, options) => within(caller, () => editions.close(id, caller, options)),
     bare: (...args) => within(args[1], () => editions.bare(...args)),
     search: (...args) => within(args[2], () => editions.search(...args)),
     labels: (...args) => within(args[1], () => editions.labels(...args)),

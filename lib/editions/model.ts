@@ -33,6 +33,10 @@ export type List = Static<typeof List>
 
 const Comment = described('What you want to say about it. Quoin does not read it.', Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])))
 
+/** What an editor should know of before an edition is closed. */
+export const FINDING_CODES = ['LOCKED', 'LOCK_IDLE', 'DRAFT_KEPT', 'ARTICLE_UNPUBLISHED', 'ARTICLE_GONE', 'ARTICLE_HIDDEN', 'ARTICLE_TWICE', 'FIELD_EMPTY', 'ORDER_EMPTY'] as const
+export type FindingCode = typeof FINDING_CODES[number]
+
 /**
  * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
@@ -88,6 +92,14 @@ export const ContentModel = Type.Object({
   lists: described('What editions are made of: lists by their name in `/api/collections/{list}`, each of entities of one type.', Type.Record(Type.String({ pattern: '^[\\w.-]{1,64}$' }), List, {
     default: { article: { entityType: 'node', bundles: ['article'] } }
   })),
+  closing: described('What closes an edition, and what speaks against it.', Type.Object({
+    field: described('The field that closing sets; by default the key `published`.', Type.Optional(Type.String())),
+    value: described('What it is set to.', Type.Union([Type.Boolean(), Type.Number(), Type.String()], { default: true })),
+    required: described('Fields that may not be empty then, besides the label.', Type.Array(Type.String(), { default: [] })),
+    blockers: described('Findings that keep an edition from being closed; all others warn.', Type.Array(Type.Union(FINDING_CODES.map((code) => Type.Literal(code))), {
+      default: ['LOCKED', 'ARTICLE_UNPUBLISHED', 'ARTICLE_GONE', 'ARTICLE_HIDDEN', 'FIELD_EMPTY', 'ORDER_EMPTY']
+    }))
+  }, { default: {}, additionalProperties: false })),
   lockTypes: described('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
   lockIds: described('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))
 }, { additionalProperties: false })

@@ -75,6 +75,11 @@ export const ReadHeaders = Type.Object({
 })
 export type ReadHeaders = Static<typeof ReadHeaders>
 
+export const ReadinessHeaders = Type.Object({
+  'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer. If nothing has changed since, the answer is 304' })),
+  'x-user-uid': Type.Optional(Type.String({ description: 'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks are in nobody\'s way' }))
+})
+
 export const CreateHeaders = Type.Object({
   'x-csrf-token': Type.Optional(Type.String({ description: "The token that Drupal's /session/token answers. Needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" })),
   'x-user-uid': Type.Optional(Type.String({ description: "The uid of the user who wants this, percent-encoded unless it is visible ASCII. Another caller is answered 403 USER_CHANGED. With AUTH=none it says who calls, so that EDITION_LOCKS=enforce can compare it with the uid of a lock; without it every lock counts as another user's" }))
@@ -164,6 +169,7 @@ export const EditionFailure = Type.Object({
   code: Type.String(),
   uuid: Type.Optional(Type.String({ description: 'The uuid of an edition whose write has an unknown outcome, or of the edition that is in the way. Location has its path. Repeat a create with it' })),
   order: Type.Optional(Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }), { description: 'With ORDER_CONFLICT: the present running order, as the items of its field' })),
+  blockers: Type.Optional(Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }), { description: 'With NOT_READY: what keeps the edition from being closed. `warnings` beside it are what an editor should know besides' })),
   violations: Type.Optional(Type.Array(Type.Object({ path: Type.String(), message: Type.String() })))
 }, {
   $id: 'EditionFailure',

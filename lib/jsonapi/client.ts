@@ -21,6 +21,8 @@ export interface JsonapiRequest {
   caller: Caller
   /** The language that Drupal is to answer in, instead of the caller's. Its prefix goes into the path, where the site has prefixes. */
   language?: string | undefined
+  /** Of a read: whether it has to begin now, rather than share one that is under way. */
+  isFresh?: boolean
 }
 
 export interface JsonapiAnswer {
@@ -69,14 +71,14 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
   const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
 
-  async function request ({ method = 'GET', path, query = [], body, caller, language }: JsonapiRequest): Promise<JsonapiAnswer> {
+  async function request ({ method = 'GET', path, query = [], body, caller, language, isFresh }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const place = path + (parameters && `?${parameters}`)
     const target = languages.pathOf(language) + place
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
-    const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await reads.share(key, ask, call?.signal)
+    const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
     return answer

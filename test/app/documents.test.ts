@@ -6,6 +6,7 @@ import t from 'tap'
 import { Environment } from '../../config/env.ts'
 import { BODY_LIMIT, fastifyOptions } from '../../config/fastify.ts'
 import { DEADLINES, REQUESTS } from '../../lib/editions/limits.ts'
+import { ARTICLES_MAX } from '../../lib/boards/closing.ts'
 import { PLACED_PAGES } from '../../lib/editions/list/placements.ts'
 import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
 import { PAGE_MAX } from '../../lib/editions/translate/query.ts'
@@ -137,6 +138,7 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`\`limit\` of a list | ${LIMIT_MAX} (${SearchQuery.properties.limit.default} without one) | taken as ${LIMIT_MAX} |`)
   has(`\`limit\` of a list with \`placed=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)
   has(`editions of one bundle that \`placed=1\` looks at, for each field that holds articles | ${PLACED_PAGES * PAGE_MAX} |`)
+  has(`articles of an edition whose readiness is asked, or that is closed | ${ARTICLES_MAX} | 413 \`TOO_LARGE\` |`)
   has(`\`offset\` of a list | ${written(OFFSET_MAX)} |`)
   has(`\`q\`, \`type\` and \`key\` | ${SearchQuery.properties.q.maxLength} characters each |`)
   has(`\`{bundle}\` in the path | ${SearchParams.properties.bundle.maxLength} characters |`)

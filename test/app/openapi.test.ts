@@ -150,6 +150,7 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(locks && method === 'get' ? [413] : []),
       ...(name === 'GET /api/cloud/data-state/{type}/{id}' ? [304] : []),
       ...(name === 'GET /api/collection/{id}' || name === 'GET /api/collections/{bundle}/{id}' ? [304, 412] : []),
+      ...(name === 'GET /api/collection/{id}/readiness' ? [304, 413] : []),
       ...(locks ? [] : [401, 403, 502, 504]),
       ...(path.endsWith('/release') ? [403] : []),
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),

@@ -164,6 +164,25 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     await lock.release()
   })
 
+  t.test('the recipe for closing asks about warnings, and closes', async (t) => {
+    const { editions } = clientOf(anna)
+    await editions.update(12, { status: [{ value: false }], field_articles: [{ target_id: 4 }, { target_id: 7 }, { target_id: 4 }] })
+    const asked: string[] = []
+    const status = async () => (await editions.read(12)).edition['status']?.[0]?.['value']
+    let answer = false
+    const runs = () => run('editions.readiness', { editions, QuoinError: Error, confirm: (question: string) => asked.push(question) > 0 && answer, console: { warn () {} } })
+    await runs()
+    t.strictSame([asked, await status()], [['Node 4 is in the edition more than once. Close the edition all the same?'], false])
+    answer = true
+    await runs()
+    t.equal(await status(), true)
+    const lock = await clientOf(ben).locks.acquire({ type: 'node', id: '4', fieldName: 'title' }, { payload: 'typed' })
+    await editions.update(12, { status: [{ value: false }] })
+    await runs()
+    t.equal(await status(), false, 'not while another is typing')
+    await lock.release()
+  })
+
   t.test('the recipe for the running order changes it, and says what is there where it cannot', async (t) => {
     const { editions } = clientOf(anna)
     const articles = async () => ((await editions.read(12)).edition['field_articles'] ?? []).map(({ target_id: id }) => id)

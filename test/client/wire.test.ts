@@ -61,6 +61,10 @@ const PLACES: Record<string, Schema> = {
   ArticleRef: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!.properties!['article']!,
   OrderOperation: bodyOf('/api/collection/{id}/articles').properties!['operations']!.items!,
   OrderOutcome: { type: 'object', properties: { outcome: { enum: ['done', 'already'] } }, required: ['outcome'] },
+  KeptDraft: schemas['KeptDraft']!,
+  Finding: schemas['Finding']!,
+  Readiness: schemas['Readiness']!,
+  "ClosedEdition['since']": (paths['/api/collection/{id}/close']!['post']!.responses['200']!.content['application/json']!.schema.properties!['meta']!).properties!['since']!,
   Placement: (answerOf('/api/collections/{bundle}').properties!['meta']!.properties!['placed']!.additionalProperties as Schema).items!,
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
   "Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'locks'>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', 'placed', 'locks', '_format'),
@@ -91,7 +95,7 @@ function differing (t: Test, places: Array<[type: string, schema: Schema]>): str
   const file = join(emptyDirectory(t), 'same.ts')
   const client = join(ROOT, 'packages/client/src')
   writeFileSync(file, [
-    `import type { Board, Page, Search } from '${client}/editions.ts'`,
+    `import type { Board, ClosedEdition, Page, Search } from '${client}/editions.ts'`,
     `import type { QuoinError } from '${client}/error.ts'`,
     `import type { ${EXPORTED.join(', ')} } from '${client}/wire.ts'`,
     'type Members<T> = T extends Array<infer Item> ? Array<Members<Item>> : T extends object ? { [Name in keyof T as string extends Name ? never : Name]: Members<T[Name]> } : T',
@@ -164,6 +168,10 @@ t.test('every verb sends what the document describes, and every operation has a 
   }
   answered({ data: {}, meta: { operations: [{ outcome: 'done' }] } })
   await editions.arrange(60, [{ op: 'insert', article: { target_id: 9 }, after: { target_uuid: 'x' } }, { op: 'move', article: { target_id: 9 }, at: 'end', occurrence: 2 }], { field: 'field_articles', ifMatch: '"v1"' })
+  answered({ data: {}, meta: { since: [] } }, { etag: 'W/"v2"' })
+  t.match(await editions.close(60, { ifMatch: '"v1"' }), { since: [], etag: '"v2"' })
+  answered({ ready: true, blockers: [], warnings: [] }, { etag: '"v3"' })
+  t.strictSame(await editions.readiness(60), { ready: true, blockers: [], warnings: [], etag: '"v3"' })
   answered({ data: [], meta: { limit: 5 }, links: {} })
   await editions.search({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1, total: true }).next()
   answered({ data: [], meta: { limit: 5 }, links: {} })

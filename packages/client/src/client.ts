@@ -16,20 +16,16 @@ export interface ClientOptions extends HttpOptions {
 export interface Client { locks: Locks, editions: Editions }
 
 /** A client of Quoin for browsers and Node. Every call throws a QuoinError. */
-export function createClient ({ user, entityType, EventSource = platformEventSource(), ...options }: ClientOptions = {}): Client {
+export function createClient ({ user, entityType, EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource, ...options }: ClientOptions = {}): Client {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = createFeed({ http, EventSource, later })
   return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, feed, later, entityType }) }
 }
 
-function platformEventSource (): EventStreamClass | undefined {
-  return (globalThis as { EventSource?: EventStreamClass }).EventSource
-}
-
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { ArrangedEdition, Board, Conditions, Page, ReadEdition, Search } from './editions.ts'
+export type { ArrangedEdition, Board, ClosedEdition, Conditions, Page, ReadEdition, ReadReadiness, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'
 export type { Abortable } from './abort.ts'
-export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Holder, Item, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Placement } from './wire.ts'
+export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Finding, Holder, Item, KeptDraft, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness } from './wire.ts'

@@ -3,7 +3,7 @@ import type { createFeed, Listener } from './feed.ts'
 import { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { Edition, EditionBody, EditionPage, LockView, Named, OrderOperation, OrderOutcome, Placement } from './wire.ts'
+import type { Edition, EditionBody, EditionPage, Finding, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness } from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -22,6 +22,16 @@ export interface Conditions extends Abortable {
 export interface ArrangedEdition extends ReadEdition {
   /** What each operation came to. */
   operations: OrderOutcome[]
+}
+
+export interface ReadReadiness extends Readiness {
+  /** Names the state of all that was looked at; undefined only where a proxy has left it out. */
+  etag: string | undefined
+}
+
+export interface ClosedEdition extends ReadEdition {
+  /** What came between the check and the save; null where the service could not look again. */
+  since: Finding[] | null
 }
 
 export interface Search extends Abortable {
@@ -112,8 +122,27 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move is not there
    */
   async function arrange (id: string | number, operations: OrderOperation[], { field, ...options }: Conditions & { field?: string } = {}): Promise<ArrangedEdition> {
-    const { body, headers } = await save<{ data: Edition, meta: { operations: OrderOutcome[] } }>(`${pathOf(id)}/articles`, { field, operations }, options)
-    return { ...readIn({ body: body.data, headers }), ...body.meta }
+    return saveWhole(`${pathOf(id)}/articles`, { field, operations }, options)
+  }
+
+  /** Says what speaks against closing an edition. The user's own locks are in nobody's way. */
+  async function readiness (id: string | number, { signal }: Abortable = {}): Promise<ReadReadiness> {
+    const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, { signal, isMeant: true })
+    return { ...body, etag: tagIn(headers) }
+  }
+
+  /**
+   * Closes an edition that is ready.
+   * @throws {QuoinError} NOT_READY, with `body.blockers` and `body.warnings`
+   */
+  async function close (id: string | number, options?: Conditions): Promise<ClosedEdition> {
+    return saveWhole(`${pathOf(id)}/close`, {}, options)
+  }
+
+  /** Saves what is answered with an edition and something of the save itself. */
+  async function saveWhole<Meta> (path: string, sent: object, options?: Conditions): Promise<ReadEdition & Meta> {
+    const { body: { data, meta }, headers } = await save<{ data: Edition, meta: Meta }>(path, sent, options)
+    return { ...readIn({ body: data, headers }), ...meta }
   }
 
   /** Sends what is to be saved, for any state of it or for one alone. */
@@ -126,7 +155,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * @param options.list one of the content model's lists, such as `article`, of which it is
    */
   async function read (id: string | number, { list, signal }: Abortable & { list?: string } = {}): Promise<ReadEdition> {
-    return readIn(await http.send('GET', list === undefined ? pathOf(id) : `${listPath(list)}/${encodeURIComponent(id)}`, { signal }))
+    return readIn(await http.send('GET', pathOf(id, list), { signal }))
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
@@ -134,7 +163,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     let offset = first
     let next: string | undefined
     do {
-      const answer = await http.send<EditionPage>('GET', listPath(bundle), { query: { ...filters, limit, offset }, signal })
+      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, limit, offset }, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       next = links.next
@@ -158,7 +187,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
-  return { create, update, arrange, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
+  return { create, update, arrange, readiness, close, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
 }
 
 /** Whether a failed create may have made the edition: nothing answered, a proxy before Quoin did, or Quoin does not know. */
@@ -173,22 +202,23 @@ function randomUuid (): string {
 }
 
 /** The uuid in the field of a body: a list of items, an item, or a bare value. */
-function uuidIn (field: unknown): string | undefined {
-  const [item] = [field].flat() as Array<string | { value?: string }>
-  return typeof item === 'object' ? item.value : item
+function uuidIn (field: any): string | undefined {
+  const [item] = [field].flat()
+  return item?.value ?? item
 }
 
-function listPath (bundle: string): string {
-  return `/api/collections/${encodeURIComponent(bundle)}`
-}
-
-function pathOf (id: string | number): string {
-  return `/api/collection/${encodeURIComponent(id)}`
+/** @param list of the content model, of which it is; without it an edition */
+function pathOf (id: string | number, list?: string): string {
+  return `/api/collection${list ? `s/${encodeURIComponent(list)}` : ''}/${encodeURIComponent(id)}`
 }
 
 /** A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the state of the edition all the same. */
 function readIn (answer: Answer<Edition>): ReadEdition {
-  return { edition: answer.body, etag: answer.headers.get('etag')?.replace(/^W\//, ''), ...ageIn(answer) }
+  return { edition: answer.body, etag: tagIn(answer.headers), ...ageIn(answer) }
+}
+
+function tagIn (headers: Headers): string | undefined {
+  return headers.get('etag')?.replace(/^W\//, '')
 }
 
 /** A copy is marked by Cache-Status; Age alone may be that of a cache on the way. */

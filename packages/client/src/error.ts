@@ -22,33 +22,27 @@ interface Details {
 export class QuoinError extends Error {
   override readonly name = 'QuoinError'
   /** The HTTP status; 0 where there was no answer; 200 of FIELD_LOCKED with LOCK_REFUSED_STATUS=200. */
-  readonly status: number
-  readonly code: ErrorCode
+  declare readonly status: number
+  declare readonly code: ErrorCode
   /** Who holds the field, with FIELD_LOCKED and LOCK_CHANGED of a lock. */
-  readonly lock: Holder | undefined
+  declare readonly lock: Holder | undefined
   /** Who holds which fields, with FIELD_LOCKED of an edition. */
-  readonly locks: LockView[] | undefined
+  declare readonly locks: LockView[] | undefined
   /** In how many seconds to try again. */
-  readonly retryAfter: number | undefined
+  declare readonly retryAfter: number | undefined
   /** Of an edition whose create or update ended without a certain outcome; a create can be repeated with it. */
-  readonly uuid: string | undefined
-  readonly body: unknown
+  declare readonly uuid: string | undefined
+  declare readonly body: unknown
 
   constructor (status: number, code: ErrorCode, message: string, { cause, body, retryAfter }: QuoinErrorOptions = {}) {
     super(message, { cause })
-    this.status = status
-    this.code = code
-    this.retryAfter = retryAfter
-    this.body = body
     const { error, locks, uuid } = (body ?? {}) as Details
-    this.lock = error?.lock
-    this.locks = locks
-    this.uuid = uuid
+    Object.assign(this, { status, code, retryAfter, body, lock: error?.lock, locks, uuid })
   }
 
   /** Whether the same call may succeed soon: nothing answered, or the service was overloaded or broken. */
   get passes (): boolean {
-    return this.status === 0 || this.status === 408 || this.status === 429 || this.status >= 500
+    return [0, 408, 429].includes(this.status) || this.status >= 500
   }
 }
 

@@ -22,6 +22,8 @@ export interface Request extends Abortable {
   /** To be sent as JSON. */
   body?: unknown
   headers?: Record<string, string>
+  /** Whether a read too says for whom it is. A write always does. */
+  isMeant?: boolean
 }
 
 export interface Answer<Body> { body: Body, headers: Headers }
@@ -44,19 +46,14 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * @throws {QuoinError} for all but an answer of 2xx in JSON
    * @throws the reason of `signal`, when it is aborted
    */
-  async function send<Body> (method: string, path: string, { query = {}, body, headers = {}, signal }: Request = {}): Promise<Answer<Body>> {
+  async function send<Body> (method: string, path: string, { query = {}, body, headers = {}, signal, isMeant = method !== 'GET' }: Request = {}): Promise<Answer<Body>> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const end = signal ? AbortSignal.any([signal, deadline]) : deadline
     let response: Response
     let text: string
     try {
-      response = await fetch(`${url}${path}${queryOf(query)}`, {
-        method,
-        credentials: 'include',
-        headers: { ...await unlessAborted(credentialHeaders(), end), ...(method === 'GET' ? {} : meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-        body: JSON.stringify(body) ?? null,
-        signal: end
-      })
+      await unlessAborted(credentialHeaders(), end)
+      response = await fetch(`${url}${path}${queryOf(query)}`, { ...optionsOf(method, body, headers, isMeant), signal: end })
       text = await response.text()
     } catch (cause) {
       signal?.throwIfAborted()
@@ -69,6 +66,15 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return { body: json as Body, headers: response.headers }
   }
 
+  function optionsOf (method: string, body: unknown, headers: Record<string, string>, isMeant: boolean): RequestInit {
+    return {
+      method,
+      credentials: 'include',
+      headers: { ...latest, ...(isMeant && meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+      body: JSON.stringify(body) ?? null
+    }
+  }
+
   async function credentialHeaders (): Promise<Record<string, string>> {
     if (credentials) latest = await credentials()
     return latest
@@ -76,7 +82,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 
   /** Posts what is to arrive although the page closes; nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
   function outlive (path: string, body: object, headers: Record<string, string> = {}): void {
-    fetch(`${url}${path}`, { method: 'POST', credentials: 'include', keepalive: true, headers: { ...latest, ...meantFor, 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }).catch(() => {})
+    fetch(`${url}${path}`, { ...optionsOf('POST', body, headers, true), keepalive: true }).catch(() => {})
   }
 
   /**
@@ -84,7 +90,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * (RFC 6750 section 2.3).
    */
   async function streamUrl (path: string): Promise<string> {
-    const authorization = Object.entries(await credentialHeaders()).find(([name]) => name.toLowerCase() === 'authorization')?.[1]
+    const authorization = new Headers(await credentialHeaders()).get('authorization')
     return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 

@@ -23,6 +23,24 @@ export interface EditionPage {
 /** An edition that holds an article. */
 export interface Placement { id: string, uuid: string, bundle: string, label: string, published: boolean }
 
+/** A draft without its text. */
+export type KeptDraft = Omit<Draft, 'payload'>
+
+/** What an editor should know of before an edition is closed; `message` is a sentence for them. */
+export interface Finding {
+  code: 'LOCKED' | 'LOCK_IDLE' | 'DRAFT_KEPT' | 'ARTICLE_UNPUBLISHED' | 'ARTICLE_GONE' | 'ARTICLE_HIDDEN' | 'ARTICLE_TWICE' | 'FIELD_EMPTY' | 'ORDER_EMPTY'
+  message: string
+  /** What it is about, as locks name it. */
+  entityType: string
+  entityId: string
+  fieldName?: string
+  lock?: LockView
+  draft?: KeptDraft
+}
+
+/** Whether an edition may be closed. The content model says which findings block. */
+export interface Readiness { ready: boolean, blockers: Finding[], warnings: Finding[] }
+
 /** A bundle or an edition type. */
 export interface Named { id: string, label: string }
 
@@ -106,6 +124,7 @@ export type FailureCode =
   | 'CONFLICT'
   | 'STALE_EDIT'
   | 'ORDER_CONFLICT'
+  | 'NOT_READY'
   | 'LOCK_CHANGED'
   | 'PRECONDITION_FAILED'
   | 'TOO_LARGE'

@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto'
+import type { Editions, Inspected, UpdateOptions, Updated } from '../editions/editions.ts'
+import type { ContentModel } from '../editions/model.ts'
+import { Failure, texts } from '../errors.ts'
+import type { Caller } from '../http/calls.ts'
+import { viewOf } from '../locks/feed-events.ts'
+import type { Locks } from '../locks/locks.ts'
+import { ownerOf } from '../locks/record.ts'
+import type { Draft, Entity, LockRecord, LockView } from '../locks/schemas.ts'
+import { forEach } from '../locks/table.ts'
+import type { MayView } from './boards.ts'
+import { lockedAs, lockType } from './entities.ts'
+import type { Finding, Readiness } from './schemas.ts'
+
+export interface ClosingDeps {
+  locks: Pick<Locks, 'list' | 'drafts'>
+  editions: Pick<Editions, 'inspect' | 'close'>
+  model: ContentModel
+}
+
+/** Who asks. */
+export interface Editor {
+  /** Whose own locks are in nobody's way; where nobody is known every lock is another's. */
+  uid: string | undefined
+  mayView: MayView
+}
+
+/** What was looked at, and what of it speaks against closing. */
+export interface Look extends Readiness {
+  /** Names the state of all that was looked at. */
+  etag: string
+}
+
+export type Closing = ReturnType<typeof createClosing>
+
+/** The most articles that are looked at. */
+export const ARTICLES_MAX = 1000
+
+/** Whether an edition is ready to close, and its closing: what editions and locks know together. */
+export function createClosing ({ locks, editions, model }: ClosingDeps) {
+  const blocking = new Set<string>(model.closing.blockers)
+
+  /**
+   * @param id integer id or uuid
+   * @throws {Failure} NOT_FOUND; TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE, STORE_FAILED
+   */
+  async function readiness (id: string, caller: Caller, editor: Editor): Promise<Look> {
+    return look(await editions.inspect(id, caller), editor)
+  }
+
+  /**
+   * Closes an edition: looks once more when the save has its turn, and again afterwards.
+   * @returns `since`: what came between, null where the second look failed
+   * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
+   */
+  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, 'uid'> = {}): Promise<Updated & { since: Finding[] | null }> {
+    const closed = await editions.close(id, caller, {
+      ...options,
+      uid: editor.uid,
+      async check (inspected) {
+        const found = await look(inspected, editor)
+        if (!found.ready) throw new Failure('NOT_READY', texts.notReady(found.blockers.map(({ message }) => message)), { details: { blockers: found.blockers, warnings: found.warnings } })
+        return found
+      },
+      again: (inspected) => look(inspected, editor)
+    })
+    const { before, after, ...updated } = closed
+    return { ...updated, since: after && newOf(after, before) }
+  }
+
+  async function look ({ edition, etag, articles }: Inspected, { uid, mayView }: Editor): Promise<Look> {
+    if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
+    const own = lockedAs(edition, model)
+    const present = articles.filter(({ state }) => state !== 'gone')
+    const entityOf = ({ entityType, id, uuid }: typeof present[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
+    const entities = [...new Map([own, ...present.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
+    const work = new Map<Entity, { held: Array<{ lock: LockView, isTyped: boolean }>, drafts: Draft[], isShown: boolean }>()
+    await forEach(entities, async (entity) => {
+      const { Items } = await locks.list(entity)
+      const drafts = (await locks.drafts.list(entity)).Items
+      const isShown = Items.length + drafts.length === 0 || await mayView(entity)
+      work.set(entity, { held: Items.map((record: LockRecord) => ({ lock: viewOf(entity, record), isTyped: record.payload !== undefined })), drafts, isShown })
+    })
+    const findings = [
+      ...entities.flatMap((entity) => atWork(entity, work.get(entity)!)),
+      ...present.flatMap((article) => stateOf(article.state, entityOf(article))),
+      ...articles.filter(({ state }) => state === 'gone').map(({ field }) => finding('ARTICLE_GONE', own, `An article of ${field} is gone: take it out`, { fieldName: field })),
+      ...twice(present.map((article) => nameOf(entityOf(article)))).map((index) => finding('ARTICLE_TWICE', entityOf(present[index]!), `${what(entityOf(present[index]!))} is in the edition more than once`)),
+      ...emptyFields()
+    ]
+    const state = [etag, articles.map(({ uuid, state }) => [uuid, state]), entities.map((entity) => work.get(entity)), uid]
+    return {
+      ready: !findings.some(({ code }) => blocking.has(code)),
+      blockers: findings.filter(({ code }) => blocking.has(code)),
+      warnings: findings.filter(({ code }) => !blocking.has(code)),
+      etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
+    }
+
+    function atWork (entity: Entity, { held, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
+      const others = held.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
+      return [
+        ...others.map(({ lock, isTyped }) => {
+          // An order that somebody has open changes without a text.
+          const isOrder = entity === own && model.fields.articles.includes(lock.fieldName)
+          const { fieldName, userData } = lock
+          if (!isShown) return finding('LOCKED', entity, `Somebody is editing ${what(entity)}, which you may not see`)
+          return isTyped || isOrder
+            ? finding('LOCKED', entity, `${whoIs(userData)} is editing ${fieldName} of ${what(entity)}`, { fieldName, lock })
+            : finding('LOCK_IDLE', entity, `${whoIs(userData)} has opened ${fieldName} of ${what(entity)} and typed nothing yet`, { fieldName, lock })
+        }),
+        ...drafts.map(({ payload: _payload, ...draft }) => isShown
+          ? finding('DRAFT_KEPT', entity, `A text that ${whoIs(draft.userData)} typed into ${draft.fieldName} of ${what(entity)} is kept: restore or discard it`, { fieldName: draft.fieldName, draft })
+          : finding('DRAFT_KEPT', entity, `A text that somebody typed into ${what(entity)}, which you may not see, is kept`))
+      ]
+    }
+
+    function stateOf (state: string, entity: Entity): Finding[] {
+      if (state === 'unpublished') return [finding('ARTICLE_UNPUBLISHED', entity, `${what(entity)} is not published`)]
+      return state === 'hidden' ? [finding('ARTICLE_HIDDEN', entity, `You may not see ${what(entity)}, so it may be unpublished`)] : []
+    }
+
+    function emptyFields (): Finding[] {
+      const wanted = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => !(edition[field] ?? []).some(hasValue))
+      const [order] = model.fields.articles
+      return [
+        ...wanted.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
+        ...(order !== undefined && articles.length === 0 ? [finding('ORDER_EMPTY', own, 'The edition has no articles', { fieldName: order })] : [])
+      ]
+    }
+
+    function what (entity: Entity): string {
+      return entity === own ? 'the edition' : nameOf(entity)
+    }
+  }
+
+  return { readiness, close }
+}
+
+function finding (code: Finding['code'], { type, id }: Entity, message: string, more: Partial<Finding> = {}): Finding {
+  return { code, message: message.charAt(0).toUpperCase() + message.slice(1), entityType: type, entityId: id, ...more }
+}
+
+function nameOf ({ type, id }: Entity): string {
+  return `${type} ${id}`
+}
+
+/** A record of others may miss any member. */
+function whoIs (userData: { uid?: unknown, name?: string } | undefined): string {
+  return userData?.name || (userData?.uid === undefined ? 'Somebody' : `User ${String(userData.uid)}`)
+}
+
+/** Whether an item of a field has anything in it. */
+function hasValue (item: Record<string, unknown>): boolean {
+  const value = 'value' in item ? item['value'] : item['target_id'] ?? item['uri']
+  return value !== null && value !== undefined && value !== ''
+}
+
+/** Where something comes for the second time. */
+function twice (names: string[]): number[] {
+  return names.flatMap((name, index) => names.indexOf(name) === index && names.lastIndexOf(name) !== index ? [index] : [])
+}
+
+/** The findings that another look did not have. */
+function newOf (after: Readiness, before: Readiness): Finding[] {
+  const known = new Set([...before.blockers, ...before.warnings].map(keyOf))
+  return [...after.blockers, ...after.warnings].filter((finding) => !known.has(keyOf(finding)))
+}
+
+/** A lock that is only renewed is the same finding. */
+function keyOf ({ code, entityType, entityId, fieldName, lock, draft }: Finding): string {
+  return JSON.stringify([code, entityType, entityId, fieldName, lock && ownerOf(lock), draft?.id])
+}

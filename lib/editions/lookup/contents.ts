@@ -1,0 +1,68 @@
+import type { Caller } from '../../http/calls.ts'
+import { identifiers, oneResource, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
+import { publicName, splitType } from '../model.ts'
+import { individualPath } from '../site/catalog.ts'
+import { listModel } from '../site/list-site.ts'
+import type { Site } from '../site/site.ts'
+import { notIncludable, refusal } from '../translate/failures.ts'
+import { isLost } from '../translate/read.ts'
+import { mismatch } from '../translate/verify.ts'
+
+/** An article of a running order, as far as the caller may see it. */
+export interface PlacedArticle {
+  /** The field of the edition that holds it. */
+  field: string
+  entityType: string
+  /** Its integer id and uuid; empty where it is gone. */
+  id: string
+  uuid: string
+  state: 'published' | 'unpublished' | 'hidden' | 'gone'
+}
+
+export interface Contents {
+  resource: Resource
+  articles: PlacedArticle[]
+}
+
+/** Reads an edition together with the state of its articles, in one request that began after this was called. */
+export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>) {
+  /** Where an entity type tells whether an entity is published. */
+  const published = new Map(Object.values(model.lists).map((list) => [list.entityType, listModel(list, model).keys.published]))
+  const publishedOf = (entityType: string) => published.get(entityType) ?? 'status'
+
+  /**
+   * @param known the edition, as it was read before
+   * @throws {Failure} as the CMS refuses; CMS_INVALID_RESPONSE
+   */
+  return async function contents ({ type, id, relationships }: Resource, caller: Caller): Promise<Contents> {
+    const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === type)!
+    const exposed = await catalog.all(caller)
+    return including(model.fields.articles.map((field) => publicName(model, field)).filter((name) => relationships?.[name]))
+
+    async function including (names: string[]): Promise<Contents> {
+      const entityTypes = new Set(names.flatMap((name) => identifiers(relationships![name])).map(({ type }) => splitType(model, type).entityType))
+      const sparse = exposed.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
+        .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedOf(entityType)])
+      const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...sparse]
+      const answer = await cms.request({ path: individualPath(collection, id), query, caller, isFresh: true })
+      const excluded = notIncludable(answer)
+      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
+      if (answer.status >= 400) throw refusal(answer)
+      const resource = oneResource(answer.document)
+      if (resource?.id !== id) throw mismatch(`edition ${id}`, resource ?? { type: '', id: '' })
+      return { resource, articles: articlesOf(resource, answer.document) }
+    }
+  }
+
+  function articlesOf ({ relationships }: Resource, { included = [] }: Document): PlacedArticle[] {
+    const shown = new Map(included.map((resource) => [`${resource.type} ${resource.id}`, resource]))
+    return model.fields.articles.flatMap((field) => identifiers(relationships?.[publicName(model, field)]).map((identifier): PlacedArticle => {
+      const { type, id: uuid, meta } = identifier
+      const { entityType } = splitType(model, type)
+      if (isLost(identifier)) return { field, entityType, id: '', uuid: '', state: 'gone' }
+      const article = shown.get(`${type} ${uuid}`)
+      const state = !article ? 'hidden' : article.attributes?.[publishedOf(entityType)] === false ? 'unpublished' : 'published'
+      return { field, entityType, id: scalarText(meta?.drupal_internal__target_id), uuid, state }
+    }))
+  }
+}

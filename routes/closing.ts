@@ -1,0 +1,68 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import type { Editor } from '../lib/boards/closing.ts'
+import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
+import { answers } from '../lib/editions/answers.ts'
+import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
+import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
+import { LockView } from '../lib/locks/schemas.ts'
+import { noBody, ref } from '../lib/schema-parts.ts'
+import type { Handler } from './handler.ts'
+import { notModified } from './not-modified.ts'
+import { ofSave } from './of-save.ts'
+
+/** Whether an edition is ready to close, and its closing. */
+export default async function closing (fastify: FastifyInstance) {
+  for (const schema of [EditionFailure, LockView, KeptDraft, Finding, Readiness]) fastify.addSchema(schema)
+
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/api/collection/:id/readiness', { schema: readinessSchema, onSend: notModified }, readiness)
+    .post('/api/collection/:id/close', { schema: closeSchema }, close)
+}
+
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 404, 405, 413, 500, 502, 503, 504] as const
+
+const readinessSchema = {
+  operationId: 'readReadiness',
+  tags: ['editions'],
+  summary: 'Say whether an edition is ready to close',
+  description: "Looks at the edition, its articles, their locks and their drafts as they are now, never at a copy. Locks of the caller's own are in nobody's way. The content model says which findings block. ETag names the state of all that was looked at.",
+  params: EditionParams,
+  headers: ReadinessHeaders,
+  response: answers({
+    200: ref(Readiness, { description: 'What speaks against closing it' }),
+    304: noBody('Nothing of it has changed since the answer that If-None-Match names')
+  }, ...ALWAYS)
+}
+
+const readiness: Handler<typeof readinessSchema> = async function (request, reply) {
+  const { params: { id }, caller } = request
+  await request.demand('view', this.boards.edition(id))
+  const { etag, ...found } = await this.closing.readiness(id, caller, editorOf(request))
+  reply.header('etag', etag)
+  return found
+}
+
+const closeSchema = {
+  operationId: 'closeEdition',
+  tags: ['editions'],
+  summary: 'Close an edition that is ready',
+  description: 'Looks once more when the save has its turn. With blockers the answer is 409 NOT_READY and nothing is saved; else the field that the content model names is set, by default `status` to true. Then Quoin looks again and tells what came between.',
+  params: EditionParams,
+  headers: UpdateHeaders,
+  body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Nothing is read from it', examples: [{}] }),
+  response: answers({ 200: asText(Closed) }, 409, 412, 415, 422, 423, ...ALWAYS)
+}
+
+const close: Handler<typeof closeSchema> = async function (request, reply) {
+  const { params: { id }, caller, headers } = request
+  const { json, etag, isShared, since } = await this.closing.close(id, caller, editorOf(request), { ifMatch: headers['if-match'] })
+  reply.headers(ofSave(etag, isShared)).type('application/json; charset=utf-8')
+  return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
+}
+
+function editorOf (request: Pick<FastifyRequest, 'uid' | 'may'>): Editor {
+  return { uid: request.uid, mayView: (entity) => request.may('view', entity) }
+}
