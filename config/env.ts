@@ -33,7 +33,7 @@ const ServiceEnvironment = inGroup('The service', {
     unset: 'none'
   }),
   RATE_LIMIT: setting(Type.Integer({ default: 0, minimum: 0, maximum: 1_000_000 }), {
-    description: 'How many requests a minute one caller may make of one instance.',
+    description: 'How many requests a minute one caller may make of one instance, or of all that share EVENTS_BUS_URL.',
     allowed: 'requests a minute and caller, an integer from 0 (any number) to 1000000'
   }),
   TRUST_PROXY: setting(Type.Optional(Type.String({ format: 'networks' })), {

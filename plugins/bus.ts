@@ -1,7 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import type { Redis } from 'ioredis'
 import type { Config } from '../config/env.ts'
 import { createBus, type Bus } from '../lib/bus/bus.ts'
 import { openRedis } from '../lib/bus/redis.ts'
+
+/** The bus, and the connection by which instances can count together. */
+export interface SharedBus extends Bus { commands: Redis }
 
 /** Milliseconds between two lines of the log about failures of the connections. */
 const WARN_MS = 60_000
@@ -10,10 +14,10 @@ const WARN_MS = 60_000
  * Opens the configured bus, if there is one, and tells the instance of it: the probe `bus`, readings, the closing. The bus
  * being away makes no instance unready: what it would tell comes later.
  */
-export async function openBus (fastify: FastifyInstance, { bus: settings, environment, table }: Config): Promise<Bus | undefined> {
+export async function openBus (fastify: FastifyInstance, { bus: settings, environment, table }: Config): Promise<SharedBus | undefined> {
   if (!settings) return undefined
   let warnedAt = -WARN_MS
-  const { wire } = await openRedis(settings.url, `quoin:${table}:${environment}`, (error) => {
+  const { wire, commands } = await openRedis(settings.url, `quoin:${table}:${environment}`, (error) => {
     if (performance.now() - warnedAt < WARN_MS) return
     warnedAt = performance.now()
     fastify.log.warn({ err: error }, 'a connection to the bus fails')
@@ -33,5 +37,5 @@ export async function openBus (fastify: FastifyInstance, { bus: settings, enviro
   // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
   fastify.addHook('onListen', async () => bus.start())
   fastify.addHook('onClose', async () => bus.close())
-  return bus
+  return { ...bus, commands }
 }

@@ -4,9 +4,11 @@ import type { CmsAuth } from '../config/cms-auth.ts'
 import type { Config } from '../config/env.ts'
 import { lockedAs } from '../lib/boards/entities.ts'
 import { createGuardedTurns } from '../lib/boards/guard.ts'
+import type { Bus } from '../lib/bus/bus.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
+import { RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
 import { createSite } from '../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
@@ -15,6 +17,7 @@ import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountO
 import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Locks } from '../lib/locks/locks.ts'
+import { UpdateNotice } from '../lib/locks/notice.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
 
 const WITHOUT_TRANSACTIONS = 'locks are looked at just before a save, and one that is taken right after that look is saved over: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
@@ -37,14 +40,18 @@ declare module 'fastify' {
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
  * @param locks asked only where they are enforced; who watches them is told of saves
+ * @param bus tells other instances of saves and refusals
  */
-export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks }: { store: Store, locks: Locks }): EditionStore {
+export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, bus }: { store: Store, locks: Locks, bus?: Bus | undefined }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath })
   const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, languages: model.languages, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
+  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid }) => staleCache.outdate(uuid))
+  const tellRefused = bus?.topic('refused', RefusedNotice, ({ id }) => staleCache.withdraw(id))
+  const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = createTickets({
     client,
     table: config.table,
@@ -60,12 +67,21 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   const editions = withLimits(createEditions({
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
-    saved: staleCache.outdate,
+    saved (uuid) {
+      staleCache.outdate(uuid)
+      tellSaved?.({ uuid })
+    },
     updated ({ edition, etag, fields, uid }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)
-      locks.feed.saved({ entityType, entityId, etag, ...(uid !== undefined && { uid }), fields })
+      const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
+      locks.feed.saved(save)
+      tellUpdated?.(save)
     },
-    refused: staleCache.refuse
+    refused (caller, id, keys) {
+      staleCache.refuse(caller, id, keys)
+      // The credentials of a caller do not go over the bus.
+      if (id !== undefined && keys === model.keys) tellRefused?.({ id })
+    }
   }), timeoutMs)
 
   fastify.readings.set('quoin_cms_circuit_breaker', {

@@ -1,25 +1,35 @@
+import { hash } from 'node:crypto'
+import type { FastifyRateLimitStoreCtor } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { withoutPort } from '../lib/auth/address.ts'
 import { Failure } from '../lib/errors.ts'
 import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
+import type { SharedBus } from './bus.ts'
 import { ownPath } from './mount.ts'
 
 /** Of how many callers the requests are counted; beyond that the counts of those longest silent are dropped. */
 const CALLERS = 50_000
 
+const WINDOW_MS = 60_000
+
+/** How long a request waits for the count of all instances, in milliseconds; then that of this one does. */
+const PATIENCE_MS = 100
+
 /**
- * With RATE_LIMIT so many requests a minute and caller, counted by this process; one more is answered 429. It keeps one
+ * With RATE_LIMIT so many requests a minute and caller, counted by all instances that share a bus, or else by this process;
+ * one more is answered 429. It keeps one
  * caller's runaway script from the others. It is no wall against an attack: who changes the credentials of every
  * request, right or wrong, is another caller each time.
  */
-async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max, cms: { cookieNames } } }: { config: Config }) {
+async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max, environment, cms: { cookieNames } }, bus }: { config: Config, bus?: SharedBus | undefined }) {
   if (max === 0) return
   const { default: rateLimit, normalizeIP } = await import('@fastify/rate-limit')
   await fastify.register(rateLimit, {
     max,
-    timeWindow: 60_000,
+    timeWindow: WINDOW_MS,
+    ...(bus && { store: await sharedCounts(bus, `quoin:${environment}:requests:`) }),
     cache: CALLERS,
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
     allowList: ({ server, routeOptions }) => ownPath(server, routeOptions.url!).startsWith('/health/'),
@@ -27,6 +37,43 @@ async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max,
     addHeadersOnExceeding: { 'x-ratelimit-limit': false, 'x-ratelimit-remaining': false, 'x-ratelimit-reset': false },
     errorResponseBuilder: (_request, { ttl }) => new Failure('TOO_MANY_REQUESTS', `More than ${max} requests within a minute; try again in ${Math.ceil(ttl / 1000)} s`)
   })
+}
+
+/** What a store tells of a caller: how many requests, and how many milliseconds are left of their minute. */
+interface Count { current: number, ttl: number }
+
+/** Counts the requests at the bus, and here too: the greater number counts, and while the bus is away or slow this instance's. */
+async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<FastifyRateLimitStoreCtor> {
+  const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
+  const { default: RedisStore } = await import('@fastify/rate-limit/store/RedisStore.js')
+  const own = new LocalStore(false, false, CALLERS)
+  const shared = new RedisStore(false, false, bus.commands, nameSpace)
+
+  function countAll (key: string): Promise<Count | null> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE_MS, null)
+      shared.incr(hash('sha256', key, 'base64url'), (_error, count) => {
+        clearTimeout(timer)
+        resolve(count)
+      }, WINDOW_MS, 0)
+    })
+  }
+
+  const store = {
+    incr (key: string, done: (error: Error | null, count: Count) => void) {
+      own.incr(key, (_error, count) => {
+        const here = count!
+        if (!bus.isUp()) return done(null, here)
+        countAll(key).then((all) => done(null, isPlausible(all) && all.current > here.current ? all : here))
+      }, WINDOW_MS, 0)
+    },
+    child: () => store
+  }
+  return function Store () { return store } as unknown as FastifyRateLimitStoreCtor
+}
+
+function isPlausible (count: Count | null): count is Count {
+  return Number.isSafeInteger(count?.current) && count!.ttl > 0 && count!.ttl <= WINDOW_MS
 }
 
 /**

@@ -34,6 +34,8 @@ export interface StaleCache {
    * @param keys of the entity type, by default that of editions
    */
   refuse (caller: Caller, id?: string, keys?: ContentModel['keys']): void
+  /** To be called when another instance was refused an edition, nobody knows for whom. Drops all copies that show it. */
+  withdraw (id: string): void
 }
 
 export interface StaleCacheOptions {
@@ -111,6 +113,11 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
       // Any list may have gained or lost the edition.
       for (const [key, { isEdition, payload }] of [...copies.entries()]) if (!isEdition || payload.includes(uuid)) copies.delete(key)
     },
-    refuse
+    refuse,
+    withdraw (id) {
+      saved = now()
+      const member = memberOf(id, model.keys)
+      for (const [key, { payload }] of [...copies.entries()]) if (payload.includes(member)) copies.delete(key)
+    }
   }
 }

@@ -52,3 +52,12 @@ export function changesIn ({ type, id, fields }: LockNotice): Changes {
     return [fieldName, lock && viewOf({ type, id }, { ...lock, fieldName, env_entityType_entityId: '' })]
   }))
 }
+
+/** What an instance tells the others of a save, for those who watch the edition there. */
+export const UpdateNotice = Type.Object({
+  entityType: Entity.properties.type,
+  entityId: Entity.properties.id,
+  etag: Type.String({ maxLength: 256 }),
+  uid: Type.Optional(Type.String({ maxLength: 256 })),
+  fields: Type.Array(Holder.properties.fieldName, { maxItems: 500 })
+})
