@@ -66,8 +66,7 @@ async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<Fastify
         if (!bus.isUp()) return done(null, here)
         countAll(key).then((all) => done(null, isPlausible(all) && all.current > here.current ? all : here))
       }, WINDOW_MS, 0)
-    },
-    child: () => store
+    }
   }
   return function Store () { return store } as unknown as FastifyRateLimitStoreCtor
 }
