@@ -162,7 +162,6 @@ t.test('an attempt that fails is made good by the SDK', async (t) => {
 })
 
 t.test('any record is sent and read as by the stock client', async (t) => {
-  const { compared } = await bench(t)
   const name = fc.oneof(fc.string({ minLength: 1, unit: 'binary' }), fc.constantFrom('B', 'BS', 'constructor', 'S'))
   const { value } = fc.letrec((tie) => ({
     value: fc.oneof({ depthSize: 'small' },
@@ -170,7 +169,11 @@ t.test('any record is sent and read as by the stock client', async (t) => {
       fc.uint8Array({ maxLength: 4 }), fc.uniqueArray(fc.integer(), { minLength: 1, maxLength: 3 }).map((numbers) => new Set(numbers)),
       fc.array(tie('value'), { maxLength: 3 }), fc.array(fc.tuple(name, tie('value')), { maxLength: 3 }).map((members) => new Map(members)))
   }))
-  await fc.assert(fc.asyncProperty(fc.uniqueArray(fc.tuple(name, value), { maxLength: 4, selector: ([name]) => name }), async (members) => {
+  const records = fc.uniqueArray(fc.tuple(name, value), { maxLength: 4, selector: ([name]) => name })
+  // The first one takes seconds on a busy machine, and the engine closes a connection that is idle for five.
+  fc.sample(records, 1)
+  const { compared } = await bench(t)
+  await fc.assert(fc.asyncProperty(records, async (members) => {
     const item = Object.fromEntries(members)
     const [quick, stock] = await compared(() => commands.put(item), (_operation, { Item }, response) => say(response, 200, { Attributes: Item }))
     return isDeepStrictEqual(quick, stock)
