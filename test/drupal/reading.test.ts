@@ -1,7 +1,8 @@
 import t from 'tap'
-import { count, createTally, differences, expected, inFlight, known, median, type TellsAlias } from './compare.ts'
+import { aliasesTold, jsonapi } from './aliases.ts'
+import { count, createTally, differences, expected, inFlight, known, median } from './compare.ts'
 import { core, quoin, signIn, startQuoin, type Answer, type Who } from './quoin.ts'
-import { startSite, type Site } from './site.ts'
+import { startSite } from './site.ts'
 import type { Variant } from './variants.ts'
 
 const users = ['admin', 'editor', 'reader', 'anonymous']
@@ -9,23 +10,6 @@ const variants = ['bundles', 'single', 'renamed'] satisfies Variant[]
 const total = createTally()
 const table: string[] = []
 let editions = 0
-
-/** JSON:API of the site itself, without Quoin. */
-async function jsonapi (site: Site, session: Record<string, string>, path: string): Promise<{ status: number, body: any }> {
-  const response = await fetch(`${site.url}${site.names.jsonapiPath}${path}`, { headers: session })
-  return { status: response.status, body: await response.json() }
-}
-
-function aliasesTold (site: Site, session: Record<string, string>): TellsAlias {
-  const bundles: Record<string, string> = { node: site.names.article, taxonomy_term: site.names.sections, user: 'user' }
-  const told = new Map<string, Promise<boolean>>()
-  return (entityType, uuid) => {
-    const path = `/${entityType}/${bundles[entityType]}/${uuid}`
-    const answer = told.get(path) ?? jsonapi(site, session, path).then(({ status, body }) => status === 200 && body.data.attributes.path !== undefined)
-    told.set(path, answer)
-    return answer
-  }
-}
 
 for (const variant of variants) {
   t.test(`reading the editions of the site "${variant}" is equal to core REST`, { timeout: 600_000 }, async t => {
