@@ -41,7 +41,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
     const visitor = { cms, catalog, name, isAnonymous: account === undefined }
     const collections = await catalog.editions({})
     yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
-    yield * writes(visitor, collections)
+    yield * writes(visitor, collections, model.keys.uuid)
     yield * checkEditions(visitor, collections, model)
     const ask = createAsk({ http, jsonapiPath, ...known })
     yield * checkModel(await surveySite(ask, model.entityType, await collectionsOf(ask), Object.keys(model.languages ?? {})), model)
@@ -91,13 +91,16 @@ export async function * identity (cms: Jsonapi, collections: () => Promise<Colle
   return name
 }
 
+/** Source: Drupal\jsonapi\Controller\EntityResource::entityExists(), which looks for the key by this name. */
+const NO_CREATE = 'let the entity type call it uuid, or create editions in Drupal; Quoin reads and changes them'
+
 /**
  * Whether JSON:API takes writes, and of whom, without writing. A document without `data` creates nothing: Drupal refuses it
  * as read-only (405) before it looks at anything else, then (401, 403) where the user may not create in this bundle, and at
  * last (400) because it names no type. Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
  * _entity_create_access), Normalizer\JsonApiDocumentTopLevelNormalizer::validateRequestBody().
  */
-async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[]): AsyncGenerator<Finding> {
+async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[], uuidKey: string): AsyncGenerator<Finding> {
   const answers = await Promise.all(collections.map(async ({ path, bundle }) => {
     const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
     return { bundle, status: answer.status, failure: refusal(answer) }
@@ -110,7 +113,7 @@ async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Colle
   yield ok('writing: JSON:API takes writes')
   for (const { bundle, status, failure } of answers) {
     const denied = status === 401 || status === 403
-    if (status === 400) yield ok(`writing: ${name} may create ${bundle}`)
+    if (status === 400) yield uuidKey === 'uuid' ? ok(`writing: ${name} may create ${bundle}`) : wrong(`writing: Drupal's JSON:API cannot create ${bundle}, as the key uuid of its entity type is called ${uuidKey}`, NO_CREATE)
     else if (denied && isAnonymous) yield unchecked(`writing: who may create ${bundle}`, 'anonymous may not, others were not asked')
     else if (denied) yield wrong(`writing: ${name} may not create ${bundle} (${failure.message})`, 'give the user the permission if Quoin is to create editions')
     else yield cmsAdvice(failure, '')

@@ -78,6 +78,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
       await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
       await languageMember(ask, languageCodes(rows, known.rows), known.rows.length > 0 ? [] : languages, known.rows.length > 0 ? undefined : known.permission),
+      hidden('timeZone', "JSON:API shows the offset of times, and not the name of the site's time zone"),
       ...resourceTypeMembers(collections),
       ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
     ],
