@@ -37,7 +37,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
    * Follows the locks at a path until `signal` is aborted, or the returned function is called.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, { locks: tell, down }: Listener, signal?: AbortSignal): () => void {
+  return function subscribe (path: string, { locks: onLocks, down }: Listener, signal?: AbortSignal): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
     const Source = EventSource
     let present = new Map<string, LockView>()
@@ -48,35 +48,35 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let isStopped = false
     let failures = 0
     let cancel = () => {}
-    let rest = () => {}
+    let stopWaiting = () => {}
     /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
     let silenceMs = 0
 
     /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
     function listen (): void {
-      rest()
+      stopWaiting()
       if (silenceMs > 0) {
-        rest = later(silenceMs, () => {
+        stopWaiting = later(silenceMs, () => {
           source!.close()
-          fell()
+          breakOff()
           open()
         })
       }
     }
 
-    function told (): void {
+    function deliver (): void {
       isDown &&= isStale
       failures = 0
-      tell([...present.values()], isStale)
+      onLocks([...present.values()], isStale)
     }
 
-    function fell (): void {
+    function breakOff (): void {
       if (isDown || isStopped) return
       isDown = true
       down?.()
     }
 
-    function again (): void {
+    function retry (): void {
       if (!isStopped) cancel = later(backoff(++failures), open)
     }
 
@@ -84,8 +84,8 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       const url = await http.streamUrl(path).catch(() => undefined)
       if (isStopped) return
       if (url === undefined) {
-        fell()
-        return again()
+        breakOff()
+        return retry()
       }
       const opened = source = new Source(url, { withCredentials: true })
       const on = (type: string, run: (data: any) => void) => opened.addEventListener(type, (event) => {
@@ -99,35 +99,35 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       on('snapshot', ({ data }: { data: LockView[] }) => {
         present = new Map(data.map((lock) => [keyOf(lock), lock]))
         isKnown = true
-        told()
+        deliver()
       })
       on('locked', (lock: LockView) => {
         present.set(keyOf(lock), lock)
-        told()
+        deliver()
       })
       on('released', (lock: LockView) => {
         present.delete(keyOf(lock))
-        told()
+        deliver()
       })
       on('heartbeat', ({ seconds }: { seconds: number }) => {
         silenceMs = seconds * 1000 * MISSED || silenceMs
         listen()
         // The stream came back by itself and nothing has changed: no snapshot follows.
-        if (isDown && isKnown && !isStale) told()
+        if (isDown && isKnown && !isStale) deliver()
       })
       on('open', () => { isStale = false })
       on('stale', () => {
         isStale = true
-        fell()
+        breakOff()
       })
       // A snapshot follows.
       on('live', () => { isStale = false })
       on('error', () => {
-        fell()
+        breakOff()
         // Anything but 200 ends an EventSource for good.
         if (opened.readyState !== CLOSED) return
-        rest()
-        again()
+        stopWaiting()
+        retry()
       })
     }
 
@@ -135,7 +135,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       isStopped = true
       signal?.removeEventListener('abort', stop)
       cancel()
-      rest()
+      stopWaiting()
       source?.close()
     }
 

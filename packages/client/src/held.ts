@@ -96,7 +96,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   let now = granted
   /** The text to be in the lock, and that which is. */
   let text = payload
-  let kept = payload
+  let storedText = payload
   let isTyped = found !== undefined
   /** How many texts were given, without those that were withdrawn. */
   let saves = 0
@@ -135,7 +135,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     try {
       now = await write(sent, now.version)
         .catch(async (error: QuoinError) => write(sent, await versionAfter(error)))
-      kept = sent
+      storedText = sent
       unanswered = unanswered.filter((one) => !before.includes(one))
       failures = 0
     } catch (error) {
@@ -158,7 +158,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     } else if (REFUSED.has(error.status)) {
       // What is refused must not keep the lock from being renewed.
       failures = 0
-      if (text === sent) text = kept
+      if (text === sent) text = storedText
     } else {
       failures++
       retryMs = (error.retryAfter ?? 0) * 1000
@@ -222,13 +222,13 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   }
 
   function unsent (): Unsent | undefined {
-    if (text === undefined || text === kept) return undefined
+    if (text === undefined || text === storedText) return undefined
     expect(text)
     return { text, version: current ? undefined : now.version }
   }
 
   function newerThan (lock: Lock | undefined): string | undefined {
-    if (!lock) return text === kept ? undefined : text
+    if (!lock) return text === storedText ? undefined : text
     return lock.version === now.version || isUnanswered(lock) ? text : undefined
   }
 
