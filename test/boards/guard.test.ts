@@ -130,6 +130,11 @@ for (const engine of engineNames) {
   })
 }
 
+t.test('without the check such a lock is saved over', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  t.match(await raceOver(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'off' }), { status: 200, written: true })
+})
+
 t.test('an expired lock is in nobody\'s way', async (t) => {
   const { endpoint } = await startEngine(t, 'dynalite')
   const { app } = await guarded(t, { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', LOCK_LEASE_SECONDS: '1' })
