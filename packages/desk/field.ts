@@ -4,7 +4,7 @@ import type { Shape } from './fields.ts'
 import type { Lost } from './kept.ts'
 import { createTrouble, failureOf } from './failures.ts'
 import { createOffer } from './offer.ts'
-import { createPauses } from './pauses.ts'
+import { createDebounce } from './debounce.ts'
 import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './board.ts'
 import { createText } from './text.ts'
@@ -39,7 +39,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   let [isFocused, isLeft] = [false, false]
   let holder: Holder | undefined
   const board = createBoard()
-  const pauses = createPauses(() => { if (held) keepOrRelease(); else take() })
+  const debounce = createDebounce(() => { if (held) keepOrRelease(); else take() })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, changed)
@@ -66,13 +66,13 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
     // Who signs in again has it kept.
-    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) pauses.failed()
+    if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) debounce.retry()
   }
 
   /** Takes the lock, unless it is held or another's. */
   function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
     if (held) return Promise.resolve()
-    pauses.stop()
+    debounce.stop()
     if (text.isDirty) copy.give(text.now)
     taking ??= get().then(granted, refused).finally(() => {
       taking = undefined
@@ -96,7 +96,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     const isTold = lost.wasHeld || text.isDirty
     held = undefined
     holder = by
-    pauses.stop()
+    debounce.stop()
     text.reset()
     trouble.is()
     if (isTold) displaced(lost)
@@ -106,7 +106,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   async function keep (): Promise<void> {
     // Without a lock the next try to take it is still to come.
     if (!held) return
-    pauses.stop()
+    debounce.stop()
     if (text.now === copy.sent) return
     offer.yield()
     const lock = held
@@ -120,7 +120,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
 
   /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
   async function release (lock: Held): Promise<void> {
-    pauses.stop()
+    debounce.stop()
     held = undefined
     copy.begin()
     board.end(lock.version)
@@ -166,7 +166,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     type (now: string, isWhole = true): void {
       if (holder) return
       text.type(now, isWhole)
-      if (held) pauses.typed()
+      if (held) debounce.delay()
       else take()
       changed()
     },

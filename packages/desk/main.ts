@@ -7,7 +7,7 @@ import { keepFocus, placesOf } from './focus.ts'
 import { createList, type List } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
-import { createParked } from './parked.ts'
+import { createBackground } from './background.ts'
 import { createShelf, isAtRisk, type Shelf } from './kept.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
@@ -34,7 +34,7 @@ let client: Client
 let list: List | undefined
 let session: Session | undefined
 let types: Named[] = []
-const parked = createParked<Session>()
+const background = createBackground<Session>()
 let samples: Samples
 let shelf: Shelf
 let [isStale, isPlanned] = [false, false]
@@ -47,7 +47,7 @@ function changed (): void {
   isPlanned = true
   queueMicrotask(() => {
     [isStale, isPlanned] = [false, false]
-    parked.settle()
+    background.settle()
     const places = placesOf(document.activeElement)
     render(page(), root)
     keepFocus(places)
@@ -121,7 +121,7 @@ function resetSearch (): void {
 
 /** That which is shown, and those with something left to do. */
 function sessions (): Session[] {
-  return [...session ? [session] : [], ...parked.all()]
+  return [...session ? [session] : [], ...background.all()]
 }
 
 /** Opens what the address names. */
@@ -130,7 +130,7 @@ async function open (isFirst = false): Promise<void> {
   const place = placeOf(location.hash)
   const before = session?.id
   if (session && (place.view === 'list' || place.id !== session.id)) {
-    parked.add(session)
+    background.add(session)
     session = undefined
   }
   if (place.view === 'list') {
@@ -139,7 +139,7 @@ async function open (isFirst = false): Promise<void> {
   } else {
     list?.close()
     list = undefined
-    session ??= parked.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === session?.id) return

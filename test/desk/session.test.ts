@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
-import { createParked } from '../../packages/desk/parked.ts'
+import { createBackground } from '../../packages/desk/background.ts'
 import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
@@ -541,11 +541,11 @@ t.test('a text is at risk while it is typed and its lock has not been had, or do
 t.test('an edition that is left with a text that its lock does not have stays open until it has', async (t) => {
   const { session, service, field, released, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
-  const parked = createParked()
+  const background = createBackground()
   field('field_key').focus()
   await turn()
-  parked.add(session)
-  t.strictSame([parked.all(), released.length, service.watched], [[], 1, ['edition', 'no edition']], 'one with nothing is closed')
+  background.add(session)
+  t.strictSame([background.all(), released.length, service.watched], [[], 1, ['edition', 'no edition']], 'one with nothing is closed')
 
   const { session: typed, service: there, field: fieldOf, released: releasedThere, pass: wait } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
@@ -554,15 +554,15 @@ t.test('an edition that is left with a text that its lock does not have stays op
   there.acquire = away()
   fieldOf().type('Mine')
   await turn()
-  parked.add(typed)
-  t.strictSame([parked.all(), releasedThere.length], [[typed], 1], 'without the locks that it does not need')
-  t.equal(parked.take('5'), typed)
-  t.strictSame([parked.take('5'), fieldOf().text], [undefined, 'Mine'])
-  parked.add(typed)
+  background.add(typed)
+  t.strictSame([background.all(), releasedThere.length], [[typed], 1], 'without the locks that it does not need')
+  t.equal(background.take('5'), typed)
+  t.strictSame([background.take('5'), fieldOf().text], [undefined, 'Mine'])
+  background.add(typed)
   there.acquire = undefined
   await wait(5000)
-  parked.settle()
-  t.strictSame([parked.all(), there.saved, there.watched], [[], ['Mine'], ['edition', 'no edition']])
+  background.settle()
+  t.strictSame([background.all(), there.saved, there.watched], [[], ['Mine'], ['edition', 'no edition']])
   await pass(0)
 })
 

@@ -1,16 +1,16 @@
 import type { Session } from './edition.ts'
 
-type Parkable = Pick<Session, 'id' | 'fields' | 'close'>
+type Leavable = Pick<Session, 'id' | 'fields' | 'close'>
 
 /** Editions that were left with a text that is not in its lock yet. Reopening one finds it as it was; it is closed once its locks have everything. */
-export function createParked<One extends Parkable> () {
-  const parked = new Map<string, One>()
+export function createBackground<One extends Leavable> () {
+  const sessions = new Map<string, One>()
 
   /** Closes the editions whose texts are all in their locks. */
   function settle (): void {
-    for (const session of parked.values()) {
+    for (const session of sessions.values()) {
       if (!session.fields.every(({ isKept }) => isKept)) continue
-      parked.delete(session.id)
+      sessions.delete(session.id)
       session.close()
     }
   }
@@ -19,16 +19,16 @@ export function createParked<One extends Parkable> () {
     /** Keeps an edition that the reader leaves. */
     add (session: One): void {
       for (const field of session.fields) field.blur()
-      parked.set(session.id, session)
+      sessions.set(session.id, session)
       settle()
     },
     /** Gives back an edition that the reader opens again. */
     take (id: string): One | undefined {
-      const session = parked.get(id)
-      parked.delete(id)
+      const session = sessions.get(id)
+      sessions.delete(id)
       return session
     },
     settle,
-    all: (): One[] => [...parked.values()]
+    all: (): One[] => [...sessions.values()]
   }
 }
