@@ -29,7 +29,7 @@ function suiteTable ({ title, date, command, machine: { cores, cpu, node, system
   ].join('\n')
 }
 
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
+function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour, readsPerHour }: Figures): string {
   return said([
     requestsPerSecond && `${requestsPerSecond} requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
@@ -40,7 +40,9 @@ function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMi
     pageUs && `${pageUs} µs`,
     readyMs && `${readyMs} ms`,
     readyCpuMs && `${readyCpuMs} ms CPU`,
-    readyMiB && `${readyMiB} MiB`
+    readyMiB && `${readyMiB} MiB`,
+    readUnitsPerHour && `${readUnitsPerHour} read units/h`,
+    readsPerHour && `${readsPerHour} reads/h`
   ])
 }
 

@@ -17,6 +17,9 @@ export interface Figures {
   readyMs?: number
   /** CPU time that it took until then, in milliseconds. */
   readyCpuMs?: number
+  /** Read units that the engine has counted, for an hour, and the reads that they are of. */
+  readUnitsPerHour?: number
+  readsPerHour?: number
   /** Resident memory of a process that has just become ready, in MiB. */
   readyMiB?: number
 }
