@@ -152,7 +152,7 @@ t.test('a config entity that the caller may not see is found where an edition re
   const { resolver } = createReferences({
     cms: { request },
     catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as unknown as Catalog,
-    filters: {} as Filters,
+    filters: { usable: async () => true } as unknown as Filters,
     model
   })
   const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
@@ -188,4 +188,37 @@ t.test('ids are looked up in batches, and never again', async (t) => {
   const read = async () => (await call('GET', '/api/collections/publisher_container?limit=20', { as: 'admin' })).upstream.length
   await read()
   t.equal(await read(), 2, 'a list takes a page of each bundle, whatever its editions refer to')
+})
+
+t.test('where the caller may not filter, what other editions refer to is found in their newest pages, once', async (t) => {
+  const collection: Collection = { resourceType: 'publisher_container--daily', entityType: 'publisher_container', bundle: 'daily', path: '/daily' }
+  const edition = (id: number): Resource => ({
+    type: 'publisher_container--daily',
+    id: `e${id}`,
+    relationships: { field_author: { data: id === 0 ? { type: 'user--user', id: 'missing' } : { type: 'user--user', id: `u${id}`, meta: { drupal_internal__target_id: id } } } }
+  })
+  const offsets: number[] = []
+  const request = async ({ path, query = [] }: JsonapiRequest): Promise<JsonapiAnswer> => {
+    const offset = new Map(query).get('page[offset]')
+    if (path !== '/daily' || offset === undefined) return { status: 200, document: { data: [] } }
+    offsets.push(Number(offset))
+    const data = Array.from({ length: 50 }, (_, index) => edition(Number(offset) + index))
+    return { status: 200, document: { data, ...(Number(offset) < 5000 && { links: { next: {} } }) } }
+  }
+  const { resolver } = createReferences({
+    cms: { request },
+    catalog: { all: async () => [collection], editions: async () => [collection] } as unknown as Catalog,
+    filters: { usable: async () => false } as unknown as Filters,
+    model
+  })
+  const find = (id: string, caller = {}) => resolver([{ field: 'field_author', delta: 0, entityType: 'user', id, isNamed: false }], caller)
+    .then((resolve) => resolve({ entityType: 'user', id, field: 'field_author', delta: 0 }).id)
+  t.equal(await find('120'), 'u120')
+  t.strictSame(offsets, [0, 50, 100], 'no more pages than it takes')
+  t.equal(await find('7'), 'u7')
+  t.equal(offsets.length, 3, 'what was seen is remembered')
+  await t.rejects(find('4999', { authorization: 'x' }), { code: 'UNPROCESSABLE', message: /\(user: 4999\) does not exist/ })
+  t.equal(offsets.length, 23, 'after twenty pages it is enough')
+  await t.rejects(find('4998', { authorization: 'x' }), { code: 'UNPROCESSABLE' })
+  t.equal(offsets.length, 23, 'and within a minute they are not read again')
 })

@@ -1,13 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
+import { fingerprint } from '../../jsonapi/credentials.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { publicName, splitType } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { invalid, refusal, type Violation } from '../translate/failures.ts'
-import type { Page } from '../translate/query.ts'
-import { idQuery, PAGE_MAX } from '../translate/query.ts'
+import { idQuery, pageQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
+import { isLost } from '../translate/read.ts'
 import { mismatch, rowId, rowsOf } from '../translate/verify.ts'
 import type { Resolve, Unresolved } from '../translate/write.ts'
 import { findById } from './find-by-id.ts'
@@ -39,11 +40,20 @@ const LOOKED_UP_MAX = 1000
 /** How many pages it takes to find an id in an ordered collection of some ten thousand (find-by-id.ts). */
 const LOOKS = 16
 
+/** How many pages of each collection of editions Quoin reads for references, the newest first. */
+const SCANNED = 20
+
+/** For how many fields and callers Quoin remembers that it has read them, and how long, in milliseconds. */
+const SCANS = 1000
+const SCANNED_MS = 60_000
+
 /** Finds the uuids of references, by which JSON:API names entities. */
 export function createReferences ({ cms, catalog, filters, model }: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>): References {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttributes = new Map<string, string>()
+  /** The fields whose references were looked for in all editions, by caller. */
+  const scanned = new LRUCache<string, true>({ max: SCANS, ttl: SCANNED_MS })
 
   async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
@@ -55,7 +65,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       if (id !== '') byId.set(keyOf(entityType, id), identifier)
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
-    const possible = wanted.filter(({ id }) => id.length <= ID_MAX)
+    const possible = wanted.filter(({ id }) => id !== '' && id.length <= ID_MAX)
     const missing = possible.filter(({ entityType, id }) => !byId.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
     if (missing.length > LOOKED_UP_MAX) {
       throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
@@ -91,15 +101,33 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
    */
   async function lookUpInEditions (field: string, ids: string[], caller: Caller): Promise<void> {
     const name = publicName(model, field)
-    await Promise.all((await catalog.editions(caller)).map(async (collection) => {
-      const { path, resourceType } = collection
-      const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
-      const { document } = await cms.request({ path, query: [...query, [`fields[${resourceType}]`, name]], caller })
-      for (const identifier of rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))) {
-        const id = scalarText(identifier.meta?.drupal_internal__target_id)
-        if (ids.includes(id)) remembered.set(keyOf(splitType(model, identifier.type).entityType, id), { type: identifier.type, id: identifier.id })
-      }
-    }))
+    const collections = await catalog.editions(caller)
+    const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
+    const found = new Set((await Promise.all(collections.map(async (collection) => (await referring(collection, name, query, caller)).ids))).flat())
+    if (ids.every((id) => found.has(id)) || await filters.usable(collections, caller)) return
+    const scan = `${field}:${fingerprint(caller)}`
+    if (scanned.has(scan)) return
+    callOf(caller)?.allow(collections.length * SCANNED)
+    await Promise.all(collections.map((collection) => scanEditions(collection, name, new Set(ids), caller)))
+    scanned.set(scan, true)
+  }
+
+  /** Reads the newest editions, for a caller who may not filter them. */
+  async function scanEditions (collection: Collection, name: string, wanted: Set<string>, caller: Caller, page = 0): Promise<void> {
+    const { ids, more } = await referring(collection, name, pageQuery(page * PAGE_MAX, PAGE_MAX, model), caller)
+    for (const id of ids) wanted.delete(id)
+    if (more && wanted.size > 0 && page + 1 < SCANNED) await scanEditions(collection, name, wanted, caller, page + 1)
+  }
+
+  /** Remembers what editions refer to in a field. @returns the ids of it */
+  async function referring (collection: Collection, name: string, query: Parameters, caller: Caller): Promise<{ ids: string[], more: boolean }> {
+    const { path, resourceType } = collection
+    const { document } = await cms.request({ path, query: [...query, [`fields[${resourceType}]`, name]], caller })
+    const references = rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))
+      .filter((identifier) => !isLost(identifier))
+      .map(({ type, id: uuid, meta }) => ({ type, uuid, id: scalarText(meta?.drupal_internal__target_id) }))
+    for (const { type, uuid, id } of references) remembered.set(keyOf(splitType(model, type).entityType, id), { type, id: uuid })
+    return { ids: references.map(({ id }) => id), more: document.links?.next !== undefined }
   }
 
   async function lookUpByScan (collection: Collection, entityType: string, idAttribute: string, id: string, caller: Caller): Promise<void> {
