@@ -31,6 +31,8 @@ export interface JsonapiAnswer {
   document: Document
   /** The CMS's `WWW-Authenticate`, of a 401. */
   challenge?: string
+  /** Whether it was asked under the prefix of another language than other requests, in which it may show other entities too. */
+  isElsewhere?: boolean
   /** The session cookies that the CMS sets or takes back, as `Set-Cookie` has them. */
   cookies?: string[]
 }
@@ -75,13 +77,14 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const place = path + (parameters && `?${parameters}`)
     const target = languages.pathOf(language) + place
+    let isElsewhere = languages.pathOf(language) !== jsonapiPath
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
     const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
-    return answer
+    return isElsewhere ? { ...answer, isElsewhere } : answer
 
     /** @param signal aborts the wait; a write that was sent goes on */
     async function ask (signal: Signal | undefined): Promise<JsonapiAnswer> {
@@ -113,6 +116,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
       const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
       if (isNoPath) return answer
       languages.learn(language, guess)
+      isElsewhere = true
       return second
     }
 

@@ -282,9 +282,37 @@ t.test('where languages have prefixes a reference has that of its target, and of
   t.end()
 })
 
+t.test('a reference to another edition has the prefix of its language, whatever the key is called', (t) => {
+  const { targets } = createSite({ cms: {} as Jsonapi, model: { ...model, languages: { de: '', en: 'en' }, keys: { ...model.keys, langcode: 'tongue' } }, cmsUrl: 'http://cms.example', warn () {} })
+  const known = targets.of({})
+  const edition = { type: 'publisher_container--daily', id: 'e' }
+  const article = { type: 'node--article', id: 'a' }
+  targets.learn(known, [edition, article], { included: [{ ...edition, attributes: { tongue: 'en' } }, { ...article, attributes: { tongue: 'de', langcode: 'en' } }] }, {})
+  const url = (one: typeof edition, entityType: string) => known.urlOf({ ...one, meta: { drupal_internal__target_id: 3 } }, entityType)
+  t.strictSame([url(edition, 'publisher_container'), url(article, 'node')], ['/en/publisher_container/3', '/en/node/3'])
+  t.end()
+})
+
+t.test('what is saved under the prefix of its own language has the urls of the language that is read in', async (t) => {
+  const cms = createCms({ content: newspaper() })
+  const cmsUrl = await cms.listen()
+  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
+  t.teardown(async () => { await http.close(); await cms.close() })
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const request: Jsonapi['request'] = async (one) => {
+    const answer = await jsonapi.request(one)
+    if (one.method !== 'PATCH') return answer
+    const { included = [], ...document } = structuredClone(answer.document)
+    return { ...answer, isElsewhere: true, document: { ...document, included: included.map((target) => ({ ...target, attributes: { path: { alias: '/in/another/language' } } })) } }
+  }
+  const editions = createEditions({ site: createSite({ cms: { request }, model, cmsUrl, warn () {} }) })
+  const { json } = await editions.update('60', { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10 }, { target_id: 11 }] }, basic('admin'))
+  t.match(JSON.parse(json), { title: [{ value: 'Saved elsewhere' }], field_articles: [{ target_id: 10, url: /^\/articles\// }, { target_id: 11, url: '/node/11' }] })
+})
+
 t.test('targets are remembered for a minute from when the first was asked for', (t) => {
   let now = 1000
-  const memory = createTargetMemory(() => () => undefined, () => now)
+  const memory = createTargetMemory({ urlsOf: () => () => undefined, now: () => now })
   const caller = basic('admin')
   const user = (id: string) => ({ type: 'user--user', id })
   const path = { alias: '/people/a' }
@@ -309,7 +337,7 @@ t.test('targets are remembered for a minute from when the first was asked for', 
 })
 
 t.test('of more targets than are remembered those of whom asked longest ago are forgotten', (t) => {
-  const memory = createTargetMemory(() => () => undefined)
+  const memory = createTargetMemory({ urlsOf: () => () => undefined })
   const many = (of: string) => Array.from({ length: 40_000 }, (_, index) => ({ type: 'node--article', id: `${of}${index}` }))
   const names = ['anna', 'ben', 'cleo']
   for (const name of names) memory.learn(memory.of(basic(name)), many(name), {}, basic(name))

@@ -52,6 +52,16 @@ t.test('only a refusal for the language of the path is a reason to try another',
   t.equal(otherLanguages(refused.errors), 'fr')
 })
 
+t.test('an answer under the prefix of another language says so', async (t) => {
+  const ok: Script = (response) => say(response, 200, { data: null }, JSONAPI)
+  const { change } = await openSite(t, ok)
+  t.equal((await change('fr')).isElsewhere, true, 'one that was tried')
+  t.equal((await change()).isElsewhere, undefined)
+  const known = await openSite(t, ok, { de: '', fr: 'fr' })
+  t.equal((await known.change('fr')).isElsewhere, true, 'one that is known')
+  t.equal((await known.change('de')).isElsewhere, undefined)
+})
+
 t.test('no more languages are remembered than sites have', async (t) => {
   const languages = createLanguages('/jsonapi')
   for (let count = 0; count < 250; count++) languages.learn(`l${count}`, `/l${count}/jsonapi`)

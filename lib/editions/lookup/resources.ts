@@ -227,7 +227,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
 
     async function attempt (round: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
       const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
-      if (answer.status < 400) return { saved: await saved(answer.document, resource, collection, include, caller) }
+      if (answer.status < 400) return { saved: await saved(answer, resource, collection, include, caller) }
       if (isExcluded(answer, { resourceType: resource.type, include })) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)
       if (!unknown || round === DROP_ROUNDS || !dropProperties(resource, unknown, model)) return { refused: answer }
@@ -235,14 +235,15 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     }
   }
 
-  async function saved (document: Document, { id }: Resource, collection: Collection, include: Include, caller: Caller): Promise<LoadedEdition> {
+  async function saved ({ document, isElsewhere }: JsonapiAnswer, { id }: Resource, collection: Collection, include: Include, caller: Caller): Promise<LoadedEdition> {
     const [resource] = learnShapes(document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     if (!isEdition(resource) || !isSameUuid(resource.id, id)) throw mismatch(`edition ${id}`, resource)
     const known = targets.of(caller)
-    targets.learn(known, referencesIn([resource], include.included), document, caller)
+    // In the edition's language targets may have other aliases than the caller is shown elsewhere.
+    if (!isElsewhere) targets.learn(known, referencesIn([resource], include.included), document, caller)
     const edition = loaded(resource, known.urlOf)
-    if (covers(include, resource, model)) return edition
+    if (!isElsewhere && covers(include, resource, model)) return edition
     // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those without.
     return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)
   }
@@ -255,7 +256,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
  * language that the edition does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 function languageOf ({ attributes }: Resource, { keys }: ContentModel): string | undefined {
-  return languageCode(attributes![keys.langcode])
+  return keys.langcode === null ? undefined : languageCode(attributes![keys.langcode])
 }
 
 function withoutUrls (): undefined {}

@@ -1,6 +1,6 @@
 import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
-import type { ContentModel } from '../model.ts'
+import { splitType, type ContentModel } from '../model.ts'
 import { createPlans, type Plans } from '../translate/plans.ts'
 import { urlsOf } from '../translate/urls.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
@@ -47,7 +47,11 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   const address = new URL(cmsUrl)
   const catalog = createCatalog({ cms, model })
   const planFor = createPlans(model)
-  const targets = createTargetMemory((known) => urlsOf(known, model, address))
+  const targets = createTargetMemory({
+    urlsOf: (known) => urlsOf(known, model, address),
+    // Editions refer to editions too. Of modules' entity types nobody tells the key; nearly all call it so.
+    langcodeOf: (resourceType) => splitType(model, resourceType).entityType === model.entityType ? String(model.keys.langcode) : 'langcode'
+  })
   return {
     cms,
     model,

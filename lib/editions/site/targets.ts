@@ -42,8 +42,16 @@ const REMEMBERED = 100_000
 
 const HIDDEN: Target = {}
 
-/** @param urlsOf makes the urls of targets; of those too that are added to the map later */
-export function createTargetMemory (urlsOf: (targets: Targets) => UrlOf, now: () => number = Date.now): TargetMemory {
+export interface TargetMemoryOptions {
+  /** Makes the urls of targets; of those too that are added to the map later. */
+  urlsOf: (targets: Targets) => UrlOf
+  /** The name of the language's key of a resource type. */
+  langcodeOf?: (resourceType: string) => string
+  /** Clock, in milliseconds. */
+  now?: () => number
+}
+
+export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now = Date.now }: TargetMemoryOptions): TargetMemory {
   const remembered = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
   const keyOf = (caller: Caller) => readKey('', caller)
 
@@ -61,7 +69,7 @@ export function createTargetMemory (urlsOf: (targets: Targets) => UrlOf, now: ()
     const { targets, pages } = known
     const before = count(known)
     if (page !== undefined) pages.add(page)
-    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes)]))
+    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes, langcodeOf(type))]))
     let hasChanged = false
     for (const reference of references) hasChanged = put(targets, reference, shown.get(`${reference.type} ${reference.id}`) ?? HIDDEN) || hasChanged
     if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })

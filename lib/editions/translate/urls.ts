@@ -43,8 +43,12 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
   }
 }
 
-/** The target that the attributes of an included resource describe. */
-export function targetOf ({ path, uri, langcode }: Record<string, unknown> = {}): Target {
+/**
+ * The target that the attributes of an included resource describe.
+ * @param langcodeName the name of its language's key
+ */
+export function targetOf (attributes: Record<string, unknown> = {}, langcodeName = 'langcode'): Target {
+  const { path, uri, [langcodeName]: langcode } = attributes
   return {
     ...(isObject(path) && typeof path.alias === 'string' && { alias: encoded(path.alias) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
