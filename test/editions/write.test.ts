@@ -3,6 +3,7 @@ import t from 'tap'
 import { instant, sameItems } from '../../lib/editions/translate/canonical.ts'
 import { read } from '../../lib/editions/translate/read.ts'
 import type { EditionJson } from '../../lib/editions/translate/edition-json.ts'
+import { createShapes } from '../../lib/editions/site/shapes.ts'
 import { shapeOf, type Shape } from '../../lib/editions/translate/shape.ts'
 import * as write from '../../lib/editions/translate/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
@@ -235,9 +236,29 @@ t.test('a property that a field really has is kept, whatever it is called', asyn
   t.strictSame(attributes({ field_video: [{ ...video, url: 'https://v.example/2' }] }), { field_video: { ...video, url: 'https://v.example/2' } })
   t.strictSame(attributes({ field_map: [{ ...map, processed: 'q' }] }), { field_map: [{ ...map, processed: 'q' }] }, 'in a map, computed properties too')
   t.strictSame(attributes({ field_map: [{ ...map, target_type: 'y' }] }), { field_map: [{ ...map, target_type: 'y' }] }, 'and what is no reference')
-  t.strictSame(attributes({ field_map: [['a', 'b']] }), { field_map: [['a', 'b']] }, 'a map that is a list')
+  for (const map of [['a', 'b'], 'a', 5]) {
+    t.throws(() => attributes({ field_map: [{}, { a: 1 }, map] }), { code: 'UNPROCESSABLE', details: { violations: [{ path: 'field_map.1', message: /^This value should be an object/ }] } }, 'a map that is none')
+  }
   t.strictSame(attributes({ field_map: [{ a: 1 }, { b: 2 }] }), { field_map: [{ a: 1 }, { b: 2 }] }, 'many maps')
   t.strictSame(attributes({ field_video: [video], field_map: [map], field_description: [{ value: 'v', format: null }] }), undefined, 'the same is the same')
+})
+
+t.test('an item that is a list is an empty one, and a property keeps its name where the field is shown without it', async (t) => {
+  const [edition] = editions
+  const link = { uri: 'https://example.com/', title: '', options: [] }
+  const current = { ...edition!, attributes: { ...edition!.attributes, field_link: link, field_labels: ['a'] } }
+  const attributes = (body: Record<string, unknown>) => update(difference(normalize(body, model), current, model), current, model, resolve).attributes
+  t.strictSame(attributes({ title: [['a']], field_labels: [['b'], 'c', [['d']]] }), { title: null, field_labels: ['c'] })
+  t.strictSame(attributes({ field_link: [{ value: 'https://example.com/b' }] }), { field_link: { value: 'https://example.com/b' } }, 'Drupal sees that a link has no value')
+  t.strictSame(attributes({ field_link: ['https://example.com/b'] }), { field_link: 'https://example.com/b' }, 'and a bare value is its uri')
+  t.strictSame(attributes({ title: [{ value: 'T' }] }), { title: 'T' })
+
+  const shapes = createShapes(model)
+  const properties = () => ['field_link', 'field_labels', 'title'].map((field) => shapes.of('x')!.get(field)!.properties)
+  for (const values of [{}, {}, { field_link: link, field_labels: ['a'] }, {}]) {
+    shapes.learn({ type: 'x', id: 'u', attributes: { title: 'T', field_link: null, field_labels: [], ...values } })
+    t.strictSame(properties(), 'field_link' in values || properties()[0] ? [['uri', 'title', 'options'], [], []] : [undefined, undefined, []])
+  }
 })
 
 t.test('a number that JSON.parse has not kept is not written, and one that is sent back as it was read is', async (t) => {

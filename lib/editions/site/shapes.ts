@@ -1,4 +1,4 @@
-import type { Relationship, Resource } from '../../jsonapi/document.ts'
+import type { Resource } from '../../jsonapi/document.ts'
 import { internalName, type ContentModel } from '../model.ts'
 import { createPlans, type Plan, type Plans } from '../translate/plans.ts'
 import { shapeOf, type FieldShape, type Shape } from '../translate/shape.ts'
@@ -21,20 +21,25 @@ export interface Shapes {
  */
 export function createShapes (model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
   const shapes = new Map<string, Map<string, FieldShape>>()
-  /** For resources with the same members: the relationships, by public name, that were empty in all of them so far. */
-  const empty = new WeakMap<Plan, { shape: Shape, names: string[] }>()
+  /** For resources with the same members: the members, by public name, that were empty in all of them so far. */
+  const empty = new WeakMap<Plan, { shape: Shape, attributes: string[], relationships: string[] }>()
 
   function learn (resource: Resource): void {
     const shape = shapes.get(resource.type) ?? shapes.set(resource.type, new Map()).get(resource.type)!
     const plan = planFor(resource)
     const last = empty.get(plan)
     // Nearly no resource shows anything new.
-    if (last?.shape === shape && last.names.every((name) => isEmpty(resource.relationships![name]!.data))) return
+    if (last?.shape === shape && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
     for (const [field, fieldShape] of shapeOf(resource, model)) {
       const earlier = shape.get(field)
-      if (!earlier || (fieldShape.sample && !earlier.sample)) shape.set(field, fieldShape)
+      if (!earlier || (fieldShape.sample && !earlier.sample) || (fieldShape.properties && !earlier.properties)) shape.set(field, fieldShape)
     }
-    empty.set(plan, { shape, names: plan.names.relationships.filter((name) => !shape.get(internalName(model, name))!.sample) })
+    const ofName = (name: string) => shape.get(internalName(model, name))!
+    empty.set(plan, {
+      shape,
+      attributes: plan.names.attributes.filter((name) => !ofName(name).properties),
+      relationships: plan.names.relationships.filter((name) => !ofName(name).sample)
+    })
   }
 
   function exclude (resourceType: string, field: string): void {
@@ -45,6 +50,6 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
   return { learn, of: (resourceType) => shapes.get(resourceType), exclude, forget: (resourceType) => { shapes.delete(resourceType) } }
 }
 
-function isEmpty (data: Relationship['data']): boolean {
+function isEmpty (data: unknown): boolean {
   return data === null || (Array.isArray(data) && data.length === 0)
 }

@@ -7,6 +7,8 @@ export interface FieldShape {
   kind: 'attribute' | 'relationship'
   /** Whether the field holds many items: its value is a list, empty or not. */
   many: boolean
+  /** The properties that an item of this attribute shows, none where it is a bare value; undefined where it has no item. */
+  properties?: string[]
   /** One identifier of this relationship, if it has any: it tells the target's type and the item's properties. */
   sample?: ResourceIdentifier
   /** Whether Drupal refuses to include the targets. */
@@ -20,7 +22,8 @@ export type Shape = ReadonlyMap<string, FieldShape>
 export function shapeOf (resource: Resource, model: ContentModel): Map<string, FieldShape> {
   const shape = new Map<string, FieldShape>()
   for (const [name, value] of Object.entries(resource.attributes ?? {})) {
-    shape.set(internalName(model, name), { kind: 'attribute', many: Array.isArray(value) })
+    const properties = propertiesOf(value)
+    shape.set(internalName(model, name), { kind: 'attribute', many: Array.isArray(value), ...(properties && { properties }) })
   }
   for (const [name, relationship] of Object.entries(resource.relationships ?? {})) {
     const sample = identifiers(relationship).find((identifier) => !isLost(identifier))
@@ -29,6 +32,12 @@ export function shapeOf (resource: Resource, model: ContentModel): Map<string, F
     })
   }
   return shape
+}
+
+function propertiesOf (value: unknown): string[] | undefined {
+  const item: unknown = Array.isArray(value) ? value[0] : value
+  if (item === null || item === undefined) return undefined
+  return isObject(item) ? Object.keys(item) : []
 }
 
 /** The shape that one resource shows, with the targets that others of its type have where its own references are empty. */

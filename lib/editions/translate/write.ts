@@ -37,8 +37,18 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
     if (typeof value !== 'object') throw new Failure('UNPROCESSABLE', `Field values for "${field}" must use an array structure`)
     const items = (isNumbered(value) ? Object.values(value) : [value].flat()).filter((item) => item !== null && !(isObject(item) && Object.keys(item).length === 0))
-    return [field, items.map((item) => isObject(item) || model.rawFields.includes(field) ? item : { [model.mainProperty[field] ?? 'value']: item })]
+    if (model.rawFields.includes(field)) return [field, items]
+    return [field, items.map((item) => isObject(item) ? item : bareItem(model.mainProperty[field] ?? 'value', item))]
   }))
+}
+
+/** Items that came as bare values. */
+const bare = new WeakSet<Item>()
+
+function bareItem (main: string, value: unknown): Item {
+  const item = { [main]: value }
+  bare.add(item)
+  return item
 }
 
 /** PHP has only one kind of array: to Drupal an object with the keys 0, 1, ... is a list. */
@@ -58,7 +68,7 @@ function refuseDepth (body: object): void {
 
 /** The bundle that a body names, in any form that core takes; undefined where it names none. */
 export function bundleOf (entity: EditionJson, model: ContentModel): string | undefined {
-  const [item] = entity[model.keys.bundle] ?? []
+  const [item] = entity[model.keys.bundle ?? ''] ?? []
   const bundle = item?.target_id ?? item?.value
   return typeof bundle === 'string' ? bundle : undefined
 }
@@ -95,9 +105,8 @@ export function withoutTargetType (entity: EditionJson, shape: Shape, model: Con
  * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
  */
 export function create (entity: EditionJson, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
-  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const id = uuidOf(entity, model)
-  return { type: resourceType, ...(id !== undefined && { id }), ...members(fields, shape, model, resolve) }
+  return { type: resourceType, ...(id !== undefined && { id }), ...members(ownFields(entity, model), shape, model, resolve) }
 }
 
 /** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE for what is no text. */
@@ -107,11 +116,15 @@ export function uuidOf (entity: EditionJson, model: ContentModel): string | unde
   return uuid === undefined ? undefined : String(uuid)
 }
 
+/** The fields of a body that a create sends as such: not the uuid, nor the bundle and the revision id. */
+function ownFields (entity: EditionJson, { keys: { uuid, bundle, revision } }: ContentModel): EditionJson {
+  return Object.fromEntries(Object.entries(entity).filter(([field]) => field !== uuid && field !== bundle && field !== revision))
+}
+
 /** The fields in which an edition differs from the body of its create. Drupal fills in what the body does not have. */
 export function differingFields (entity: EditionJson, resource: Resource, model: ContentModel): string[] {
-  const { [model.keys.uuid]: _uuid, [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const shown: EditionJson = Object.assign(Object.create(null), read(resource, model))
-  return Object.entries(fields).filter(([field, items]) => !withinDepth(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
+  return Object.entries(ownFields(entity, model)).filter(([field, items]) => !withinDepth(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
 }
 
 /**
@@ -121,9 +134,9 @@ export function differingFields (entity: EditionJson, resource: Resource, model:
  *   (Drupal\Core\Field\ChangedFieldItemList: nobody may set it).
  */
 export function difference (entity: EditionJson, current: Resource, model: ContentModel): EditionJson {
-  const { [model.keys.bundle]: _bundle, [model.keys.revision]: _revision, ...fields } = entity
   const before: EditionJson = Object.assign(Object.create(null), read(current, model))
-  const differing = Object.entries(fields).filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
+  const fields = Object.entries(entity).filter(([field]) => field !== model.keys.bundle && field !== model.keys.revision)
+  const differing = fields.filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
   for (const [field, items] of differing) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
@@ -184,10 +197,22 @@ function isReference (field: string, items: Item[], fieldShape: FieldShape | und
 }
 
 function attribute (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel): unknown {
-  if (model.rawFields.includes(field)) return items
-  const values = items.map((item) => flat(clean(field, item, model), model.mainProperty[field] ?? 'value'))
+  if (model.rawFields.includes(field)) return maps(field, items)
+  const main = model.mainProperty[field] ?? 'value'
+  const { properties = [] } = fieldShape ?? {}
+  const isWithoutMain = properties.length > 0 && !properties.includes(main)
+  // An item that is a list has no property that Drupal knows by name, so it is an empty one.
+  const named = items.filter((item) => !(bare.has(item) && Array.isArray(item[main])))
+  const values = named.map((item) => flat(clean(field, item, model), main, isWithoutMain && !bare.has(item)))
   if (!fieldShape || fieldShape.many || values.length > 1) return values
   return values[0] ?? null
+}
+
+/** Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare value makes both fail. */
+function maps (field: string, items: Item[]): Item[] {
+  const delta = items.findIndex((item) => !isObject(item))
+  if (delta === -1) return items
+  throw invalid([{ path: `${field}.${delta}`, message: 'This value should be an object: Drupal keeps neither a list nor a bare value in a map.' }])
 }
 
 function clean (field: string, item: Item, model: ContentModel): Item {
@@ -201,8 +226,12 @@ function withoutMilliseconds (value: unknown): unknown {
   return typeof value === 'string' && !Number.isNaN(instant(value)) ? value.replace(/(T\d\d:\d\d:\d\d)\.\d+/, '$1') : value
 }
 
-function flat (item: Item, mainProperty: string): unknown {
-  return mainProperty in item && Object.keys(item).length === 1 ? item[mainProperty] : item
+/**
+ * What names its property keeps the name where the field is shown with other ones (a link), for Drupal to see that it does not
+ * have it. A bare value is of the main property, whatever that is called.
+ */
+function flat (item: Item, main: string, isNamed: boolean): unknown {
+  return !isNamed && main in item && Object.keys(item).length === 1 ? item[main] : item
 }
 
 function linkage (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
