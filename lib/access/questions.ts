@@ -136,5 +136,5 @@ function uuidOf (edition: EditionJson, id: string, { keys }: ContentModel): stri
 }
 
 function languageOf (edition: EditionJson, { keys }: ContentModel): string | undefined {
-  return languageCode(edition[keys.langcode]?.[0]?.value)
+  return keys.langcode === null ? undefined : languageCode(edition[keys.langcode]?.[0]?.value)
 }

@@ -120,7 +120,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     }
 
     function emptyFields (): Finding[] {
-      const wanted = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => !(edition[field] ?? []).some(hasValue))
+      const wanted = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
       const [order] = model.fields.articles
       return [
         ...wanted.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),

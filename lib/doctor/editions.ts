@@ -1,4 +1,4 @@
-import type { Catalog, Collection } from '../editions/site/catalog.ts'
+import { bundleLabel, type Catalog, type Collection } from '../editions/site/catalog.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { createFilters, filterAdvice } from '../editions/site/filters.ts'
 import type { ContentModel } from '../editions/model.ts'
@@ -57,23 +57,26 @@ function omitted ({ meta }: Document): number {
   return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
 }
 
-/** Fields that a site may lack. */
-const OR_NULL: Record<string, string> = {
-  'fields.editionType': ' (null where the bundle alone tells the type)'
-}
-
 /** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
 function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Finding> {
   const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
-  const wanted = {
-    'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, ...(key !== null && { 'fields.key': key }), ...(editionType !== null && { 'fields.editionType': editionType })
-  }
-  const missing = Object.entries(wanted).filter(([, field]) => !shape.has(field))
+  const members = { 'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, 'fields.key': key, 'fields.editionType': editionType }
+  const wanted = Object.entries(members).filter((entry): entry is [member: string, field: string] => entry[1] !== null)
+  const missing = wanted.filter(([, field]) => !shape.has(field))
   for (const [member, field] of missing) {
     const orNull = OR_NULL[member] ?? ''
     yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
   }
-  if (missing.length === 0) yield ok(`fields of ${bundle}: ${Object.values(wanted).join(', ')}`)
+  if (missing.length === 0) yield ok(`fields of ${bundle}: ${wanted.map(([, field]) => field).join(', ')}`)
+}
+
+/** What null means, of the members that may be null. */
+const OR_NULL: Record<string, string> = {
+  'keys.label': ' (null where editions have no label)',
+  'keys.published': ' (null where editions are not published)',
+  'keys.changed': ' (null where editions have no time of change)',
+  'fields.key': ' (null where editions have no key)',
+  'fields.editionType': ' (null where the bundle alone tells the type)'
 }
 
 /** What the content model says of references, held to what the editions show of them. */
@@ -98,9 +101,9 @@ async function filters ({ cms, name }: Visitor, collections: Collection[], model
 }
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
-  if (model.bundles) return ok('labels of bundles: the content model has them')
+  if (model.bundles || model.bundleEntityType === null) return ok('labels of bundles: the content model has them, or there are no bundles')
   const found = await configured(visitor, model.bundleEntityType, [])
-  return labelled('labels of bundles', found.flatMap(({ label }) => typeof label === 'string' ? [label] : []), visitor, 'bundles')
+  return labelled('labels of bundles', found.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
 }
 
 async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {

@@ -161,7 +161,8 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
   const saves = createSaveQueue({ turns })
   /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
   const reads = new Set<Set<string>>()
-  const changedAttribute = publicName(model, model.keys.changed)
+  /** Of types without a time of change Drupal takes no precondition. */
+  const changedAttribute = model.keys.changed === null ? undefined : publicName(model, model.keys.changed)
 
   /** Reports a refusal of the CMS, for the stale cache. An unknown bundle is no refusal. */
   async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string, keys = model.keys): Promise<T> {
@@ -217,7 +218,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
   async function findCreated (uuid: string, collection: Collection, body: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
     const edition = await loadOrNothing(uuid, caller)
     if (!edition) return undefined
-    const fields = edition.resource.type === collection.resourceType ? write.differingFields(body, edition.resource, model) : [model.keys.bundle]
+    const fields = edition.resource.type === collection.resourceType ? write.differingFields(body, edition.resource, model) : [String(model.keys.bundle)]
     if (fields.length === 0) return showable(edition)
     throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${fields.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
   }
@@ -261,6 +262,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
 
   /** The collection of the bundle that the body names; else of the bundle with the edition type's name, or the only one there is. */
   function collectionFor (body: EditionJson, collections: Collection[]): Collection {
+    if (model.keys.bundle === null) return collections[0]!
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) return collectionOf(bundle, collections)
     const { editionType } = model.fields
@@ -280,7 +282,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
-    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: Object.hasOwn(body, model.keys.changed) }))
+    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: model.keys.changed !== null && Object.hasOwn(body, model.keys.changed) }))
   }
 
   async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
@@ -312,6 +314,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
 
   async function close<Look> (id: string, caller: Caller, { check, again, ...options }: CloseOptions<Look>) {
     const { field = model.keys.published, value } = model.closing
+    if (field === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no key published in the content model: name the field that closes an edition (closing.field)`)
     return inTurn(id, caller, options, async ({ resource: known, urlOf }, turn) => {
       const { resource, ...now } = await inspected(known, caller)
       const before = await check(now)
@@ -370,7 +373,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
       updated({ ...planned, etag: text.etag })
       return text
     }
-    if (isConditional && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
+    if (isConditional && changedAttribute !== undefined && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
     throw refusal(result.refused, changes)
   }
 
@@ -419,6 +422,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
 
   /** Adds the present `changed` as a precondition: Drupal refuses any other. It counts seconds. */
   function withChanged (resource: Resource, { resource: { attributes } }: LoadedEdition): Resource {
+    if (changedAttribute === undefined) return resource
     const changed = attributes?.[changedAttribute]
     return { ...resource, attributes: { ...resource.attributes, [changedAttribute]: typeof changed === 'object' ? null : changed } }
   }

@@ -6,6 +6,9 @@ import { LOCK_TYPE_PATTERN } from '../patterns.ts'
 /** The list field of the module `publisher` that tells the edition type. */
 export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
 
+/** A name, or null for what a site does not have. */
+const NameOrNone = (name: string) => Type.Union([Type.String(), Type.Null()], { default: name })
+
 const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
 /** A schema with what JSON Schema tells a person of it. */
@@ -45,23 +48,23 @@ export const ContentModel = Type.Object({
   $schema: described('Where the JSON Schema of this file is, for editors. Quoin does not read it.', Type.Optional(Type.String())),
   $comment: Comment,
   entityType: described('The content entity type of editions.', Type.String({ default: 'publisher_container' })),
-  bundleEntityType: described('The config entity type of its bundles.', Type.String({ default: 'publisher_container_type' })),
-  keys: described("Drupal's `entity_keys` of the entity type.", Type.Object({
+  bundleEntityType: described('The config entity type of its bundles; null where it has none.', NameOrNone('publisher_container_type')),
+  keys: described("Drupal's `entity_keys` of the entity type, and its field of the type changed; null for what it does not have.", Type.Object({
     $comment: Comment,
     id: Type.String({ default: 'id' }),
     uuid: Type.String({ default: 'uuid' }),
-    revision: Type.String({ default: 'revision_id' }),
-    bundle: Type.String({ default: 'type' }),
-    label: Type.String({ default: 'title' }),
-    published: Type.String({ default: 'status' }),
-    changed: Type.String({ default: 'changed' }),
-    langcode: Type.String({ default: 'langcode' }),
-    defaultLangcode: Type.String({ default: 'default_langcode' })
+    revision: NameOrNone('revision_id'),
+    bundle: NameOrNone('type'),
+    label: NameOrNone('title'),
+    published: NameOrNone('status'),
+    changed: NameOrNone('changed'),
+    langcode: NameOrNone('langcode'),
+    defaultLangcode: NameOrNone('default_langcode')
   }, { default: {}, additionalProperties: false })),
   fields: Type.Object({
     $comment: Comment,
-    key: described('Identifies an edition in the external publishing system; null where editions have no such field.', Type.Union([Type.String(), Type.Null()], { default: 'field_key' })),
-    editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', Type.Union([Type.String(), Type.Null()], { default: DEFAULT_EDITION_TYPE })),
+    key: described('Identifies an edition in the external publishing system; null where nothing does.', NameOrNone('field_key')),
+    editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', NameOrNone(DEFAULT_EDITION_TYPE)),
     articles: described("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
   }, { default: {}, additionalProperties: false }),
   bundles: described('Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS.', Type.Optional(Type.Record(Type.String(), Type.String()))),
@@ -166,15 +169,34 @@ function split (model: ContentModel, resourceType: string): Split {
  */
 export function publicName (model: ContentModel, field: string): string {
   if (field === model.keys.id || field === model.keys.revision) return INTERNAL + field
-  return field === 'id' || field === 'type' ? `${model.entityType}_${field}` : field
+  return RESERVED.includes(field) ? `${model.entityType}_${field}` : field
 }
+
+/** The public names of those of the fields that there are. */
+export function publicNames (model: ContentModel, ...fields: Array<string | null>): string[] {
+  return fields.flatMap((field) => field === null ? [] : publicName(model, field))
+}
+
+/** The value of a field among attributes; undefined where there is no such field. */
+export function attributeOf (attributes: Record<string, unknown>, field: string | null, model: ContentModel): unknown {
+  return field === null ? undefined : attributes[publicName(model, field)]
+}
+
+/** Names that JSON:API keeps for itself. Drupal puts the entity type before those of fields. */
+const RESERVED = ['id', 'type']
 
 /** The internal (Drupal, core REST) name of an edition's JSON:API field: the inverse of `publicName`. */
 export function internalName (model: ContentModel, name: string): string {
-  const { id, revision, bundle } = model.keys
+  const { id, revision } = model.keys
   if (name.startsWith(INTERNAL)) {
     const key = name.slice(INTERNAL.length)
     return key === id || key === revision ? key : name
   }
-  return bundle === 'type' && name.endsWith('_type') && name === `${model.entityType}_type` ? 'type' : name
+  const reserved = RESERVED.find((field) => name === `${model.entityType}_${field}`)
+  return reserved !== undefined && isNamed(model, reserved) ? reserved : name
+}
+
+/** Whether the content model names a field: another may be called as JSON:API calls this one. */
+function isNamed ({ keys: { id: _id, $comment: _comment, ...keys }, fields: { key, editionType, articles }, timestampFields, mainProperty, rawFields, references }: ContentModel, field: string): boolean {
+  return [...Object.values(keys), key, editionType, ...articles, ...timestampFields, ...rawFields].includes(field) || field in mainProperty || field in references
 }

@@ -8,8 +8,8 @@ export interface Settings {
 
 export interface Model {
   entityType: string
-  keys: { id: string, uuid: string, label: string, bundle: string, published: string, changed: string }
-  fields: { key: string, editionType: string | null, articles: string[] }
+  keys: { id: string, uuid: string, label: string | null, bundle: string | null, published: string | null, changed: string | null }
+  fields: { key: string | null, editionType: string | null, articles: string[] }
   timestampFields: string[]
   /** The site's, an IANA name; without it times are shown as the CMS writes them. */
   timeZone?: string

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
-import { createCatalog, type Catalog, type Collection } from '../../lib/editions/site/catalog.ts'
+import { bundleLabel, createCatalog, type Catalog, type Collection } from '../../lib/editions/site/catalog.ts'
 import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/lookup/references.ts'
 import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
@@ -98,6 +98,59 @@ t.test('without a field that tells the edition type, bundles are the types', asy
   }
   t.strictSame((await call('GET', '/api/collections/daily?type=special')).body.data, [])
   failed(t, 'no bundle', await call('POST', '/api/collection', { body: { field_publisher_edition_type: ['daily'] } }), 422, 'UNPROCESSABLE', /^Could not determine entity type bundle/)
+})
+
+t.test('what an entity type does not have cannot be searched for, and is not invented', async (t) => {
+  const none = { bundleEntityType: null, keys: { revision: null, bundle: null, label: null, published: null, changed: null, langcode: null, defaultLangcode: null }, fields: { key: null, editionType: null } }
+  const { call } = await open(t, { content: singleBundleNewspaper(), env: modelled(t, none) })
+  const list = (query: string) => call('GET', `/api/collections/publisher_container?${query}`, { as: 'editor' })
+  for (const [query, lacks] of [['status=1', 'no key published'], ['key=x', 'no field key'], ['q=x', 'neither a key label nor a field key']] as const) {
+    failed(t, query, await list(query), 400, 'BAD_REQUEST', `querystring/${query.split('=')[0]} cannot be answered: publisher_container has ${lacks} in the content model`)
+  }
+  t.match(await list('limit=500&total=1'), { status: 200, body: { meta: { total: 60 } } })
+  t.match(await list('offset=300&total=1'), { status: 200, body: { meta: { total: 60 } } }, 'nobody asks for translations')
+  t.strictSame((await call('GET', '/api/collection/bundles')).body.data, [{ id: 'publisher_container', label: 'publisher_container' }])
+
+  const made = await call('POST', '/api/collection', { as: 'editor', body: { title: [{ value: 'New' }], field_key: [{ value: 'new' }] } })
+  t.equal(made.status, 201, 'it takes no bundle')
+  t.notOk('type' in made.body)
+  const { etag } = made.headers
+  const change = (headers: Record<string, string>, title: string) => call('POST', `/api/collection/${made.body.id[0].value}`, { as: 'editor', headers, body: { title: [{ value: title }] } })
+  const changed = await change({ 'if-match': String(etag) }, 'Newer')
+  t.match(changed, { status: 200, body: { title: [{ value: 'Newer' }] } })
+  failed(t, 'an earlier state', await change({ 'if-match': String(etag) }, 'Newest'), 412, 'PRECONDITION_FAILED')
+})
+
+t.test('titles or keys alone are searched where there is nothing else', async (t) => {
+  const { key, title } = editionsOf(newspaper())[5]!
+  for (const [members, q] of [[{ keys: { label: null } }, key], [{ fields: { key: null } }, title.toUpperCase()]] as const) {
+    for (const filterAccess of [true, false]) {
+      const { call } = await open(t, { filterAccess, env: modelled(t, members) })
+      const { body } = await call('GET', `/api/collections/publisher_container?q=${encodeURIComponent(q)}&limit=500`, { as: 'editor' })
+      t.equal(body.data.length, 1, q)
+    }
+  }
+})
+
+t.test('a search finds the same whether the caller may filter or not, in every case of every letter', async (t) => {
+  const content = enlarged(newspaper(), 3)
+  const titles = ['Über alles: ÖL', 'ÜBER', 'Unter']
+  for (const [index, title] of titles.entries()) content.entities.at(-3 + index)!.fields!.title = title
+  const cases: Array<[q: string, found: string[]]> = [['über', ['ÜBER', 'Über alles: ÖL']], ['ÜBER ALLES', ['Über alles: ÖL']], ['öl', ['Über alles: ÖL']], ['ü', ['ÜBER', 'Über alles: ÖL']], ['uber', []]]
+  for (const filterAccess of [true, false]) {
+    const { call } = await open(t, { content, filterAccess })
+    for (const [q, found] of cases) {
+      const { body } = await call('GET', `/api/collections/publisher_container?q=${encodeURIComponent(q)}&limit=500&total=1`, { as: 'admin' })
+      t.strictSame([body.data.map(({ title }: any) => title[0].value), body.meta.total], [found, found.length], `${q}, ${filterAccess}`)
+    }
+  }
+})
+
+t.test('bundles have labels, whatever the names of their keys', (t) => {
+  t.strictSame(bundleLabel({ drupal_internal__type: 'page', langcode: 'de', name: 'Seite' }), ['page', 'Seite'])
+  t.strictSame(bundleLabel({ langcode: 'de', drupal_internal__code: 'page', status: true, caption: 'Seite' }), ['page', 'Seite'])
+  t.strictSame(bundleLabel({ drupal_internal__id: 'page', label: '' }), ['page', 'page'])
+  t.end()
 })
 
 t.test('a site that shows no configuration at all has bundles by their names', async (t) => {

@@ -2,7 +2,7 @@ import { Failure, texts } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import { identifiers, resources as resourcesIn, scalarText, type Resource } from '../../jsonapi/document.ts'
 import type { Resources } from '../lookup/resources.ts'
-import { publicName, splitType } from '../model.ts'
+import { attributeOf, publicName, publicNames, splitType } from '../model.ts'
 import type { Placement } from '../schemas.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
@@ -62,7 +62,7 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
   /** The editions of a bundle that pass a filter and that the caller may see. */
   async function * holding ({ collection, field }: Holder, filter: Parameters, caller: Caller): AsyncGenerator<Resource, void, undefined> {
     const { path, resourceType } = collection
-    const fields = [idAttribute, publicName(model, label), publicName(model, published), publicName(model, field)]
+    const fields = [idAttribute, ...publicNames(model, label, published, field)]
     for (let page = 0; page < PLACED_PAGES; page++) {
       const answer = await cms.request({ path, query: [...filter, ...pageQuery(page * PAGE_MAX, PAGE_MAX, model), [`fields[${resourceType}]`, fields.join(',')]], caller })
       // Not every bundle need have every field.
@@ -84,8 +84,8 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
       id: String(rowId(resource, idAttribute)),
       uuid: resource.id,
       bundle,
-      label: scalarText(attributes[publicName(model, label)]),
-      published: attributes[publicName(model, published)] === true
+      label: scalarText(attributeOf(attributes, label, model)),
+      published: attributeOf(attributes, published, model) === true
     }
   }
 }

@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
-import { publicName } from '../model.ts'
+import { publicName, publicNames } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from '../translate/query.ts'
@@ -9,7 +9,7 @@ import type { Page } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
 import { list, type Listing } from './listing.ts'
-import { matchesText, matchesSelection } from './selection.ts'
+import { matchesSelection } from './selection.ts'
 import type { Source } from './source.ts'
 import { createCountCheck, createVisibilityCheck } from './visibility.ts'
 
@@ -40,20 +40,18 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   const idAttribute = publicName(model, model.keys.id)
   const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
-  const { label, published } = model.keys
-  const compared = [idAttribute, ...[label, published, model.fields.key ?? label, model.fields.editionType ?? published].map((field) => publicName(model, field))]
+  const { keys, fields } = model
+  const compared = [idAttribute, ...publicNames(model, keys.label, keys.published, fields.key, fields.editionType)]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
+    refuseUnanswerable(selection)
     const { collections, types } = await scope(bundle, type, caller)
     const query = { ...selection, types }
     const isFiltered = filterQuery(query, model).length > 0
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
-    // Rows that Drupal has filtered are compared again, exactly: databases ignore case, and a filter matches every translation
-    // of an edition, also one that is not shown.
-    const { q, ...exact } = query
-    const isFilterMatch = ({ resource }: LoadedEdition) => matchesSelection(exact, resource, model) && (!q || matchesText(q, resource, model))
-    const isScanMatch = ({ resource }: LoadedEdition) => matchesSelection(query, resource, model)
-    const listed = (page: typeof filtered, isWanted: typeof isScanMatch) => list({
+    // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
+    // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
+    const listed = (page: typeof filtered) => list({
       sources: collections.map((collection) => page(collection, query, caller)),
       offset,
       limit,
@@ -65,12 +63,20 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       // The CMS also counts keys that differ only in case.
       isOwnCount: !selection.key && !selection.q ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
       idOf: ({ resource }) => rowId(resource, idAttribute),
-      isWanted
+      isWanted: ({ resource }) => matchesSelection(query, resource, model)
     })
-    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned, isScanMatch)
-    const listing = await listed(filtered, isFilterMatch)
+    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned)
+    const listing = await listed(filtered)
     const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
-    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned, isScanMatch) : listing
+    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned) : listing
+  }
+
+  /** Refuses a selection by what the entity type does not have. */
+  function refuseUnanswerable ({ q, status, key }: Selection): void {
+    const refuse = (parameter: string, lacks: string) => { throw new Failure('BAD_REQUEST', `querystring/${parameter} cannot be answered: ${model.entityType} has ${lacks}`) }
+    if (status !== undefined && keys.published === null) refuse('status', 'no key published in the content model')
+    if (key !== undefined && fields.key === null) refuse('key', 'no field key in the content model')
+    if (q && keys.label === null && fields.key === null) refuse('q', 'neither a key label nor a field key in the content model')
   }
 
   /** The collections to read and the edition types to filter by. */
@@ -95,7 +101,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
    * search for `q` is in titles only.
    */
   function filtered (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
-    let byKey = Boolean(selection.q) && model.fields.key !== null
+    let byKey = Boolean(selection.q) && keys.label !== null && fields.key !== null
     return (offset, size, purpose) => {
       return ask().catch((error) => {
         if (!byKey || !isRefusal(error)) throw error
@@ -104,7 +110,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       })
 
       function ask (): Promise<Page<LoadedEdition>> {
-        const query = [...filterQuery(selection, model, byKey), ...pageQuery(offset, size, model)]
+        const query = [...filterQuery(selection, model, byKey || keys.label === null), ...pageQuery(offset, size, model)]
         return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
       }
     }

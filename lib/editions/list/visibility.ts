@@ -20,11 +20,12 @@ import { everyQuery, pageQuery, translatedQuery } from '../translate/query.ts'
  */
 export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: ContentModel }) {
   const idAttribute = publicName(model, model.keys.id)
+  const { defaultLangcode } = model.keys
 
   return async function isAllVisible (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
     const [same, translated] = await Promise.all([
       first(collection, [...everyQuery(model), ...pageQuery(position, 1, model)], caller),
-      first(collection, [...translatedQuery(model), ...pageQuery(0, 1, model)], caller)
+      defaultLangcode === null ? undefined : first(collection, [...translatedQuery(defaultLangcode), ...pageQuery(0, 1, model)], caller)
     ])
     if (same.status >= 400) throw refusal(same)
     return resources(same.document)[0]?.attributes?.[idAttribute] === id && !isAny(translated)
@@ -48,6 +49,7 @@ const REMEMBERED = 1000
  */
 export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
   const remembered = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
+  const { defaultLangcode } = model.keys
 
   return async function isOwnCount ({ path, resourceType }: Collection, isFiltered: boolean, count: number, caller: Caller): Promise<boolean> {
     const key = `${path}:${isFiltered}:${fingerprint(caller)}`
@@ -56,14 +58,16 @@ export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi
     const at = now()
     const first = (query: Array<[string, string]>) =>
       cms.request({ path, query: [...query, ...pageQuery(0, 1, model), [`fields[${resourceType}]`, publicName(model, model.keys.id)]], caller })
-    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), first(translatedQuery(model))])
+    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), defaultLangcode === null ? undefined : first(translatedQuery(defaultLangcode))])
     if ((passing && passing.document.meta?.count !== count) || isAny(translated)) return false
     remembered.set(key, { at, count })
     return true
   }
 }
 
-/** Whether a filter has found anything, hidden or not. Where no edition can be translated the field does not exist (400). */
-function isAny ({ status, document: { data, meta } }: JsonapiAnswer): boolean {
+/** Whether a filter, if there was one, has found anything, hidden or not. Where no edition can be translated the field does not exist (400). */
+function isAny (answer: JsonapiAnswer | undefined): boolean {
+  if (!answer) return false
+  const { status, document: { data, meta } } = answer
   return status !== 400 && (!Array.isArray(data) || data.length > 0 || meta?.omitted !== undefined)
 }

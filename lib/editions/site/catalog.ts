@@ -114,8 +114,9 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 
   /** Drupal shows them only to users who may administer the bundle type. Others get an empty list. */
   async function bundleLabels (caller: Caller): Promise<Record<string, string>> {
+    if (model.bundleEntityType === null) return {}
     const rows = await config(model.bundleEntityType, caller)
-    return Object.fromEntries(rows.map(({ drupal_internal__id: id, label }) => [scalarText(id), scalarText(label)]))
+    return Object.fromEntries(rows.map(bundleLabel))
   }
 
   async function editionTypes (caller: Caller): Promise<Named[]> {
@@ -170,6 +171,20 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 
   return { all, editions, bundles, editionTypes, age }
 }
+
+/**
+ * The id and label of a bundle, whatever the names of its keys. Without a label it has its id for one.
+ * Source: Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
+ */
+export function bundleLabel (attributes: Record<string, unknown>): [id: string, label: string] {
+  const id = scalarText(Object.entries(attributes).find(([name]) => name.startsWith('drupal_internal__'))?.[1])
+  const others = Object.keys(attributes).filter((name) => name !== 'langcode' && !name.startsWith('drupal_internal__') && typeof attributes[name] === 'string')
+  const label = [...BUNDLE_LABELS, ...others].map((name) => scalarText(attributes[name])).find((text) => text !== '')
+  return [id, label ?? id]
+}
+
+/** What most modules call the label of a bundle. With another name it is the first text. */
+const BUNDLE_LABELS = ['label', 'name', 'title']
 
 /** Without a label of its own a thing has its id for one. Every object has members such as `constructor`, hence hasOwn. */
 function withLabel (id: string, labels: Record<string, string>): Named {

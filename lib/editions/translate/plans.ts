@@ -66,8 +66,9 @@ export function planOf ({ type, attributes: values, relationships: references }:
   const relationships = names.relationships.map((name) => internalName(model, name))
   const { uuid, bundle } = model.keys
   const fields = new Set([uuid, ...attributes.map(({ field }) => field), ...relationships])
-  const hasBundle = fields.has(bundle)
-  const members = [...fields.add(bundle)].map((field) => `${JSON.stringify(field)}:[]`)
+  const hasBundle = bundle === null || fields.has(bundle)
+  if (bundle !== null) fields.add(bundle)
+  const members = [...fields].map((field) => `${JSON.stringify(field)}:[]`)
   return {
     type,
     attributes,

@@ -37,17 +37,34 @@ const EITHER = 'either'
  * @param byKey whether `q` is looked for among the keys too: not where there is no such field, or the caller may not see it
  */
 export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
-  const conditions: Array<[path: string, operator: string, value: string, group?: string]> = []
-  const { key: keyField } = model.fields
-  if (q) conditions.push([model.keys.label, 'CONTAINS', q, EITHER])
-  if (q && byKey && keyField !== null) conditions.push([keyField, '=', q, EITHER])
-  if (status !== undefined) conditions.push([model.keys.published, '=', String(status)])
-  if (model.fields.editionType !== null) for (const type of types) conditions.push([model.fields.editionType, '=', type])
-  if (key !== undefined && keyField !== null) conditions.push([keyField, '=', key])
+  const conditions: Array<[path: string, operator: string, value: string, group: string | undefined]> = []
+  const add = (path: string | null, operator: string, value: string, group?: string) => { if (path !== null) conditions.push([path, operator, value, group]) }
+  if (q) for (const part of certainParts(q)) add(model.keys.label, 'CONTAINS', part, EITHER)
+  if (q && byKey) add(model.fields.key, '=', q, EITHER)
+  if (status !== undefined) add(model.keys.published, '=', String(status))
+  for (const type of types) add(model.fields.editionType, '=', type)
+  if (key !== undefined) add(model.fields.key, '=', key)
   return [
     ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
     ...conditions.flatMap(([path, operator, value, group], index) => condition(`c${index}`, publicName(model, path), operator, [value], group))
   ]
+}
+
+/** A letter that SQLite, and PostgreSQL in the locale C, take for another one in the other case. */
+const CASED = /(?![ -~])\p{Changes_When_Casemapped}/u
+
+/** As many letters as tell one text from nearly all others, and fit into a URL three times. */
+const TELLING = 32
+
+/**
+ * Texts of which a title has one if it has `q` in its own case, in capitals or without, whichever letters the site's database
+ * knows the case of.
+ */
+function certainParts (q: string): string[] {
+  const longest = q.split(CASED).reduce((a, b) => b.length > a.length ? b : a)
+  if (longest === q || longest.length > 1) return [longest]
+  const start = [...q].slice(0, TELLING).join('')
+  return [...new Set([start, start.toLowerCase(), start.toUpperCase()])]
 }
 
 /** A filter for entities by their integer ids. */
@@ -80,9 +97,9 @@ export function everyQuery (model: ContentModel): Parameters {
   return condition('all', publicName(model, model.keys.id), '>', ['0'])
 }
 
-/** A filter for editions that have translations. */
-export function translatedQuery (model: ContentModel): Parameters {
-  return condition('translated', model.keys.defaultLangcode, '=', ['0'])
+/** A filter for editions that have translations. @param defaultLangcode the key that tells an original */
+export function translatedQuery (defaultLangcode: string): Parameters {
+  return condition('translated', defaultLangcode, '=', ['0'])
 }
 
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */

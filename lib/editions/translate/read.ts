@@ -43,7 +43,7 @@ export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = ()
   for (let index = 0; index < relationships.length; index++) {
     entity[plan.relationships[index]!] = identifiers(relationships[index]).map((identifier) => referenceItem(identifier, model, urlOf))
   }
-  if (plan.bundle) entity[model.keys.bundle] = [{ ...plan.bundle }]
+  if (plan.bundle) entity[model.keys.bundle!] = [{ ...plan.bundle }]
   return entity
 }
 
