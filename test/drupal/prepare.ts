@@ -4,15 +4,16 @@
  */
 import { snapshot } from './snapshot.ts'
 import { findTree } from './tree.ts'
-import { variants, type Variant } from './variants.ts'
+import { strange } from './strange.ts'
+import { recipeOf, variants, type Variant } from './variants.ts'
 
 try {
   const tree = await findTree()
   console.log(`Drupal ${tree.version} in ${tree.base}`)
-  for (const variant of Object.keys(variants) as Variant[]) {
+  for (const recipe of [...(Object.keys(variants) as Variant[]).map(recipeOf), strange]) {
     const start = Date.now()
-    await snapshot(variant, tree)
-    console.log(`site "${variant}" installed, ${((Date.now() - start) / 1000).toFixed(1)} s`)
+    await snapshot(recipe, tree)
+    console.log(`site "${recipe.id}" installed, ${((Date.now() - start) / 1000).toFixed(1)} s`)
   }
 } catch (error) {
   console.error(`No Drupal site for tests: ${error instanceof Error ? error.message : String(error)}`)

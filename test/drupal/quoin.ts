@@ -7,16 +7,23 @@ import { answer } from '../../plugins/errors.ts'
 import type { Site } from './site.ts'
 
 /** The service beside a site, spoken to without a socket. */
-export async function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
+export function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
+  return startService(site.url, {
+    CMS_JSONAPI_PATH: site.names.jsonapiPath,
+    ...(site.names.entityType !== 'publisher_container' && { CONTENT_MODEL: new URL('content-model-renamed.json', import.meta.url).pathname }),
+    ...env
+  })
+}
+
+/** The service before a CMS, with these settings beside those of the tests. */
+export async function startService (url: string, env: Record<string, string>): Promise<FastifyInstance> {
   const quoin = Fastify({ ...fastifyOptions, logger: false, frameworkErrors: answer })
   await quoin.register(standalone, {
     config: readConfig({
       ENVIRONMENT: 'test',
       DYNAMODB_ENDPOINT: 'http://127.0.0.1:9',
-      CMS_URL: site.url,
-      CMS_JSONAPI_PATH: site.names.jsonapiPath,
+      CMS_URL: url,
       CMS_TIMEOUT_MS: '60000',
-      ...(site.names.entityType !== 'publisher_container' && { CONTENT_MODEL: new URL('content-model-renamed.json', import.meta.url).pathname }),
       ...env
     })
   })
@@ -30,7 +37,7 @@ export function as (user: string): Record<string, string> {
 }
 
 /** Credentials of a session of its own: what costs Drupal no password check at each request. */
-export async function signIn (site: Site, user: string): Promise<Record<string, string>> {
+export async function signIn (site: Pick<Site, 'url'>, user: string): Promise<Record<string, string>> {
   if (user === 'anonymous') return {}
   const response = await fetch(`${site.url}/user/login?_format=json`, {
     method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: user, pass: user })

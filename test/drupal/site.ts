@@ -4,7 +4,7 @@ import { runInSite } from './php.ts'
 import { endAbandoned, freePort, startServer } from './server.ts'
 import { isAlive, snapshot } from './snapshot.ts'
 import { findTree, ignored, layOut } from './tree.ts'
-import { variants, type Names, type Variant } from './variants.ts'
+import { recipeOf, variants, type Names, type Recipe, type Variant } from './variants.ts'
 
 export interface SiteOptions {
   /** Which content model, `bundles` unless told. */
@@ -28,21 +28,26 @@ export type EditionCase = 'empty' | 'emptyUnpublished' | 'twice' | 'many' | 'ali
 'foreignFormat' | 'zero' | 'german' | 'translated' | 'translatedUnpublished' | 'revised'
 
 /** A running Drupal of its own, on a copy of the freshly installed content. */
-export interface Site {
+export interface RunningSite<Made> {
   /** Without a slash at the end, as http://127.0.0.1:4711. */
   url: string
   /** The web root. */
   root: string
   /** The version of core. */
   version: string
-  names: Names
-  content: Content
+  /** What its content script returned. */
+  content: Made
   /** Brings the freshly installed content back; the url stays. */
   reset: () => Promise<void>
   /** Runs PHP as user 1 in the booted site; gives what it printed or, as JSON, returned. */
   php: (code: string) => Promise<string>
   /** Ends the server and removes the site. */
   stop: () => Promise<void>
+}
+
+/** A site of one of the variants. */
+export interface Site extends RunningSite<Content> {
+  names: Names
 }
 
 let count = 0
@@ -53,10 +58,15 @@ let count = 0
  */
 export async function startSite (options: SiteOptions = {}): Promise<Site> {
   const { variant = 'bundles', workers = 4 } = options
+  return { ...await startRecipe<Content>(recipeOf(variant), workers), names: variants[variant] }
+}
+
+/** Starts a site that is made by a recipe. */
+export async function startRecipe<Made> (recipe: Recipe, workers = 4): Promise<RunningSite<Made>> {
   const tree = await findTree()
-  const fresh = await snapshot(variant, tree)
+  const fresh = await snapshot(recipe, tree)
   sweep()
-  const folder = join(ignored, 'run', `${process.pid}-${++count}-${variant}`)
+  const folder = join(ignored, 'run', `${process.pid}-${++count}-${recipe.id}`)
   rmSync(folder, { recursive: true, force: true })
   const root = layOut(tree, folder)
   const own = join(root, 'sites/default')
@@ -74,8 +84,7 @@ export async function startSite (options: SiteOptions = {}): Promise<Site> {
     url: server.url,
     root,
     version: tree.version,
-    names: variants[variant],
-    content: JSON.parse(readFileSync(join(fresh, 'content.json'), 'utf8')) as Content,
+    content: JSON.parse(readFileSync(join(fresh, 'content.json'), 'utf8')) as Made,
     async reset () {
       await server.stop()
       refresh()

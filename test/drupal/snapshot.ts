@@ -5,16 +5,16 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { php, phpOptions, run, runInSite, script } from './php.ts'
 import { ignored, layOut, type Tree } from './tree.ts'
-import { variants, type Variant } from './variants.ts'
+import type { Recipe } from './variants.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 /**
  * The folder with a freshly installed site's own data (its sites/default: database, files, settings, content.json).
- * Installed once; the name tells of which core, module, script and variant, so that a change of any makes a new one.
+ * Installed once; the name tells of which core, module, script and names, so that a change of any makes a new one.
  */
-export async function snapshot (variant: Variant, tree: Tree): Promise<string> {
-  const folder = join(ignored, 'snapshots', `${variant}-${fingerprint(variant, tree)}`)
+export async function snapshot (recipe: Recipe, tree: Tree): Promise<string> {
+  const folder = join(ignored, 'snapshots', `${recipe.id}-${fingerprint(recipe, tree)}`)
   const lock = `${folder}.lock`
   mkdirSync(join(ignored, 'snapshots'), { recursive: true })
   while (!existsSync(folder)) {
@@ -23,7 +23,7 @@ export async function snapshot (variant: Variant, tree: Tree): Promise<string> {
       continue
     }
     try {
-      if (!existsSync(folder)) await install(variant, tree, folder)
+      if (!existsSync(folder)) await install(recipe, tree, folder)
     } finally {
       rmSync(lock, { force: true })
     }
@@ -31,8 +31,8 @@ export async function snapshot (variant: Variant, tree: Tree): Promise<string> {
   return folder
 }
 
-function fingerprint (variant: Variant, tree: Tree): string {
-  const hash = createHash('sha256').update(JSON.stringify([tree.version, packages(tree), variants[variant]]))
+function fingerprint (recipe: Recipe, tree: Tree): string {
+  const hash = createHash('sha256').update(JSON.stringify([tree.version, packages(tree), recipe]))
   for (const file of globSync(['composer.json', 'modules/**/*.*', 'php/*'], { cwd: here }).sort()) {
     hash.update(file).update(readFileSync(join(here, file)))
   }
@@ -66,8 +66,7 @@ export function isAlive (pid: number): boolean {
   }
 }
 
-async function install (variant: Variant, tree: Tree, folder: string): Promise<void> {
-  const names = variants[variant]
+async function install ({ names, structure, content: contentScript }: Recipe, tree: Tree, folder: string): Promise<void> {
   const work = `${folder}.${process.pid}`
   const web = layOut(tree, work)
   const site = join(web, 'sites/default')
@@ -77,8 +76,8 @@ async function install (variant: Variant, tree: Tree, folder: string): Promise<v
     writeFileSync(join(site, 'services.yml'), services(tree, names.jsonapiPath))
     await run(php, [...phpOptions, script('install.php')], { cwd: web })
     const given = `$names = json_decode(base64_decode('${Buffer.from(JSON.stringify(names)).toString('base64')}'), TRUE);`
-    await runInSite(web, `${given} require '${script('structure.php')}';`)
-    const content = await runInSite(web, `${given} return require '${script('content.php')}';`)
+    await runInSite(web, `${given} require '${script(structure)}';`)
+    const content = await runInSite(web, `${given} return require '${script(contentScript)}';`)
     // Whatever the container and the routes need is in the caches when the first site starts.
     await runInSite(web, "\\Drupal::service('router.route_provider')->getAllRoutes();")
     writeFileSync(join(site, 'content.json'), content)

@@ -6,6 +6,14 @@ export interface BundleNames {
   editionType?: string
 }
 
+/** How a site is installed: what its scripts in ./php are given, and their names. */
+export interface Recipe {
+  id: string
+  names: { jsonapiPath: string }
+  structure: string
+  content: string
+}
+
 /** The names one variant of the test site uses; the PHP of ./php takes them as they are. */
 export interface Names {
   module: string
@@ -129,4 +137,9 @@ export const variants: Record<Variant, Names> = {
       internalNote: 'field_memo'
     }
   }
+}
+
+/** The recipes of the variants. */
+export function recipeOf (variant: Variant): Recipe {
+  return { id: variant, names: variants[variant], structure: 'structure.php', content: 'content.php' }
 }
