@@ -119,6 +119,7 @@ t.test('what an entity type does not have cannot be searched for, and is not inv
   const changed = await change({ 'if-match': String(etag) }, 'Newer')
   t.match(changed, { status: 200, body: { title: [{ value: 'Newer' }] } })
   failed(t, 'an earlier state', await change({ 'if-match': String(etag) }, 'Newest'), 412, 'PRECONDITION_FAILED')
+  failed(t, 'closing it', await call('POST', `/api/collection/${made.body.id[0].value}/close`, { as: 'editor', headers: { 'if-match': String(changed.headers.etag) }, body: {} }), 400, 'BAD_REQUEST', /name the field that closes an edition/)
 })
 
 t.test('titles or keys alone are searched where there is nothing else', async (t) => {
