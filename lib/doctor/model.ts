@@ -60,4 +60,4 @@ function valueIn (model: ContentModel, name: string): unknown {
   return key === undefined ? model[member] : (model[member] as Names)[key]
 }
 
-const text = (value: unknown): string => typeof value === 'string' && value !== '' ? value : JSON.stringify(value)
+const text = (value: unknown): string => value === null ? 'none' : typeof value === 'string' && value !== '' ? value : JSON.stringify(value)

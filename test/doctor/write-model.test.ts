@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { Ajv } from 'ajv'
 import t, { type Test } from 'tap'
 import { contentModelSchema } from '../../dev/content-model-schema.ts'
@@ -83,6 +84,39 @@ t.test('the model of each sample site is the one that Quoin has for it, and the 
       })
     }
   }
+})
+
+/** A collection without what an entity type without bundles, revisions, a status, times and languages does not have. */
+function bare ({ data, ...document }: any): object {
+  const lacking = ['drupal_internal__revision_id', 'status', 'created', 'changed', 'langcode', 'publisher_container_type']
+  const rest = (members: object) => Object.fromEntries(Object.entries(members).filter(([name]) => !lacking.includes(name) && !/^revision_|_langcode$/.test(name)))
+  return { ...document, data: data.map(({ attributes, relationships, links: _links, ...row }: any) => ({ ...row, attributes: rest(attributes), relationships: rest(relationships) })) }
+}
+
+t.test('null stands for each key that an entity type does not have, and the doctor takes it for right', async (t) => {
+  const site = await open(t, singleBundleNewspaper())
+  const url = await odd(t, site, /^\/jsonapi\/publisher_container\//, async (request, response) => {
+    const { method, headers: { authorization, 'content-type': contentType } } = request
+    const answer = await fetch(site + request.url, {
+      headers: { authorization: authorization!, ...(contentType && { 'content-type': contentType }) }, ...(method !== 'GET' && { method: method!, body: await text(request) })
+    })
+    const document = await answer.json() as { data?: unknown }
+    jsonapi(response, answer.status, document.data ? bare(document) : document)
+  })
+  const { file, lines } = await write(t, { url: await odd(t, url, /_format=json/, (_request, response) => response.writeHead(404).end()), user: 'admin' })
+  t.match(file, { bundleEntityType: null, keys: { id: 'id', uuid: 'uuid', revision: null, bundle: null, label: 'title', published: null, changed: null, langcode: null, defaultLangcode: null } })
+  t.ok(lines.includes('-    keys.published: null: guessed: no field of the entity type itself says yes or no, so editions are neither published nor unpublished'), lines.join('\n'))
+  const doctor = async (model: object): Promise<string[]> => {
+    const http = createHttp({ url, timeoutMs: 10_000 })
+    t.teardown(() => http.close())
+    const found: string[] = []
+    await report(checkCms({ http, url, jsonapiPath: '/jsonapi', model: contentModel(model), account: basicAccount({ http, jsonapiPath: '/jsonapi' }, 'admin', 'admin') }), (line) => found.push(line))
+    return found
+  }
+  const right = await doctor(file)
+  t.notOk(right.some((line) => /^! |^- {4}(?:fields|keys|bundleEntityType)/.test(line)), right.join('\n'))
+  const wrong = await doctor({ ...file, keys: { ...file.keys, langcode: 'langcode' } })
+  t.ok(wrong.includes('-    keys.langcode: the site has none, not langcode: not certain: editions have no language'), wrong.join('\n'))
 })
 
 t.test('what an editor cannot see is said with the permission that would show it, in the lines and in the file', async (t) => {

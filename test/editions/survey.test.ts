@@ -60,28 +60,38 @@ async function survey (place: Place, collections = [collection('issue', 'daily')
 
 const rowsOf = (rows: Resource[], more: Place['lists'] = {}): Place => ({ lists: { '/issue/daily': { rows }, ...more } })
 
+/** Editions whose attributes are fewer. */
+const lacking = (...names: string[]): Place => rowsOf(issues().map((row) => ({ ...row, attributes: Object.fromEntries(Object.entries(row.attributes!).filter(([name]) => !names.includes(name))) })))
+
 const timesOf = (attributes: object): Place => rowsOf(issues(() => ({ attributes })))
 
 t.test('keys are told by what JSON:API marks, by links and by values', async (t) => {
   const cases: Array<[what: string, place: Place, expected: object]> = [
     ['ids and revisions that differ', rowsOf(issues()), { 'keys.id': ['shown', 'id'], 'keys.revision': ['shown', 'vid'] }],
     ['ids and revisions that are equal', rowsOf(issues((id) => ({ revision: id }))), { 'keys.id': ['guessed', 'id'], 'keys.revision': ['guessed', 'vid'] }],
-    ['no revisions', rowsOf(issues(() => ({ revision: null }))), { 'keys.id': ['shown', 'id'], 'keys.revision': ['hidden', undefined] }],
+    ['no revisions', rowsOf(issues(() => ({ revision: null }))), { 'keys.id': ['shown', 'id'], 'keys.revision': ['guessed', null, 'JSON:API marks one id, so the entity type has no revisions'] }],
     ['no id that is shown', rowsOf([{ type: 'issue--daily', id: 'a' }]), { 'keys.id': ['hidden', undefined] }],
     ['a link that is none', rowsOf([{ ...issue(1), links: { self: 'x' } } as Resource]), { 'keys.id': ['guessed', 'id'], 'keys.revision': ['guessed', 'vid'] }],
     ['one text', rowsOf(issues()), { 'keys.label': ['shown', 'title'], 'keys.uuid': ['guessed', 'uuid'] }],
     ['several texts', rowsOf(issues(() => ({ attributes: { name: 'x', headline: 'y' } }))), { 'keys.label': ['guessed', 'title'] }],
     ['texts of other names', rowsOf(issues(() => ({ attributes: { title: null, motto: 'x', slogan: 'y' } }))), { 'keys.label': ['guessed', 'motto'] }],
-    ['no text', rowsOf(issues(() => ({ attributes: { title: null } }))), { 'keys.label': ['hidden', undefined] }],
+    ['no text', lacking('title'), { 'keys.label': ['guessed', null] }],
+    ['no text in any edition', rowsOf(issues(() => ({ attributes: { title: null } }))), { 'keys.label': ['guessed', 'title', 'it is called like it, and is empty in some editions or all'] }],
+    ['no text in one edition', rowsOf(issues((id) => ({ attributes: { title: id === 1 ? null : 'x' } }))), { 'keys.label': ['guessed', 'title'] }],
+    ['texts in its place', rowsOf(issues(() => ({ attributes: { title: ['x', 'y'] } }))), { 'keys.label': ['guessed', null] }],
     ['several that say yes or no', rowsOf(issues(() => ({ attributes: { live: false, default_langcode: true, sticky: false } }))), { 'keys.published': ['guessed', 'status'], 'keys.defaultLangcode': ['shown', 'default_langcode'] }],
-    ['nothing that says yes or no', rowsOf(issues(() => ({ attributes: { status: null } }))), { 'keys.published': ['hidden', undefined], 'keys.defaultLangcode': ['hidden', undefined] }],
+    ['nothing that says yes or no', lacking('status'), { 'keys.published': ['guessed', null], 'keys.defaultLangcode': ['guessed', null] }],
+    ['a text in its place', rowsOf(issues(() => ({ attributes: { status: 'open' } }))), { 'keys.published': ['guessed', null] }],
+    ['nothing that says yes or no in any edition', rowsOf(issues(() => ({ attributes: { status: null } }))), { 'keys.published': ['guessed', 'status'] }],
     ['the latest time', rowsOf(issues((id) => ({ attributes: { opened: `2025-01-0${id}T00:00:00+00:00` } }))), { 'keys.changed': ['shown', 'changed'] }],
     ['times that are equal', rowsOf(issues((id) => ({ attributes: { opened: `2026-01-0${id}T00:00:00+00:00`, changed: null, filed: `2026-01-0${id}T00:00:00+00:00` } }))), { 'keys.changed': ['guessed', 'opened'] }],
     ['a time that is not always there', rowsOf(issues((id) => ({ attributes: { closed: id === 1 ? null : '2027-01-01T00:00:00+00:00' } }))), { 'keys.changed': ['shown', 'changed'] }],
-    ['no time', timesOf({ changed: null }), { 'keys.changed': ['hidden', undefined], timestampFields: ['hidden', undefined] }],
+    ['no time', lacking('changed'), { 'keys.changed': ['guessed', null], timestampFields: ['hidden', undefined] }],
+    ['no time in any edition', timesOf({ changed: null }), { 'keys.changed': ['guessed', 'changed'], timestampFields: ['hidden', undefined] }],
+    ['no time in one edition', rowsOf(issues((id) => ({ attributes: id === 1 ? { changed: null } : {} }))), { 'keys.changed': ['guessed', 'changed'] }],
     ['languages', rowsOf(issues(() => ({ attributes: { langcode: 'en' } }))), { 'keys.langcode': ['shown', 'langcode'] }],
     ['languages under other names', rowsOf(issues(() => ({ attributes: { lang: 'pt-br', is_default: true } }))), { 'keys.langcode': ['guessed', 'lang'], 'keys.defaultLangcode': ['guessed', 'is_default'] }],
-    ['no languages', rowsOf(issues()), { 'keys.langcode': ['hidden', undefined] }],
+    ['no languages', rowsOf(issues()), { 'keys.langcode': ['guessed', null] }],
     ['nothing to see', rowsOf([]), { keys: ['hidden', undefined], bundleEntityType: ['hidden', undefined], fields: ['hidden', undefined] }]
   ]
   for (const [what, place, expected] of cases) t.match(await survey(place), expected, what)
@@ -99,7 +109,8 @@ t.test('the bundle is the reference whose target is called like it', async (t) =
     t.match(await survey({ ...kinds('issue_type'), pages: twin(field) }, collections), { 'keys.bundle': ['shown', key], 'keys.uuid': ['shown', 'code'], canonicalPaths: ['guessed', { issue: '/issue/{id}' }] }, field)
   }
   const bare = await survey({ lists: { '/issue/issue': { rows: issues(() => ({ bundle: 'issue' })) } } }, [collection('issue')])
-  t.match(bare, { 'keys.bundle': ['hidden', undefined], bundles: ['hidden', undefined, 'the entity type has no bundles'] })
+  t.match(bare, { 'keys.bundle': ['guessed', null], bundleEntityType: ['guessed', null], bundles: ['hidden', undefined, 'the entity type has no bundles'] })
+  t.match(await survey(rowsOf(issues())), { 'keys.bundle': ['hidden', undefined, 'no edition refers to its bundle; let the account view the field'], bundleEntityType: ['hidden', undefined] })
   t.match(await survey(kinds('kind'), [collection('issue', 'daily'), collection('issue', 'special')]), { bundles: ['hidden', undefined, "daily, special; the permission 'administer issue types' would show their labels"] })
   const closed = rowsOf([...issues(() => ({ relationships: { kind: { data: reference('kind--kind', 'daily') } } }))], { '/kind/kind': { hidden: 1, permission: 'administer kinds' } })
   t.match((await survey(closed, [collection('issue', 'daily'), collection('kind')])).bundles, ['hidden', undefined, "daily; the permission 'administer kinds' would show their labels"])
@@ -249,9 +260,10 @@ t.test('a file has what is known, with a comment on each member, and is a conten
   t.equal(file.$schema, './content-model.schema.json')
   t.match(file.$comment, ['Written in a test.', /^entityType: the entry point/])
   t.ok(file.keys.$comment.some((line: string) => line.startsWith('uuid: GUESSED: ')))
-  t.ok(file.keys.$comment.some((line: string) => line.startsWith('langcode: NOT SEEN: ')))
+  t.ok(file.keys.$comment.includes('langcode: GUESSED: editions have no language'))
+  t.ok(file.$comment.some((line: string) => line.startsWith('bundleEntityType: NOT SEEN: ')))
   const { keys, fields } = contentModel(file)
-  t.strictSame([keys.id, keys.revision, keys.langcode, fields.key, '$comment' in keys, '$comment' in fields], ['id', 'vid', 'langcode', 'field_code', false, false])
+  t.strictSame([keys.id, keys.revision, keys.langcode, fields.key, '$comment' in keys, '$comment' in fields], ['id', 'vid', null, 'field_code', false, false])
   const none: Member[] = [{ name: 'entityType', value: 'issue', certainty: 'shown', why: 'x' }]
   t.strictSame(Object.keys(JSON.parse(modelText(none, { schema: 's', comment: 'c' }))), ['$schema', '$comment', 'entityType', 'lockTypes', 'lockIds'])
 })

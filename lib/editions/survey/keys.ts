@@ -5,6 +5,8 @@ import { guessed, hidden, shown, type Member } from './member.ts'
 /** What a survey knows of an entity type when it looks for its keys. */
 export interface EntityRows {
   entityType: string
+  /** The bundles that the entry point of JSON:API has: the entity type itself for one without bundles. */
+  bundles: string[]
   rows: Resource[]
   /** The bundle of a resource, by its resource type. */
   bundleOf (resourceType: string): string | undefined
@@ -22,6 +24,9 @@ const CHANGED = ['changed', 'modified', 'updated', 'touched', 'revised', 'edited
 /** Booleans and texts that every translatable or revisionable entity type has. */
 const CORE_BOOLEANS = ['default_langcode', 'revision_translation_affected', 'revision_default', 'sticky', 'promote']
 const CORE_TEXTS = ['langcode', 'revision_log', 'revision_log_message', 'preferred_langcode']
+
+const NO_BUNDLES = 'no edition refers to a bundle, and the only one is called like the entity type, so it has none'
+const HIDDEN_BUNDLES = 'no edition refers to its bundle; let the account view the field'
 
 const NO_ROWS = 'no edition can be seen, and JSON:API shows the names of keys in editions alone'
 
@@ -45,7 +50,7 @@ function idMembers ({ rows }: EntityRows): Member[] {
   const why = isSure ? 'JSON:API marks it' : 'JSON:API marks both ids, and nothing but their order tells which is which'
   return [
     member('keys.id', id.slice(INTERNAL.length), why),
-    revision === undefined ? hidden('keys.revision', 'the entity type has no revisions') : member('keys.revision', revision.slice(INTERNAL.length), why)
+    revision === undefined ? guessed('keys.revision', null, 'JSON:API marks one id, so the entity type has no revisions') : member('keys.revision', revision.slice(INTERNAL.length), why)
   ]
 }
 
@@ -64,10 +69,10 @@ function uuidMember ({ rows, twin }: EntityRows): Member {
 
 /** The bundle is the one reference whose target is called as the bundle. */
 function bundleMembers (entity: EntityRows): Member[] {
-  const { rows, entityType, bundleOf, entityTypeOf, twin } = entity
+  const { rows, entityType, bundles, bundleOf, entityTypeOf, twin } = entity
   const relation = relationsOf(rows).find(({ name, many, targets }) => !many && targets.length > 0 &&
     rows.every((row) => identifiers(row.relationships?.[name]).every((target) => targetId(target) === bundleOf(row.type))))
-  if (!relation) return [hidden('keys.bundle', 'the entity type has no bundles'), hidden('bundleEntityType', 'the entity type has no bundles')]
+  if (!relation) return ['keys.bundle', 'bundleEntityType'].map((name) => bundles.join() === entityType ? guessed(name, null, NO_BUNDLES) : hidden(name, HIDDEN_BUNDLES))
   const type = shown('bundleEntityType', entityTypeOf(relation.targets[0]!.type), 'each edition refers to its bundle')
   if (relation.name !== `${entityType}_type`) return [shown('keys.bundle', relation.name, 'each edition refers to its bundle'), type]
   const isLong = twin !== undefined && Object.hasOwn(twin, relation.name)
@@ -79,7 +84,7 @@ function bundleMembers (entity: EntityRows): Member[] {
 function labelMember (base: Attribute[]): Member {
   const texts = base.filter((attribute) => isText(attribute) && attribute.empty === 0 && !CORE_TEXTS.includes(attribute.name))
   const label = likeliest(texts, LABELS)
-  if (!label) return hidden('keys.label', 'no field of the entity type itself holds a text')
+  if (!label) return absent('keys.label', base.filter((attribute) => isText(attribute) || isUnset(attribute)), LABELS, 'no field of the entity type itself holds a text')
   return texts.length === 1
     ? shown('keys.label', label.name, 'no other field of the entity type itself holds a text')
     : guessed('keys.label', label.name, `of the texts ${namesOf(texts)} it is called most like a label`)
@@ -88,7 +93,7 @@ function labelMember (base: Attribute[]): Member {
 function publishedMember (base: Attribute[]): Member {
   const booleans = base.filter((attribute) => isBoolean(attribute) && !CORE_BOOLEANS.includes(attribute.name))
   const published = likeliest(booleans, PUBLISHED)
-  if (!published) return hidden('keys.published', 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
+  if (!published) return absent('keys.published', base.filter(isUnset), PUBLISHED, 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
   return booleans.length === 1
     ? shown('keys.published', published.name, 'no other field of the entity type itself says yes or no')
     : guessed('keys.published', published.name, `of ${namesOf(booleans)} it is called most like it`)
@@ -99,11 +104,19 @@ function changedMember (base: Attribute[]): Member {
   const times = base.filter((attribute) => isTime(attribute) && !attribute.name.startsWith('revision_'))
   const latest = times.filter((time) => time.empty === 0 && times.every((other) => !isLater(other, time)))
   const changed = likeliest(latest, CHANGED)
-  if (!changed) return hidden('keys.changed', 'no field of the entity type itself shows when an edition was changed')
+  if (!changed) return absent('keys.changed', base.filter((attribute) => isTime(attribute) || isUnset(attribute)), CHANGED, 'no field of the entity type itself shows when an edition was changed')
   return latest.length === 1 && CHANGED.includes(changed.name)
     ? shown('keys.changed', changed.name, 'it is the latest of the times of each edition')
     : guessed('keys.changed', changed.name, `of the times ${namesOf(times)} it is the latest, or called most like it`)
 }
+
+/** A key that no attribute shows with a value in each edition: one that is called so and is at times empty, else none. */
+function absent (name: string, attributes: Attribute[], usual: string[], why: string): Member {
+  const called = attributes.find((attribute) => usual.includes(attribute.name))
+  return called ? guessed(name, called.name, 'it is called like it, and is empty in some editions or all') : guessed(name, null, why)
+}
+
+const isUnset = ({ values, many }: Attribute): boolean => !many && values.length === 0
 
 function isLater (one: Attribute, other: Attribute): boolean {
   return one.empty === 0 && one.values.some((value, index) => Date.parse(String(value)) > Date.parse(String(other.values[index])))
@@ -115,8 +128,8 @@ function languageMembers (base: Attribute[]): Member[] {
   const langcode = likeliest(language, ['langcode'])
   const defaults = likeliest(base.filter((attribute) => isBoolean(attribute) && /default/.test(attribute.name) && attribute.name !== 'revision_default'), ['default_langcode'])
   return [
-    langcode ? (named('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : hidden('keys.langcode', 'editions have no language'),
-    defaults ? (named('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : hidden('keys.defaultLangcode', 'editions have no translations')
+    langcode ? (named('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : guessed('keys.langcode', null, 'editions have no language'),
+    defaults ? (named('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : guessed('keys.defaultLangcode', null, 'editions have no translations')
   ]
 }
 

@@ -5,7 +5,7 @@ export type Certainty = 'shown' | 'guessed' | 'hidden'
 export interface Member {
   /** Such as `keys.id`. */
   name: string
-  /** The member's value on this site; undefined where it is not known, or where the site has no such thing. */
+  /** The member's value on this site; undefined where it is not known, null where the site has no such key. */
   value: unknown
   certainty: Certainty
   /** What it follows from; of a hidden one, what would show it. */

@@ -49,11 +49,12 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
 
   const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
-  const first = keyMembers({ entityType, rows, bundleOf, entityTypeOf, twin: undefined })
+  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf }
+  const first = keyMembers({ ...entity, twin: undefined })
   const id = idOf(rows[0], first)
   const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
   const twin = path === undefined ? undefined : await twinOf(ask, path.replace('{id}', id!))
-  const keys = keyMembers({ entityType, rows, bundleOf, entityTypeOf, twin })
+  const keys = keyMembers({ ...entity, twin })
   const bundleEntityType = valueOf(keys, 'bundleEntityType')
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
@@ -94,8 +95,9 @@ function permissionOf (pages: Listed[]): Pick<Listed, 'permission'> {
   return permission === undefined ? {} : { permission }
 }
 
+/** The value of a member; undefined where it is not known, or where there is no such thing. */
 function valueOf (members: Member[], name: string): string | undefined {
-  return members.find((member) => member.name === name)?.value as string | undefined
+  return (members.find((member) => member.name === name)?.value as string | null | undefined) ?? undefined
 }
 
 function idOf (row: Resource | undefined, keys: Member[]): string | undefined {
