@@ -1,5 +1,13 @@
+import type { Model } from './settings.ts'
+
 /** What the list shows; `offset` is how many are left out first. */
 export interface Query { q: string, bundle: string, type: string, status: string, key: string, offset: number }
+
+/** What the site's editions can be searched by: the service refuses to search by what the content model does not have. */
+export function criteriaOf ({ keys, fields }: Pick<Model, 'keys' | 'fields'>): Array<keyof Omit<Query, 'offset'>> {
+  const names = { q: keys.label ?? fields.key, bundle: keys.bundle, type: fields.editionType, status: keys.published, key: fields.key }
+  return (Object.keys(names) as Array<keyof typeof names>).filter((criterion) => names[criterion] !== null)
+}
 
 /** Where the reader is: everything behind the # of the address. */
 export type Place = { view: 'list', query: Query } | { view: 'edition', id: string }

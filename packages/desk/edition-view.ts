@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { LockView, Named } from '../client/src/client.ts'
-import { avatar, cover, icon, notice } from './ui.ts'
+import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Kept } from './kept.ts'
@@ -45,10 +45,10 @@ function content (session: Session, context: EditionContext): TemplateResult {
     <header class="head">
       ${cover(edition, model, 'large')}
       <div>
-        <h1 tabindex="-1">${session.title}</h1>
-        <p class="meta"><span class="pill ${valueOf(edition, model.keys.published) === 'true' ? 'is-on' : ''}">${valueOf(edition, model.keys.published) === 'true' ? 'Published' : 'Not published'}</span>
+        <h1 tabindex="-1">${session.title || `Edition ${session.id}`}</h1>
+        <p class="meta">${statusPill(edition, model)}
           <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
-          <span>saved ${day(valueOf(edition, model.keys.changed))}</span></p>
+          ${model.keys.changed === null ? nothing : html`<span>saved ${day(valueOf(edition, model.keys.changed))}</span>`}</p>
       </div>
     </header>
     ${session.age === undefined

@@ -2,8 +2,8 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import type { Named } from '../client/src/client.ts'
-import { editionAddress, listAddress, type Query } from './address.ts'
-import { avatar, cover, icon, notice } from './ui.ts'
+import { criteriaOf, editionAddress, listAddress, type Query } from './address.ts'
+import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import { PAGE, type List } from './list.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { count, day, duration, nameOf } from './words.ts'
@@ -38,20 +38,20 @@ function filters ({ query, bundles }: List, { types, model, go }: ListContext): 
       <option value="" .selected=${live(query[name] === '')}>All</option>
       ${choices.map(({ id, label }) => html`<option value=${id} .selected=${live(query[name] === id)}>${label}</option>`)}
     </select></label>`
+  const criteria = criteriaOf(model)
   return html`
     <form role="search" aria-label="Editions" @submit=${(event: Event) => event.preventDefault()}>
-      <label class="wide">Search titles<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${typed('q')}></span></label>
-      ${bundles.length > 1 ? select('bundle', 'Bundle', bundles) : nothing}
-      ${model.fields.editionType === null ? nothing : select('type', 'Type', types)}
-      ${select('status', 'Status', [{ id: '1', label: 'Published' }, { id: '0', label: 'Not published' }])}
-      <label>Key<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder="exact" @input=${typed('key')}></label>
+      ${criteria.includes('q') ? html`<label class="wide">Search titles<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${typed('q')}></span></label>` : nothing}
+      ${criteria.includes('bundle') && bundles.length > 1 ? select('bundle', 'Bundle', bundles) : nothing}
+      ${criteria.includes('type') ? select('type', 'Type', types) : nothing}
+      ${criteria.includes('status') ? select('status', 'Status', [{ id: '1', label: 'Published' }, { id: '0', label: 'Not published' }]) : nothing}
+      ${criteria.includes('key') ? html`<label>Key<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder="exact" @input=${typed('key')}></label>` : nothing}
     </form>`
 }
 
 function row (edition: Edition, list: List, model: Model): TemplateResult {
   const { keys, fields } = model
   const id = list.idOf(edition)
-  const isPublished = valueOf(edition, keys.published) === 'true'
   const people = list.atWork(id)
   const articles = fields.articles.reduce((sum, name) => sum + (edition[name]?.length ?? 0), 0)
   const date = Object.values(edition).flatMap((items) => items ?? []).map(({ value }) => String(value)).find((value) => /^\d{4}-\d\d-\d\d$/.test(value))
@@ -60,8 +60,8 @@ function row (edition: Edition, list: List, model: Model): TemplateResult {
       ${cover(edition, model, 'small')}
       <div class="what"><a href=${editionAddress(id)}>${valueOf(edition, keys.label) || `Edition ${id}`}</a>
         <p class="meta"><span class="kind">${valueOf(edition, fields.editionType ?? keys.bundle)}</span><code>${valueOf(edition, fields.key)}</code><span>${count(articles, 'article')}</span></p></div>
-      <div class="when">${date ? html`<b>${day(date)}</b>` : nothing}<small>saved ${day(valueOf(edition, keys.changed))}</small></div>
-      <span class="pill ${isPublished ? 'is-on' : ''}">${isPublished ? 'Published' : 'Not published'}</span>
+      <div class="when">${date ? html`<b>${day(date)}</b>` : nothing}${keys.changed === null ? nothing : html`<small>saved ${day(valueOf(edition, keys.changed))}</small>`}</div>
+      ${statusPill(edition, model)}
       <span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${people.map(({ userData }) => nameOf(userData)).join(', ')} at work</span>${people.map(({ userData }) => avatar(userData))}`}</span>
     </li>`
 }

@@ -18,12 +18,12 @@ export function createSamples ({ editions }: { editions: Pick<Client['editions']
 
   return {
     of: (name: string): Item[] => seen.get(name) ?? [],
-    /** Learns from an edition, and from others of its bundle where it has empty fields that nothing is known of. */
+    /** Learns from an edition, and from others of its bundle (if it has one) where it has empty fields that nothing is known of. */
     async learn (edition: Edition): Promise<void> {
       learn(edition)
       if (Object.keys(edition).every((name) => seen.has(name))) return
       try {
-        const { value } = await editions.search({ bundle: valueOf(edition, keys.bundle), limit: LOOKED_AT }).next()
+        const { value } = await editions.search({ ...(keys.bundle !== null && { bundle: valueOf(edition, keys.bundle) }), limit: LOOKED_AT }).next()
         for (const other of value?.editions ?? []) learn(other as Edition)
       } catch (error) {
         if (!(error instanceof QuoinError)) throw error

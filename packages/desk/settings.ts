@@ -8,7 +8,8 @@ export interface Settings {
 
 export interface Model {
   entityType: string
-  keys: { id: string, uuid: string, label: string | null, bundle: string | null, published: string | null, changed: string | null }
+  /** Null for what the entity type does not have. */
+  keys: Record<'id' | 'uuid', string> & Record<'revision' | 'bundle' | 'label' | 'published' | 'changed' | 'langcode' | 'defaultLangcode', string | null>
   fields: { key: string | null, editionType: string | null, articles: string[] }
   timestampFields: string[]
   /** The site's, an IANA name; without it times are shown as the CMS writes them. */
@@ -29,6 +30,11 @@ export type Edition = Record<string, Item[] | undefined>
 export function valueOf (edition: Edition, name: string | null): string {
   const item = name === null ? undefined : edition[name]?.[0]
   return String(item?.['value'] ?? item?.['target_id'] ?? '')
+}
+
+/** Whether an edition is published; undefined where the entity type has no status. */
+export function isPublished (edition: Edition, { keys: { published } }: Pick<Model, 'keys'>): boolean | undefined {
+  return published === null ? undefined : valueOf(edition, published) === 'true'
 }
 
 /** What the locks of an edition are on. */

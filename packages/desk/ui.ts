@@ -1,5 +1,5 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import { valueOf, type Edition, type Model } from './settings.ts'
+import { isPublished, valueOf, type Edition, type Model } from './settings.ts'
 import { initials, nameOf, toneOf, type Somebody } from './words.ts'
 
 export type View = TemplateResult | typeof nothing
@@ -16,6 +16,12 @@ export function avatar (somebody: Somebody): TemplateResult {
 /** A message that has to be seen; `bad` ones are told at once. */
 export function notice (tone: 'good' | 'bad' | 'warn', text: string, more: View = nothing): TemplateResult {
   return html`<div class="notice is-${tone}" role=${tone === 'bad' ? 'alert' : 'note'}>${icon(tone === 'good' ? 'check' : 'triangle-alert')}<p>${text}</p>${more}</div>`
+}
+
+/** Whether an edition is published; nothing where editions have no status. */
+export function statusPill (edition: Edition, model: Model): View {
+  const isOn = isPublished(edition, model)
+  return isOn === undefined ? nothing : html`<span class="pill ${isOn ? 'is-on' : ''}">${isOn ? 'Published' : 'Not published'}</span>`
 }
 
 /** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
+import { criteriaOf, editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept, createShelf } from '../../packages/desk/kept.ts'
 import { storeOf } from './fixtures.ts'
@@ -7,7 +7,7 @@ import { moved, rebased, settle, settleOrder } from '../../packages/desk/merge.t
 import { createOccupancy } from '../../packages/desk/occupancy.ts'
 import { MOVED, refusalOf, UNDECIDED } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
-import { entityOf, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
+import { entityOf, isPublished, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
 import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
@@ -49,6 +49,15 @@ t.test('the kind of a field is read off its value, or off that of another editio
   t.strictSame(shapesOf({ title: [] }, { ...model, fields: { ...model.fields, editionType: null } }).length, 1)
   t.equal(labelOf('field_more', { ...model, fields: { ...model.fields, articles: ['field_articles', 'field_more'] } }), 'More')
 })
+
+/** An entity type whose fields are base fields, and that has next to no keys. */
+const dossiers = contentModel({
+  entityType: 'dossier',
+  keys: { id: 'did', revision: null, bundle: null, label: 'heading', published: null, changed: 'touched', langcode: 'lang', defaultLangcode: 'is_original' },
+  fields: { key: 'shelf_mark', editionType: null, articles: ['pieces'] },
+  timestampFields: ['touched', 'closes_at'],
+  references: { pieces: 'node' }
+}) as Model
 
 t.test('a text stands for items, and items for the text', async (t) => {
   const both: Array<[kind: Kind, items: Item[], text: string, sent?: unknown[]]> = [
@@ -212,6 +221,17 @@ t.test('a refusal is told where it belongs', async (t) => {
   t.equal(refused(423, 'FIELD_LOCKED', 'x', { locks: [lock('title', 'Ben'), lock('field_z')] }).text, 'Not saved: Title is being edited by Ben, field_z is being edited by User 8.')
 })
 
+t.test('what editions do not have is not shown, and not searched by', async (t) => {
+  const edition = (value: unknown): Edition => ({ status: [{ value }], live: [{ value }] })
+  t.strictSame([true, false].map((value) => isPublished(edition(value), model)), [true, false])
+  t.strictSame([isPublished({}, model), isPublished(edition(true), dossiers)], [false, undefined], 'a status of another meaning is none')
+  t.strictSame(criteriaOf(model), ['q', 'bundle', 'type', 'status', 'key'])
+  t.strictSame(criteriaOf(dossiers), ['q', 'key'])
+  const keyless = contentModel({ keys: { label: null }, fields: { key: null } }) as Model
+  t.strictSame(criteriaOf(keyless), ['bundle', 'type', 'status'])
+  t.strictSame(criteriaOf(contentModel({ keys: { label: null } }) as Model)[0], 'q', 'the search looks among the keys too')
+})
+
 t.test('an edition tells its values, and what its locks are on', async (t) => {
   const edition: Edition = { id: [{ value: 5 }], uuid: [{ value: 'u' }], type: [{ target_id: 'daily' }], title: [] }
   t.strictSame(['id', 'type', 'title', 'none', null].map((name) => valueOf(edition, name)), ['5', 'daily', '', '', ''])
@@ -233,6 +253,11 @@ t.test('samples are learnt from the editions that are seen, and others are looke
   await samples.learn({ c: undefined })
   answer = () => { throw new TypeError('a defect') }
   await t.rejects(samples.learn({ d: [] }), /a defect/)
+  asked.length = 0
+  answer = () => [{ a: [{ value: 1 }] }]
+  const bundleless = createSamples({ editions: { search: async function * (search: unknown) { asked.push(search); yield { editions: answer() } as never } as never } }, dossiers)
+  await bundleless.learn({ a: [], type: [{ value: 'loose' }] })
+  t.strictSame([bundleless.of('a'), asked], [[{ value: 1 }], [{ limit: 20 }]], 'without bundles all are looked at')
   const none = createSamples({ editions: { search: async function * () {} as never } }, model)
   await none.learn({ a: [] })
   t.strictSame(none.of('a'), [])
