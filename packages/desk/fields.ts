@@ -22,15 +22,20 @@ const LOCAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?$/
 /** How long a text may be that has a single line. */
 const LINE = 90
 
+/** Base fields that Drupal and its modules keep for themselves, besides the keys of the content model. */
+const KEPT_BY_DRUPAL = /^(created|uid|path|metatag|menu_link|_links)$|^(revision|content_translation)_/
+
 /**
- * The fields that an editor sees, the label, the key and the edition type first, those of many lines last. JSON:API does
- * not tell an editor what type a field has, so it is read off its value or, where it is empty, off that of another
- * edition; one that is empty everywhere is a line of text, which Drupal casts.
+ * The fields that an editor sees, the label, the key and the edition type first, those of many lines last. Base fields
+ * are shown like `field_*` ones, except those that Drupal keeps for itself. JSON:API does not tell an editor what type a
+ * field has, so it is read off its value or, where it is empty, off that of another edition; one that is empty everywhere
+ * is a line of text, which Drupal casts.
  */
 export function shapesOf (edition: Edition, model: Model, sampleOf: (name: string) => Item[] = () => []): Shape[] {
-  const { keys: { label, published }, fields: { key, editionType } } = model
-  const first = [label, key, editionType, published].filter((name) => name !== null && name in edition) as string[]
-  const others = Object.keys(edition).filter((name) => name.startsWith('field_') && !first.includes(name))
+  const { keys, fields: { key, editionType } } = model
+  const first = [keys.label, key, editionType, keys.published].filter((name) => name !== null && name in edition) as string[]
+  const hidden = [...first, ...Object.values(keys)]
+  const others = Object.keys(edition).filter((name) => !hidden.includes(name) && !KEPT_BY_DRUPAL.test(name))
   const shapes = [...first, ...others].map((name): Shape => {
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)

@@ -59,6 +59,44 @@ const dossiers = contentModel({
   references: { pieces: 'node' }
 }) as Model
 
+t.test('base fields are shown like others, but not those that Drupal keeps for itself', async (t) => {
+  const dossier: Edition = {
+    did: [{ value: 5 }],
+    uuid: [{ value: 'u' }],
+    lang: [{ value: 'de' }],
+    is_original: [{ value: true }],
+    touched: [{ value: '2026-11-18T05:00:00+01:00' }],
+    created: [{ value: '2026-11-18T05:00:00+01:00' }],
+    uid: [{ target_id: 1 }],
+    revision_log_message: [],
+    revision_translation_affected: [{ value: true }],
+    content_translation_source: [{ value: 'und' }],
+    path: [{ alias: null, pid: null, langcode: 'de' }],
+    metatag: [],
+    menu_link: [],
+    _links: [],
+    summary: [{ value: 'a\nb' }],
+    type: [{ value: 'loose' }],
+    changed: [{ value: 'twice' }],
+    status: [{ value: true }],
+    page_count: [{ value: 44 }],
+    closes_at: [],
+    pieces: [{ target_id: 3 }],
+    shelf_mark: [{ value: 'k' }],
+    heading: [{ value: 'Harbour' }],
+    revisions_due: [],
+    field_note: [{ value: 'n' }]
+  }
+  t.strictSame(shapesOf(dossier, dossiers).map(({ name, kind, label }) => [name, kind, label]), [
+    ['heading', 'line', 'Heading'], ['shelf_mark', 'line', 'Shelf mark'], ['type', 'line', 'Type'], ['changed', 'line', 'Changed'], ['status', 'flag', 'Status'],
+    ['page_count', 'number', 'Page count'], ['closes_at', 'moment', 'Closes at'], ['pieces', 'order', 'Running order'], ['revisions_due', 'line', 'Revisions due'],
+    ['field_note', 'line', 'Note'], ['summary', 'text', 'Summary']
+  ], 'a name that is a key elsewhere is a field like others here')
+  const node = contentModel({ entityType: 'node', keys: { id: 'nid', revision: 'vid' } }) as Model
+  const names = ['nid', 'uuid', 'vid', 'langcode', 'type', 'revision_timestamp', 'revision_uid', 'revision_log', 'status', 'uid', 'title', 'created', 'changed', 'promote', 'default_langcode', 'path', 'body']
+  t.strictSame(shapesOf(Object.fromEntries(names.map((name) => [name, []])), node).map(({ name }) => name), ['title', 'status', 'promote', 'body'])
+})
+
 t.test('a text stands for items, and items for the text', async (t) => {
   const both: Array<[kind: Kind, items: Item[], text: string, sent?: unknown[]]> = [
     ['line', [{ value: 'a' }], 'a'], ['line', [], '', []], ['lines', [{ value: 'a' }, { value: 'b' }], 'a\nb'], ['number', [{ value: 44 }], '44'], ['number', [], '', []],

@@ -237,6 +237,17 @@ t.test('a field that is in some answers only is empty in the others', async (t) 
   t.strictSame(session.fields.map(({ text }) => text), ['Saved', '', ''])
 })
 
+t.test('a base field is locked and saved by its own name', async (t) => {
+  const { session, service, field } = open(t, { edition: editionOf('Saved', { created: [{ value: '2026-11-18T05:00:00+01:00' }], page_count: [{ value: 44 }] }) })
+  await turn()
+  t.strictSame(session.fields.map(({ shape }) => shape.name), ['title', 'page_count'])
+  field('page_count').type('48')
+  await turn()
+  t.ok(field('page_count').isHeld)
+  await session.save()
+  t.match([service.sent, session.notice?.text], [[{ page_count: [{ value: 48 }] }], 'Saved.'])
+})
+
 t.test('the texts that were typed before are offered, and what an edition refers to gets its name', async (t) => {
   const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
   const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
