@@ -60,23 +60,20 @@ function omitted ({ meta }: Document): number {
 /** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
 function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Finding> {
   const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
-  const members = { 'keys.id': id, 'keys.label': label, 'keys.published': published, 'keys.changed': changed, 'fields.key': key, 'fields.editionType': editionType }
-  const wanted = Object.entries(members).filter((entry): entry is [member: string, field: string] => entry[1] !== null)
+  const members: Array<[member: string, field: string | null, orNull: string]> = [
+    ['keys.id', id, ''],
+    ['keys.label', label, ' (null where editions have no label)'],
+    ['keys.published', published, ' (null where editions are not published)'],
+    ['keys.changed', changed, ' (null where editions have no time of change)'],
+    ['fields.key', key, ' (null where editions have no key)'],
+    ['fields.editionType', editionType, ' (null where the bundle alone tells the type)']
+  ]
+  const wanted = members.filter(([, field]) => field !== null) as Array<[member: string, field: string, orNull: string]>
   const missing = wanted.filter(([, field]) => !shape.has(field))
-  for (const [member, field] of missing) {
-    const orNull = OR_NULL[member] ?? ''
+  for (const [member, field, orNull] of missing) {
     yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
   }
   if (missing.length === 0) yield ok(`fields of ${bundle}: ${wanted.map(([, field]) => field).join(', ')}`)
-}
-
-/** What null means, of the members that may be null. */
-const OR_NULL: Record<string, string> = {
-  'keys.label': ' (null where editions have no label)',
-  'keys.published': ' (null where editions are not published)',
-  'keys.changed': ' (null where editions have no time of change)',
-  'fields.key': ' (null where editions have no key)',
-  'fields.editionType': ' (null where the bundle alone tells the type)'
 }
 
 /** What the content model says of references, held to what the editions show of them. */

@@ -123,6 +123,11 @@ t.test('where filters find nothing an id is found all the same', async (t) => {
   t.equal(await may('view', 'publisher_container', hidden.id!, basic('reader')), 'NOT_FOUND')
 })
 
+t.test('an entity type without languages is asked for as any other', async (t) => {
+  const { may } = await site(t, { model: { keys: { ...contentModel({}).keys, langcode: null } } })
+  t.strictSame([await may('edit', 'publisher_container', published.id!), await may('edit', 'publisher_container', published.id!, basic('reader'))], ['yes', 'FORBIDDEN'])
+})
+
 t.test('an answer is remembered for a minute, and concurrent questions are one', async (t) => {
   const { may, cms, clock, url } = await site(t)
   const asked = async (...questions: Array<() => Promise<string>>) => {

@@ -121,6 +121,14 @@ t.test('the content model says what blocks, what may not be empty and what close
   t.strictSame([closed.status, closed.body.data.field_featured, closed.body.data.status], [200, [{ value: true }], [{ value: false }]])
 })
 
+t.test('of many reasons not to close the first three are in the message, all of them in the answer', async (t) => {
+  const { send, lock, edition } = await desk(t)
+  const id = await edition([4, 5, 6, 7, 8])
+  for (const article of [4, 5, 6, 7, 8]) await lock(`node/${article}`, 'title', ada, 'x')
+  const { status, body } = await send('POST', `/api/collection/${id}/close`, {})
+  t.match([status, body.message, body.details?.blockers ?? body.blockers], [409, /^The edition is not ready and was not closed: [^;]+; [^;]+; [^;]+; and 2 more$/, { length: 5 }])
+})
+
 t.test('an edition that is not ready is not closed; one that is ready is', async (t) => {
   const { send, lock, edition, cms } = await desk(t)
   const id = await edition([4, 5])

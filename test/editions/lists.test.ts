@@ -197,6 +197,9 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
   t.strictSame([await is(10), await is(10)], [[true, 2], [true, 0]])
   t.strictSame(await is(11), [false, 2], 'another count')
   t.strictSame(await is(10, { authorization: 'ben' }), [true, 2], 'another caller')
+  const untranslated = createCountCheck({ cms, model: { ...model, keys: { ...model.keys, defaultLangcode: null } }, now: () => clock.now })
+  const before = asked
+  t.strictSame([await untranslated(daily, false, 10, {}), asked - before], [true, 1], 'without translations there is less to ask')
   passing = 9
   clock.now = 59_999
   t.strictSame(await is(10), [true, 0])
