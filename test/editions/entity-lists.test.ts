@@ -161,8 +161,9 @@ t.test('where the editions are more than Quoin looks at, placed=1 is 503', async
   t.equal((await desk.call('GET', '/api/collections/article?limit=1', { as: 'editor' })).status, 200)
   const filtering = await open(t, { content })
   t.equal((await filtering.call('GET', '/api/collections/article?placed=1&limit=1', { as: 'editor' })).status, 200, 'Drupal finds the few that hold it')
-  for (const { type, fields } of content.entities) if (type === 'publisher_container--daily') fields!['field_articles'] = [{ target_id: 119 }]
-  const crowded = await open(t, { content })
+  const crowd = enlarged(newspaper(), 2 * 50 * PLACED_PAGES)
+  for (const { type, fields } of crowd.entities) if (type === 'publisher_container--daily') fields!['field_articles'] = [{ target_id: 119 }]
+  const crowded = await open(t, { content: crowd })
   failed(t, 'a filter that finds too many', await crowded.call('GET', '/api/collections/article?placed=1&limit=50', { as: 'editor' }), 503, 'PLACED_UNKNOWN', /ask for a smaller limit/)
 })
 
