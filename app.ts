@@ -90,7 +90,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(access, { config })
   await fastify.register(authDocs, { config })
   await fastify.register(rateLimits, { config, bus })
-  await fastify.register(openapi)
+  await fastify.register(openapi, { config })
   await fastify.register(healthRoutes)
   if (ownsPaths) await fastify.register(home, { config })
 

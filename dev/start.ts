@@ -3,6 +3,7 @@ import { createStore } from '../lib/dynamodb/client.ts'
 import { createTable } from '../lib/dynamodb/table.ts'
 import { giveUp, loadEnvFile, serve } from '../server.ts'
 import { createCms } from '../packages/drupal-stand-in/cms.ts'
+import { commands } from './commands.ts'
 import { newspaper } from './content.ts'
 import type { EmbeddedEngine } from './dynamodb.ts'
 import { DevEnvironment } from './environment.ts'
@@ -56,8 +57,7 @@ async function start (): Promise<void> {
     ...embedded.map((part) => `  ${part}`),
     '',
     'Try:',
-    `  curl -X POST ${address}/api/cloud/data-state/node/1 -H 'content-type: application/json' -d '{"fieldName":"title","userData":{"uid":"7","name":"Anna"},"payload":"A headline"}'`,
-    `  curl '${address}/api/collections/publisher_container?limit=2'`,
+    ...commands(address, config.contentModel).map((command) => `  ${command}`),
     ''
   ].join('\n'))
 }

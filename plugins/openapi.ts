@@ -1,6 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
 import { createValidation } from '../config/validation.ts'
+import { withNamesOf } from '../lib/editions/example-names.ts'
 import { OF_PAGES } from '../lib/pages.ts'
 import { ownPath } from './mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
@@ -20,7 +22,7 @@ const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
  * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few
  * ever look: it is an instance of its own, without a server, made when it is first asked.
  */
-async function openapi (fastify: FastifyInstance) {
+async function openapi (fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
   /** The schemas of a host are none of these. */
   const inherited = Object.keys(fastify.getSchemas())
@@ -33,7 +35,7 @@ async function openapi (fastify: FastifyInstance) {
   })
 
   async function show ({ url, headers: asked }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documented(fastify, schemasOf(scopes, inherited), routes)
+    documentation ??= documented(fastify, schemasOf(scopes, inherited), routes, withNamesOf(contentModel))
     const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: asked })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
@@ -53,7 +55,7 @@ function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
   return Object.entries(schemas).filter(([id]) => !inherited.includes(id)).map(([, schema]) => schema)
 }
 
-async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[]): Promise<FastifyInstance> {
+async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], named: <T>(document: T) => T): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
   await documentation.register(import('@fastify/swagger'), {
@@ -70,6 +72,7 @@ async function documented ({ securitySchemes, basePath }: FastifyInstance, schem
       security: [],
       ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },
+    transformObject: (documented) => named((documented as Extract<typeof documented, { openapiObject: unknown }>).openapiObject),
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })

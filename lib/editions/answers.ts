@@ -38,7 +38,7 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['TOO_LARGE', texts.bodyTooLarge('5000000 bytes', 4194304)],
   ['UNSUPPORTED_MEDIA_TYPE', texts.mediaType(['application/json'])],
   ['UNPROCESSABLE', texts.invalid(violations), { violations }],
-  ['FIELD_LOCKED', 'Nothing was saved: title is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'title', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
+  ['FIELD_LOCKED', 'Nothing was saved: field_articles is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'field_articles', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
   ['INTERNAL', texts.internal],
   ['CMS_UNREACHABLE', texts.cmsUnreachable],
   ['CMS_FAILED', texts.cmsFailed],
