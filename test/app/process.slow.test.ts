@@ -30,7 +30,7 @@ t.test('npm run dev listens on 127.0.0.1 and prints two commands that work as pr
     const second = runNode(t, DEV, { cwd, env: { PORT: '0' } })
     t.equal(await second.ended, 1)
     t.match(second.output(), { stdout: '', stderr: /^Quoin cannot start with these settings:\n {2}\.data is in use by another Quoin; stop that one, or set DATA_DIR to another directory\.\n$/ })
-    t.match(await (await fetch(`${address}/api/cloud/data-state/node/1`)).json(), { success: true, data: { Count: 1 } })
+    t.match(await (await fetch(`${address}/api/cloud/data-state/publisher_container/1`)).json(), { success: true, data: { Count: 1 } })
   })
 
   await t.test('a start on its port says so in one line and exits with 1', async (t) => {
