@@ -53,7 +53,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let isClosed = false
 
   const entity = () => entityOf(edition!, model)
-  const references = () => fields.filter(({ shape }) => shape.kind === 'order' || shape.kind === 'fixed').flatMap(({ shape }) => edition![shape.name] ?? [])
+  // The service tells names only for these: see lib/editions/lookup/labels.ts.
+  const named = new Set([...model.fields.articles, ...Object.keys(model.references)])
+  const references = () => fields.filter(({ shape }) => named.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
   const kept = createKept({ locks: client.locks, entity, shelf, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 

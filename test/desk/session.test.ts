@@ -251,12 +251,12 @@ t.test('a base field is locked and saved by its own name', async (t) => {
 t.test('the texts that were typed before are offered, and what an edition refers to gets its name', async (t) => {
   const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
   const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
-  const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_key: [{ value: 'k' }] }) })
+  const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_other: [{ target_id: 4, target_uuid: 'four' }], field_key: [{ value: 'k' }] }) })
   service.labels = { one: 'Harbour' }
   await turn()
   await turn()
   t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
-  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9'])
+  t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 }), session.titleOf({ target_id: 4, target_uuid: 'four' })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9', 'No. 4'])
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
 })
