@@ -9,7 +9,7 @@ import { CmsAuthEnvironment, readCmsAuth, type CmsAuth } from './cms-auth.ts'
 import { itemsIn } from './edges.ts'
 import { EventsEnvironment, readEvents, type EventsConfig } from './events.ts'
 import { misspelt } from './misspelt.ts'
-import { SECRETS, SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
+import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
 const ServiceEnvironment = inGroup('The service', {
@@ -376,11 +376,11 @@ function parsed (schema: TSchema, text: string): string | number {
 }
 
 /** Not to be printed; instead of a path to a key the key itself may have been given. */
-const SECRET = new Set<string>([...SECRETS, 'AUTH_PUBLIC_KEY'])
+const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
 
 /** A wrong value as it may be printed: without a password, be it one inside a URL. */
 function shown (name: string, text: string): string {
-  return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(/\/\/.*@/, '//…@'))
+  return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(text.includes('//') ? /(?<=\/\/).*@/ : /^.*@/, '…@'))
 }
 
 function readContentModel (path: string, problems: string[]): ContentModel | undefined {

@@ -3,9 +3,9 @@ import { Type } from '@sinclair/typebox'
 import { inGroup, setting } from './setting.ts'
 
 /** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
-export const SECRETS = ['CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
+export const SECRETS = ['EVENTS_BUS_URL', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
 
-/** The settings that name the files, as part of the environment. */
+/** The settings that name the files of Drupal's secrets, as part of the environment. */
 export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {
   CMS_PASSWORD_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'A file with the password, in place of CMS_PASSWORD.',

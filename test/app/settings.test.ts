@@ -231,12 +231,19 @@ t.test('a secret may be in a file', async (t) => {
     t.strictSame(readConfig({ ...oauth, CMS_CLIENT_SECRET_FILE: file('secret', text) }).cms.auth, { kind: 'oauth', clientId: 'id', clientSecret: secret })
   }
   const absent = join(directory, 'absent')
+  const url = 'redis://:hunter2@bus.example'
+  t.strictSame(readConfig({ ...enough, EVENTS_BUS_URL_FILE: file('bus', `${url}\n`) }).bus, { url })
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [`CMS_PASSWORD_FILE is ${JSON.stringify(absent)} but ENOENT`, /^CMS_PASSWORD is missing/])
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/, /^CMS_PASSWORD is missing/])
   t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: only one can say what it is'])
   const wrong = problemsOf({ ...basic, CMS_PASSWORD_FILE: file('password', 'hunter2\n\n') })
   t.match(wrong, [/^CMS_PASSWORD is not right but must be/], 'a control character')
   t.notMatch(wrong.join(), /hunter2/)
+  for (const url of ['redis://quoin:hunter2@bus.example:x', 'redis:quoin:hunter2@bus.example']) {
+    const [problem] = problemsOf({ ...enough, EVENTS_BUS_URL_FILE: file('bus', url) })
+    t.match(problem, /^EVENTS_BUS_URL is ".*…@bus\.example(?::x)?" but must be/, url)
+    t.notMatch(problem, /hunter2/, url)
+  }
 })
 
 t.test('a content model that cannot be used is a wrong setting', async (t) => {
@@ -282,7 +289,7 @@ t.test('every setting says what the documents need', async (t) => {
 
 t.test('every secret may be in a file', async (t) => {
   const names = Object.keys(Environment.properties)
-  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$/.test(name)), [...SECRETS])
+  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|BUS_URL$/.test(name)), [...SECRETS])
   t.strictSame(names.filter((name) => name.endsWith('_FILE')), SECRETS.map((name) => `${name}_FILE`))
   const page = settingsTables()
   for (const name of SECRETS) t.match(page, new RegExp(`^\\| ${name} \\|.*\\b${name}_FILE\\b`, 'm'))
