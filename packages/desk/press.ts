@@ -1,5 +1,5 @@
 /** What ends a press before its own event has been handled: the page shows at once what the press has changed. */
-const AT_ONCE = ['click', 'change', 'drop', 'keydown'] as const
+const AT_ONCE = ['click', 'drop', 'keydown'] as const
 
 /**
  * Whether a button of the mouse, a finger or a pen is down, or something is being dragged. Nothing may move meanwhile: a
@@ -31,6 +31,8 @@ export function createPress (released: () => void) {
   }, true)
   addEventListener('dragstart', () => { isDragging = true }, true)
   for (const name of AT_ONCE) addEventListener(name, end, true)
+  // Browsers tell nothing else of the release in the list of a select. A text says so too, when a press elsewhere leaves it.
+  addEventListener('change', ({ target }) => { if (target instanceof HTMLSelectElement) end() }, true)
   for (const name of ['pointerup', 'dragend'] as const) addEventListener(name, endSoon, true)
   // A drag takes the pointer away; so does a finger that scrolls, and then the press is over.
   addEventListener('pointercancel', () => { if (!isDragging) endSoon() }, true)

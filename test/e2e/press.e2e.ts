@@ -8,6 +8,7 @@ const HANDS = [30, 250]
 t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) => {
   const { seat, edition, client } = await newsroom(t)
   const ben = client('ben').locks
+  const title = { type: 'publisher_container', fieldName: 'title' }
   const rows = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
   const inOrder = (page: Page, ids: number[]) => until(async () => (await rows(page).locator('.title').allTextContents()).join() === ids.map(articleOf).join())
 
@@ -29,8 +30,11 @@ t.test('what is pressed is hit, whatever comes to be seen meanwhile', async (t) 
       await press(fieldOf(anna, 'Key'), { delay })
       await until(async () => (await fieldOf(anna, 'Key').evaluate('document.activeElement.id')) === 'field-field_key')
 
-      const lock = await during(anna, () => ben.acquire({ type: 'publisher_container', id, fieldName: 'title' }))
+      await fieldOf(anna, 'Title').fill('Pressed, and typed')
+      await until(async () => (await ben.list({ ...title, id })).at(0)?.payload === 'Pressed, and typed')
+      const lock = await during(anna, () => ben.overwrite({ ...title, id }))
       await shows(anna.getByText(/^Ben is editing this/))
+      await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText('Pressed, and typed'))
       await lock.release()
       await press(button(anna, 'Save changes'), { delay })
       await shows(anna.getByText('Saved.'))
