@@ -1,7 +1,6 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Failure } from '../../lib/errors.ts'
-import type { FeedEvent } from '../../lib/locks/feed-events.ts'
 import { createFeed, type FeedOptions, type Watcher } from '../../lib/locks/feed.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
@@ -9,6 +8,7 @@ import { createWatched } from '../../lib/locks/watched.ts'
 import fc from '../fixtures/property.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
+import { nextOf, take } from './fixtures/watching.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -20,26 +20,6 @@ function instance (t: Test, store: Send, feed: FeedOptions = {}, more: { leaseSe
   const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed }, ...more })
   t.teardown(() => locks.feed.close())
   return locks
-}
-
-/** What a watcher was told together with the events that were taken. */
-const rests = new WeakMap<Watcher, FeedEvent[]>()
-
-/** The next event of a watcher, one at a time. */
-async function nextOf (watcher: Watcher): Promise<FeedEvent | undefined> {
-  const rest = rests.get(watcher) ?? []
-  if (rest.length === 0) rest.push(...await watcher.next() ?? [])
-  rests.set(watcher, rest)
-  return rest.shift()
-}
-
-/** The next event; fails when there is none within ten seconds. */
-async function take (watcher: Watcher): Promise<FeedEvent> {
-  const late = new AbortController()
-  const event = await Promise.race([nextOf(watcher), sleep(10_000, undefined, { signal: late.signal }).then(() => { throw new Error('there was no event') })])
-  late.abort()
-  if (!event) throw new Error('the events have ended')
-  return event
 }
 
 /** Whether there is nothing to be told within a while. It leaves a call of next() behind, so the watcher is not used afterwards. */

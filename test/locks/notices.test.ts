@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createBus } from '../../lib/bus/bus.ts'
-import type { FeedEvent } from '../../lib/locks/feed-events.ts'
 import type { FeedOptions, Watcher } from '../../lib/locks/feed.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { changesIn, LockNotice, noticeOf } from '../../lib/locks/notice.ts'
@@ -10,6 +9,7 @@ import { createHub, FOREIGN } from '../bus/fixtures/hostile-wire.ts'
 import fc from '../fixtures/property.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf } from './fixtures/schedule.ts'
+import { take } from './fixtures/watching.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
@@ -53,24 +53,6 @@ function countedStore () {
     return store.send(command)
   }
   return { send, items: store.items, counts }
-}
-
-const rests = new WeakMap<Watcher, FeedEvent[]>()
-
-async function nextOf (watcher: Watcher): Promise<FeedEvent | undefined> {
-  const rest = rests.get(watcher) ?? []
-  if (rest.length === 0) rest.push(...await watcher.next() ?? [])
-  rests.set(watcher, rest)
-  return rest.shift()
-}
-
-/** The next event; fails when there is none within ten seconds. */
-async function take (watcher: Watcher): Promise<FeedEvent> {
-  const late = new AbortController()
-  const event = await Promise.race([nextOf(watcher), sleep(10_000, undefined, { signal: late.signal }).then(() => { throw new Error('there was no event') })])
-  late.abort()
-  if (!event) throw new Error('the events have ended')
-  return event
 }
 
 /** A notice of another instance, as its text. */
