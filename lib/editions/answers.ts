@@ -8,7 +8,7 @@ const descriptions: Record<number, string> = {
   400: 'The request is invalid. Nothing was changed',
   401: 'The CMS asks for credentials; see WWW-Authenticate',
   403: 'The CMS does not allow this user to do that',
-  404: 'There is no such edition, or no such bundle',
+  404: 'There is no such edition, bundle or list',
   405: 'This path does not take this method; see Allow',
   409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken; or an article that an operation names is not in the running order; or the edition is not ready to close. Nothing was changed',
   412: 'The edition has changed since it had an ETag of If-Match. Nothing was changed',

@@ -128,7 +128,7 @@ t.test('an id is an integer or a uuid: anything else answers 400, or 404 where i
 
 t.test('a bundle that does not exist answers 404 whatever its letters', async (t) => {
   for (const bundle of ['weekly', 'DAILY', '%2F', 'daily%2F..', '..%2Fdaily', '%00', 'daily%00', '%20daily', '%F0%9F%97%9E', '__proto__', 'constructor', 'publisher_container--daily', "daily'--", 'x'.repeat(64)]) {
-    failed(t, bundle, await raw('GET', `/api/collections/${bundle}`), 404, 'NOT_FOUND', /^There is no bundle /)
+    failed(t, bundle, await raw('GET', `/api/collections/${bundle}`), 404, 'NOT_FOUND', /^There is no bundle or list /)
   }
   failed(t, 'none', await raw('GET', '/api/collections/'), 400, 'BAD_REQUEST', 'params/bundle must NOT have fewer than 1 characters')
   failed(t, 'too long', await raw('GET', `/api/collections/${'x'.repeat(65)}`), 400, 'BAD_REQUEST', 'params/bundle must NOT have more than 64 characters')

@@ -129,7 +129,7 @@ for (const [name, content] of models) {
 
     t.test('unknown bundles answer 404, unknown types 400, and say what there is', async (t) => {
       for (const bundle of ['weekly', 'Daily', 'constructor', '__proto__', 'publisher_container_type', 'daily%20', '%F0%9F%97%9E']) {
-        failed(t, bundle, await list(bundle, 'editor'), 404, 'NOT_FOUND', /^There is no bundle ".*"; there are publisher_container,.* daily, special, article$/)
+        failed(t, bundle, await list(bundle, 'editor'), 404, 'NOT_FOUND', /^There is no bundle or list ".*"; there are publisher_container,.* daily, special, article$/)
       }
       for (const type of ['weekly', 'Daily', 'constructor', 'publisher_container']) {
         failed(t, type, await list(`publisher_container?type=${type}`, 'editor'), 400, 'BAD_REQUEST', 'querystring/type must be "daily" or "special"')

@@ -89,7 +89,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     const allowed = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
     if (isType && !allowed.includes(bundle)) {
       const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowed, ...Object.keys(model.lists)])]
-      throw new Failure('NOT_FOUND', `There is no bundle "${bundle}"; there are ${names.join(', ')}`)
+      throw new Failure('NOT_FOUND', `There is no bundle or list "${bundle}"; there are ${names.join(', ')}`)
     }
     if (type !== undefined && !allowed.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowed.map((name) => `"${name}"`).join(' or ')}`)
     const read = isAll || isType ? all : ofBundle
