@@ -18,10 +18,9 @@ const WINDOW_MS = 60_000
 const PATIENCE_MS = 100
 
 /**
- * With RATE_LIMIT so many requests a minute and caller, counted by all instances that share a bus, or else by this process;
- * one more is answered 429. It keeps one
- * caller's runaway script from the others. It is no wall against an attack: who changes the credentials of every
- * request, right or wrong, is another caller each time.
+ * With RATE_LIMIT so many requests a minute and caller; one more is answered 429. All instances that share a bus count
+ * together, else each process counts for itself. It keeps one caller's runaway script from the others. It is no wall against
+ * an attack: who changes the credentials of every request, right or wrong, is another caller each time.
  */
 async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max, environment, cms: { cookieNames } }, bus }: { config: Config, bus?: SharedBus | undefined }) {
   if (max === 0) return
