@@ -5,6 +5,9 @@ declare const value: unique symbol
 /** JSON that is text already, of a value of this type. Such an answer is sent as it is. */
 export type JsonText<T> = string & { readonly [value]: T }
 
+/** The media type of JSON as text, which Fastify would take for plain text. */
+export const JSON_TYPE = 'application/json; charset=utf-8'
+
 export function jsonText<T> (value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>
 }

@@ -5,6 +5,7 @@ import fp from 'fastify-plugin'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, texts, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/http/status-codes.ts'
+import { JSON_TYPE } from '../lib/json-text.ts'
 import { ownPath } from './mount.ts'
 import { SECURITY_HEADERS } from './security-headers.ts'
 
@@ -97,7 +98,7 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   // No hook has seen a request whose URL cannot be read.
   if (!reply.hasHeader('content-security-policy')) reply.headers({ ...SECURITY_HEADERS, ...request.server.corsHeaders?.(request.headers.origin) })
   const { location } = failure.headers
-  reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers, ...(location !== undefined && { location: `${request.server.basePath}${location}` }) }).type('application/json; charset=utf-8')
+  reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers, ...(location !== undefined && { location: `${request.server.basePath}${location}` }) }).type(JSON_TYPE)
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
 
@@ -142,7 +143,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
   const { statusCode, code } = failure
   const reqId = randomUUID()
   this?.log.info({ reqId, status: statusCode, code }, 'answered')
-  const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, 'Content-Type: application/json; charset=utf-8', `Content-Length: ${text.length}`]
+  const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, `Content-Type: ${JSON_TYPE}`, `Content-Length: ${text.length}`]
   const fields = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`)
   socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
 }

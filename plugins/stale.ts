@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import { matches } from '../lib/editions/translate/etag.ts'
 import type { Failure } from '../lib/errors.ts'
 import { isDown } from '../lib/http/client.ts'
+import { JSON_TYPE } from '../lib/json-text.ts'
 import { readKey } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
@@ -52,7 +53,7 @@ async function stale (fastify: FastifyInstance) {
     staleAnswers++
     if (!error.isLogged) request.log.warn({ err: error, age }, `${error.message}; answered with a copy`)
     reply.code(200).headers({ age, 'cache-status': `quoin; ${outcome(error)}; ttl=${-age}; detail=${error.code}`, ...(etag !== undefined && { etag }) })
-    reply.type('application/json; charset=utf-8').send(payload)
+    reply.type(JSON_TYPE).send(payload)
   })
 }
 

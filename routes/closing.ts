@@ -5,7 +5,7 @@ import type { Editor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
 import { answers } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
-import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
@@ -59,7 +59,7 @@ const closeSchema = {
 const close: Handler<typeof closeSchema> = async function (request, reply) {
   const { params: { id }, caller, headers } = request
   const { json, etag, isShared, since } = await this.closing.close(id, caller, editorOf(request), { ifMatch: headers['if-match'] })
-  reply.headers(ofSave(etag, isShared)).type('application/json; charset=utf-8')
+  reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
 }
 

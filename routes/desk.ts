@@ -6,6 +6,7 @@ import { EditionParams } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { OF_PAGES } from '../lib/pages.ts'
 import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
+import { JSON_TYPE } from '../lib/json-text.ts'
 import type { Handler } from './handler.ts'
 
 /** No part of the API, so none of its documentation. */
@@ -29,7 +30,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   }
 
   const settings = JSON.stringify(settingsOf(config))
-  fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type('application/json; charset=utf-8').send(settings))
+  fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type(JSON_TYPE).send(settings))
 
   // Below /api, where it is asked who calls.
   fastify.withTypeProvider<TypeBoxTypeProvider>()

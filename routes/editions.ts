@@ -4,7 +4,7 @@ import { answers, orStale } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
 import { notModified } from './not-modified.ts'
@@ -26,9 +26,6 @@ export default async function editions (fastify: FastifyInstance) {
 
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504] as const
-
-/** Editions come as JSON already, which Fastify would take for plain text. */
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 const createSchema = {
   operationId: 'createEdition',

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { EditionList } from '../lib/boards/schemas.ts'
 import { answers, orStale } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, leniently, ListedParams, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
-import { asText, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
@@ -25,9 +25,6 @@ export default async function lists (fastify: FastifyInstance) {
 
 /** What every request may end in. */
 const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
-
-/** Rows come as JSON already, which Fastify would take for plain text. */
-const JSON_TYPE = 'application/json; charset=utf-8'
 
 const searchSchema = {
   operationId: 'searchEditions',
