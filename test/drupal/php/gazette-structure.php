@@ -10,10 +10,10 @@ use Drupal\field\Entity\FieldStorageConfig;
 use Drupal\filter\Entity\FilterFormat;
 use Drupal\language\Entity\ConfigurableLanguage;
 use Drupal\node\Entity\NodeType;
-use Drupal\rest\Entity\RestResourceConfig;
 use Drupal\taxonomy\Entity\Vocabulary;
 use Drupal\user\Entity\Role;
 
+require_once __DIR__ . '/rest.php';
 require_once __DIR__ . '/uuid.php';
 
 \Drupal::service('module_installer')->install([
@@ -49,17 +49,7 @@ $field = function (string $name, string $type, array $storage, array $settings, 
 $field('field_photo', 'image', ['uri_scheme' => 'public'], ['file_extensions' => 'png', 'alt_field' => TRUE, 'title_field' => TRUE], ['sheet', 'extra']);
 $field('field_beat', 'entity_reference', ['target_type' => 'taxonomy_term'], ['handler' => 'default:taxonomy_term', 'handler_settings' => ['target_bundles' => ['beats' => 'beats']]], ['sheet']);
 
-foreach (['gazette', 'leaflet', 'scrap', 'node'] as $type) {
-  // The rest module brings its own for nodes.
-  RestResourceConfig::load("entity.$type")?->delete();
-  RestResourceConfig::create([
-    'id' => "entity.$type",
-    'plugin_id' => "entity:$type",
-    'granularity' => 'resource',
-    'configuration' => ['methods' => ['GET', 'POST', 'PATCH', 'DELETE'], 'formats' => ['json'], 'authentication' => ['basic_auth', 'cookie']],
-    'status' => TRUE,
-  ])->save();
-}
+serve_by_rest(['gazette', 'leaflet', 'scrap', 'node']);
 foreach (['anonymous', 'authenticated'] as $role) {
   user_role_grant_permissions($role, ['read gazettes', 'access content']);
 }

@@ -14,10 +14,10 @@ use Drupal\field\Entity\FieldStorageConfig;
 use Drupal\filter\Entity\FilterFormat;
 use Drupal\language\Entity\ConfigurableLanguage;
 use Drupal\node\Entity\NodeType;
-use Drupal\rest\Entity\RestResourceConfig;
 use Drupal\taxonomy\Entity\Vocabulary;
 use Drupal\user\Entity\Role;
 
+require_once __DIR__ . '/rest.php';
 require_once __DIR__ . '/uuid.php';
 
 \Drupal::service('module_installer')->install([
@@ -105,17 +105,7 @@ $field($edition, $bundles, $f['rating'], 'float');
 $field($edition, $bundles, $f['cover'], 'image', ['uri_scheme' => 'public'], ['file_extensions' => 'png gif jpg jpeg', 'alt_field' => TRUE, 'alt_field_required' => FALSE, 'title_field' => TRUE]);
 $field($edition, $bundles, $f['internalNote'], 'string_long');
 
-foreach ([$edition, 'node', 'taxonomy_term', 'user'] as $type) {
-  // The rest module brings its own for nodes.
-  RestResourceConfig::load("entity.$type")?->delete();
-  RestResourceConfig::create([
-    'id' => "entity.$type",
-    'plugin_id' => "entity:$type",
-    'granularity' => 'resource',
-    'configuration' => ['methods' => ['GET', 'POST', 'PATCH', 'DELETE'], 'formats' => ['json'], 'authentication' => ['basic_auth', 'cookie']],
-    'status' => TRUE,
-  ])->save();
-}
+serve_by_rest([$edition, 'node', 'taxonomy_term', 'user']);
 
 foreach (['anonymous', 'authenticated'] as $role) {
   user_role_grant_permissions($role, ["view published $edition", 'access content']);
