@@ -5,6 +5,7 @@ import type { Account } from '../../jsonapi/accounts.ts'
 import { createJsonapi, type Jsonapi } from '../../jsonapi/client.ts'
 import { isObject, objectIn, resources, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
 import { refusal } from '../translate/failures.ts'
+import { PAGE_MAX } from '../translate/query.ts'
 
 /** How a survey asks a site. It reads only. */
 export interface Ask {
@@ -42,9 +43,6 @@ export interface AskOptions {
   account?: Account
 }
 
-/** The most that JSON:API gives at a time. */
-const PAGE = '50'
-
 /** How Drupal names a permission that is missing. */
 const PERMISSION = /'([^']+)' permission is required|permissions? (?:is|are) required: '?([^'.]+)/
 
@@ -55,7 +53,7 @@ export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
     return pageAt(0)
 
     async function pageAt (page: number): Promise<Listed> {
-      const answer = await cms.request({ path, query: [...query, ['page[limit]', PAGE], ['page[offset]', String(page * Number(PAGE))]], caller: {} })
+      const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['page[offset]', String(page * PAGE_MAX)]], caller: {} })
       if (answer.status >= 400) return { rows: [], hidden: 0, ...withPermission(JSON.stringify(answer.document)), refused: refusal(answer) }
       const listed = listedIn(answer.document)
       if (answer.document.links?.next === undefined || page + 1 >= pages) return listed
