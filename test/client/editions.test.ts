@@ -2,7 +2,7 @@ import { EventSource } from 'eventsource'
 import t, { type Test } from 'tap'
 import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
-import { createClient, type Client, type LockView } from '../../packages/client/src/client.ts'
+import { createClient, type Client, type LockView, type Saved } from '../../packages/client/src/client.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 import { createEditions } from '../../packages/client/src/editions.ts'
@@ -148,13 +148,17 @@ t.test('the lock board is read, and followed', async (t) => {
   const id = Number(edition['id']![0]!['value'])
   t.strictSame(await editions.locks(id), { locks: [], entities: 2 })
   const heard: LockView[][] = []
-  t.teardown(editions.subscribe(id, { locks: (locks) => { heard.push(locks) } }))
+  const told: Saved[] = []
+  t.teardown(editions.subscribe(id, { locks: (locks) => { heard.push(locks) }, saved: (saved) => { told.push(saved) } }))
   await until(() => heard.length)
   const held = await seat(anna).locks.acquire({ type: 'node', id: '4', fieldName: 'title' })
   await until(() => heard.length === 2)
   await held.release()
   await until(() => heard.length === 3)
   t.match(heard, [{ length: 0 }, [{ entityType: 'node', entityId: '4', fieldName: 'title', userData: anna }], { length: 0 }])
+  const { etag } = await seat(anna).editions.update(id, { title: [{ value: 'Another' }] })
+  await until(() => told.length)
+  t.match(told, [{ entityType: 'publisher_container', entityId: String(id), etag, uid: anna.uid, fields: ['title'] }])
 })
 
 t.test('a save over a field that somebody else has locked is refused, with the locks', async (t) => {

@@ -10,6 +10,17 @@ export interface EventStream {
 }
 export type EventStreamClass = new (url: string, init: { withCredentials: boolean }) => EventStream
 
+/** A save of an edition, as feeds and boards tell it. */
+export interface Saved {
+  entityType: string
+  entityId: string
+  /** The entity tag now, as it is for who saved it. */
+  etag: string
+  /** Who saved it, where that is known. */
+  uid?: string
+  fields: string[]
+}
+
 export interface Listener {
   /**
    * Receives all present locks: at first, after each change, and when the stream is back after `down`.
@@ -18,6 +29,8 @@ export interface Listener {
   locks (locks: LockView[], isStale?: boolean): void
   /** Called when the stream breaks off, or the service cannot read the locks. The last locks may be out of date. The stream comes back by itself. */
   down? (): void
+  /** Receives what is known of each save of the edition. */
+  saved? (saved: Saved): void
 }
 
 const CLOSED = 2
@@ -37,7 +50,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
    * Follows the locks at a path until `signal` is aborted, or the returned function is called.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, { locks: onLocks, down }: Listener, signal?: AbortSignal): () => void {
+  return function subscribe (path: string, { locks: onLocks, down, saved }: Listener, signal?: AbortSignal): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
     const Source = EventSource
     let present = new Map<string, LockView>()
@@ -55,7 +68,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
     function listen (): void {
       stopWaiting()
-      if (silenceMs > 0) {
+      if (silenceMs) {
         stopWaiting = later(silenceMs, () => {
           source!.close()
           breakOff()
@@ -71,7 +84,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     }
 
     function breakOff (): void {
-      if (isDown || isStopped) return
+      if (isDown) return
       isDown = true
       down?.()
     }
@@ -88,10 +101,10 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         return retry()
       }
       const opened = source = new Source(url, { withCredentials: true })
-      const on = (type: string, run: (data: any) => void) => opened.addEventListener(type, (event) => {
+      const on = (type: string, run: (data: any) => void) => opened.addEventListener(type, ({ data }) => {
         if (!isStopped) {
           listen()
-          run(event.data && JSON.parse(event.data))
+          run(data && JSON.parse(data))
         }
       })
       isKnown = isStale = false
@@ -115,6 +128,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         // The stream came back by itself and nothing has changed: no snapshot follows.
         if (isDown && isKnown && !isStale) deliver()
       })
+      on('saved', (data) => saved?.(data))
       on('open', () => { isStale = false })
       on('stale', () => {
         isStale = true
