@@ -8,6 +8,10 @@ import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
 import { forEach } from '../locks/table.ts'
 import { entitiesOf, lockType } from './entities.ts'
+import { createSharedReads } from './shared-reads.ts'
+
+/** For this part of a heartbeat an answer of the CMS serves all: so who watches alone asks at each of his own. */
+const SHARED = 0.9
 
 export interface BoardsDeps {
   locks: Pick<Locks, 'view' | 'feed'>
@@ -29,6 +33,8 @@ export type MayView = (entity: Entity) => Promise<boolean>
 
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {
+  const share = createSharedReads(entities)
+
   async function entities (id: string, caller: Caller): Promise<Entity[]> {
     return entitiesOf(await editions.bare(id, caller), model)
   }
@@ -59,17 +65,19 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   }
 
   /**
-   * A board's live twin. The edition is read again at every heartbeat: when its articles have changed there is a new
-   * snapshot, and when the caller may not see it any more the events end.
+   * A board's live twin. The edition is read again at every heartbeat, once for all who are the same to the CMS: when its
+   * articles have changed there is a new snapshot, and when the caller may not see it any more the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
   async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
     let wanted = await entities(id, caller)
     let watcher = await locks.feed.watch(wanted, options)
+    const shared = share(id, caller, watcher.heartbeatMs * SHARED)
     let over = false
 
     async function next (): Promise<Batch | undefined> {
       const batch = await watcher.next()
+      if (batch?.some(({ event }) => event === 'saved')) shared.forget()
       if (batch && batch[0]?.event !== 'heartbeat') return await shown(batch, mayView) ?? next()
       if (!batch) return undefined
       const now = await present()
@@ -86,7 +94,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     /** What the board is to look at now; nothing if the caller is refused. While the CMS is away it stays as it was. */
     async function present (): Promise<Entity[] | undefined> {
       try {
-        return await entities(id, caller)
+        return await shared.ask()
       } catch (error) {
         return error instanceof Failure && error.statusCode >= 500 ? wanted : undefined
       }
@@ -94,6 +102,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
 
     function leave (): void {
       over = true
+      shared.leave()
       watcher.leave()
     }
 
