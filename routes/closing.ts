@@ -8,6 +8,7 @@ import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '
 import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
+import { authorOf } from './author-of.ts'
 import type { Handler } from './handler.ts'
 import { notModified } from './not-modified.ts'
 import { ofSave } from './of-save.ts'
@@ -63,6 +64,6 @@ const close: Handler<typeof closeSchema> = async function (request, reply) {
   return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
 }
 
-function editorOf (request: Pick<FastifyRequest, 'uid' | 'may'>): Editor {
-  return { uid: request.uid, mayView: (entity) => request.may('view', entity) }
+function editorOf (request: Pick<FastifyRequest, 'uid' | 'identity' | 'may'>): Editor {
+  return { ...authorOf(request), mayView: (entity) => request.may('view', entity) }
 }

@@ -6,6 +6,7 @@ import {
 } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
+import { authorOf } from './author-of.ts'
 import type { Handler } from './handler.ts'
 import { notModified } from './not-modified.ts'
 import { ofSave } from './of-save.ts'
@@ -41,7 +42,7 @@ const createSchema = {
 }
 
 const create: Handler<typeof createSchema> = async function (request, reply) {
-  const { json, etag, id, isNew } = await this.editions.create(request.body, request.caller)
+  const { json, etag, id, isNew } = await this.editions.create(request.body, request.caller, authorOf(request))
   reply.code(isNew ? 201 : 200).headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
   return json
 }
@@ -59,7 +60,7 @@ const updateSchema = {
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
   const { json, etag, isShared } = await this.editions.update(request.params.id, request.body, request.caller, {
-    ifMatch: request.headers['if-match'], uid: request.uid
+    ifMatch: request.headers['if-match'], ...authorOf(request)
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
@@ -78,7 +79,7 @@ const arrangeSchema = {
 
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   const { json, etag, isShared, outcomes } = await this.editions.arrange(request.params.id, request.body, request.caller, {
-    ifMatch: request.headers['if-match'], uid: request.uid
+    ifMatch: request.headers['if-match'], ...authorOf(request)
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }

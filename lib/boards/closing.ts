@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Editions, Inspected, UpdateOptions, Updated } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
+import type { Author } from '../editions/save/recorders.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { viewOf } from '../locks/feed-events.ts'
@@ -19,9 +20,9 @@ export interface ClosingDeps {
 }
 
 /** Who asks. */
-export interface Editor {
+export interface Editor extends Author {
   /** Whose own locks are in nobody's way; where nobody is known every lock is another's. */
-  uid: string | undefined
+  uid?: string | undefined
   mayView: MayView
 }
 
@@ -53,10 +54,11 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @returns `since`: what came between, null where the second look failed
    * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
    */
-  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, 'uid'> = {}): Promise<Updated & { since: Finding[] | null }> {
+  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<Updated & { since: Finding[] | null }> {
     const closed = await editions.close(id, caller, {
       ...options,
       uid: editor.uid,
+      name: editor.name,
       async check (inspected) {
         const found = await look(inspected, editor)
         if (!found.ready) throw new Failure('NOT_READY', texts.notReady(found.blockers.map(({ message }) => message)), { details: { blockers: found.blockers, warnings: found.warnings } })

@@ -13,6 +13,7 @@ import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
+import { recorded, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorders.ts'
 import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
 import type { OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
@@ -35,11 +36,16 @@ export interface EditionPage extends RowPage {
   placed?: Record<string, Placement[]>
 }
 
-export interface UpdateOptions {
+/** Who saves, and what is told of it besides the recorders of all saves. */
+export interface SaveOptions extends Author {
+  recorders?: readonly Recorder[] | undefined
+}
+
+export interface UpdateOptions extends SaveOptions {
   /** The If-Match header field. */
   ifMatch?: string | undefined
-  /** Who makes the change. */
-  uid?: string | undefined
+  /** What the change is to its recorders; `update` by default. */
+  kind?: 'update' | 'restore' | undefined
 }
 
 /** An edition and the state of its articles, as they are at the moment. */
@@ -69,7 +75,7 @@ export interface Editions {
    * @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates; CONFLICT where
    *   another edition has the uuid.
    */
-  create (body: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }>
+  create (body: Record<string, unknown>, caller: Caller, options?: SaveOptions): Promise<EditionText & { isNew: boolean }>
   /**
    * Changes the fields of the body that differ. Writes nothing where none differs, as core REST.
    * @param id integer id or uuid
@@ -131,6 +137,8 @@ export interface EditionsOptions {
   site: Site
   /** Turns that saves take with those of other instances. */
   turns?: Turns
+  /** What every save is recorded by, in this order. */
+  recorders?: readonly Recorder[]
   /** Called with the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
@@ -145,7 +153,7 @@ const ATTEMPTS = 5
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, turns, saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, turns, recorders = [], saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -179,7 +187,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     return read(resource, model, urlOf, site.planFor(resource))
   }
 
-  async function create (json: Record<string, unknown>, caller: Caller): Promise<EditionText & { isNew: boolean }> {
+  async function create (json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<EditionText & { isNew: boolean }> {
     const body = write.normalize(json, model)
     const collection = collectionFor(body, await catalog.editions(caller))
     const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(body, shape, model), caller)
@@ -192,15 +200,26 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
       return confirmWrite(id, () => send(resource, caller), find, warn)
     })
     const typedBody = await withType(body, collection, shape, caller)
-    let result = await attempt(typedBody)
-    // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
-    if (typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!))) result = await attempt(body)
+    const save = { kind: 'create' as const, uuid: id, by: authorOf(options), caller, before: undefined, fields: changesOf(typedBody), isShared: false }
+    const result = await recorded(recordersOf(options), save, async () => {
+      const result = await attempt(typedBody)
+      // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
+      return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? attempt(body) : result
+    }, outcomeOf)
     if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
     // A uuid that is taken is 409; or 422, since Drupal validates first, where something else has to be unique too.
     const { status } = result.refused
     const earlier = status === 409 || (status === 422 && uuid !== undefined) ? await find().catch(unlessConflict) : undefined
     if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, body)
     return { ...editionOf(earlier.saved), isNew: false }
+  }
+
+  function recordersOf ({ recorders: own = [] }: SaveOptions): Recorder[] {
+    return [...recorders, ...own]
+  }
+
+  function outcomeOf (result: WriteResult): SaveOutcome {
+    return 'saved' in result ? { outcome: 'saved', edition: jsonObjectOf(result.saved), etag: editionOf(result.saved).etag } : { outcome: 'refused' }
   }
 
   /** Adds the edition type to a body that has only the bundle. */
@@ -282,7 +301,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
-    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, isConditional: model.keys.changed !== null && Object.hasOwn(body, model.keys.changed) }))
+    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, kind: options.kind ?? 'update', isConditional: model.keys.changed !== null && Object.hasOwn(body, model.keys.changed) }))
   }
 
   async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
@@ -295,7 +314,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
       try {
-        return { ...await change(current, { [field]: order }, caller, turn, { ...options, isConditional: true }), outcomes }
+        return { ...await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true }), outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || left === 1) throw error
         return attempt(await load(current.resource.id, caller, 'bare'), turn, left - 1)
@@ -318,7 +337,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     return inTurn(id, caller, options, async ({ resource: known, urlOf }, turn) => {
       const { resource, ...now } = await inspected(known, caller)
       const before = await check(now)
-      const saved = await change({ resource, urlOf }, { [field]: [{ value }] }, caller, turn, { ...options, isConditional: true })
+      const saved = await change({ resource, urlOf }, { [field]: [{ value }] }, caller, turn, { ...options, kind: 'close', isConditional: true })
       const after = await inspected(resource, caller).then(again).catch(() => null)
       return { ...saved, before, after }
     })
@@ -346,7 +365,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, uid, isConditional: hasChanged }: UpdateOptions & { isConditional: boolean }): Promise<EditionText> {
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, isConditional: hasChanged, ...options }: Omit<UpdateOptions, 'kind'> & { kind: SaveKind, isConditional: boolean }): Promise<EditionText> {
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
 
@@ -354,8 +373,11 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
     const shape = completed(shapeOf(current.resource, model), typeShape)
     const unresolved = write.unresolved(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
-    const planned: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid }
-    const result = await sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
+    const planned: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
+    const save = {
+      kind, uuid: current.resource.id, by: authorOf(options), caller, before: { edition: planned.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, planned.edition), isShared: turn.isShared
+    }
+    const result = await recorded(recordersOf(options), save, () => sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       await turn.permit?.(planned)
       return confirmWrite(
@@ -367,7 +389,7 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
         () => findUpdated(current, changes, caller),
         warn
       )
-    })
+    }), outcomeOf)
     if ('saved' in result) {
       const text = editionOf(result.saved)
       updated({ ...planned, etag: text.etag })
@@ -446,6 +468,15 @@ export function createEditions ({ site, turns, saved = () => {}, updated = () =>
       return filterAdvice(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
     }
   }
+}
+
+function authorOf ({ uid, name }: Author): Author {
+  return { uid, name }
+}
+
+/** The fields of a body, with what they are before. */
+function changesOf (body: EditionJson, edition?: EditionJson) {
+  return Object.fromEntries(Object.entries(body).map(([field, after]) => [field, { before: edition && Object.hasOwn(edition, field) ? edition[field] : undefined, after }]))
 }
 
 /** What a list of the content model is read with. */

@@ -6,6 +6,9 @@ const UNCERTAIN: readonly FailureCode[] = ['CMS_FAILED', 'CMS_INVALID_RESPONSE',
 /** Those of them after which the CMS may still be saving. */
 const UNFINISHED: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE']
 
+/** Failures after which nobody could tell whether the CMS has saved. */
+const unknownOutcomes = new WeakSet<Failure>()
+
 /** Errors of a connection that was never established: nothing was sent. */
 const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT', 'NOT_SENT']
 
@@ -23,7 +26,7 @@ export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, lo
     if (!isUncertain(error)) throw error
     const saved = await look().catch(unlessConflict)
     if (saved === undefined && !isUnfinished(error)) throw withOutcome(error, uuid, 'nothing was saved')
-    if (saved === undefined || saved === 'unknown') throw withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it')
+    if (saved === undefined || saved === 'unknown') throw unknown(withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it'))
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
     return saved as T
   }
@@ -37,6 +40,16 @@ export function isUncertain (error: unknown): error is Failure {
 /** Whether a write failed so that the CMS may still be at work on it. */
 export function isUnfinishedWrite (error: unknown): boolean {
   return error instanceof Failure && error.details['uuid'] !== undefined && isUnfinished(error)
+}
+
+/** Whether a write failed so that nobody could tell whether the CMS has saved. */
+export function isUnknownOutcome (failure: Failure): boolean {
+  return unknownOutcomes.has(failure)
+}
+
+function unknown (failure: Failure): Failure {
+  unknownOutcomes.add(failure)
+  return failure
 }
 
 function isUnfinished (failure: Failure): boolean {

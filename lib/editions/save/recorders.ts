@@ -1,0 +1,49 @@
+import { Failure } from '../../errors.ts'
+import type { Caller } from '../../http/calls.ts'
+import type { EditionJson, Item } from '../translate/edition-json.ts'
+import { isUnknownOutcome } from './outcome.ts'
+
+export type SaveKind = 'create' | 'update' | 'order' | 'close' | 'restore'
+
+/** Who makes a save, as far as that is known. */
+export interface Author {
+  uid?: string | undefined
+  name?: string | undefined
+}
+
+/** A save that is decided and not sent yet. Values are as the caller is shown them, and as the caller sends them. */
+export interface Save {
+  kind: SaveKind
+  uuid: string
+  by: Author
+  caller: Caller
+  /** The edition as it is, and its entity tag without urls; undefined of a create. */
+  before: { edition: EditionJson, etag: string } | undefined
+  /** The fields that change. `before` is undefined of a create, and where the caller is not shown the field. */
+  fields: Record<string, { before: Item[] | undefined, after: Item[] }>
+  /** Whether the save has its turn among all instances, by a ticket. A create has no turn. */
+  isShared: boolean
+}
+
+/** What became of a save. `uncertain`: the CMS may have saved it. */
+export type SaveOutcome = { outcome: 'saved', edition: EditionJson, etag: string } | { outcome: 'refused' | 'uncertain' }
+
+/**
+ * Called with each save before it is sent, within its turn. To throw refuses the save.
+ * @returns is called with what became of the save, before the caller is answered; it does not throw
+ */
+export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
+
+/** Makes a save between what its recorders do before and after it. @throws what a recorder throws before; what `work` throws */
+export async function recorded<T> (recorders: readonly Recorder[], save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
+  const [recorder, ...others] = recorders
+  if (!recorder) return work()
+  const tell = await recorder(save)
+  return recorded(others, save, work, outcomeOf).then(async (result) => {
+    await tell(outcomeOf(result))
+    return result
+  }, async (error) => {
+    await tell({ outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain' })
+    throw error
+  })
+}
