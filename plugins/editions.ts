@@ -8,14 +8,14 @@ import type { Bus } from '../lib/bus/bus.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { createEditions, type Editions } from '../lib/editions/editions.ts'
 import { withLimits } from '../lib/editions/limits.ts'
-import { RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
+import { AccountNotice, RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
 import { createSite } from '../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../lib/jsonapi/client.ts'
-import { renewSession } from '../lib/jsonapi/credentials.ts'
+import { fingerprint, markOf, renewSession } from '../lib/jsonapi/credentials.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { UpdateNotice } from '../lib/locks/notice.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
@@ -46,11 +46,11 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
-  const account = accountOf(auth, { http, jsonapiPath })
+  const account = accountOf(auth, { http, jsonapiPath, ...(bus && { joinPeers: peersAt(bus, config) }) })
   const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, languages: model.languages, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
   const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid }) => staleCache.outdate(uuid))
-  const tellRefused = bus?.topic('refused', RefusedNotice, ({ id }) => staleCache.withdraw(id))
+  const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) => staleCache.withdraw(caller, id))
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = createTickets({
     client,
@@ -79,8 +79,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     },
     refused (caller, id, keys) {
       staleCache.refuse(caller, id, keys)
-      // The credentials of a caller do not go over the bus.
-      if (id !== undefined && keys === model.keys) tellRefused?.({ id })
+      if (id !== undefined && keys === model.keys) tellRefused?.({ caller: markOf(fingerprint(caller)), id })
     }
   }), timeoutMs)
 
@@ -93,6 +92,15 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   fastify.probes.set('cms', () => editions.probe({}))
   fastify.addHook('onClose', () => http.close())
   return { ...editions, staleCache, breaker }
+}
+
+/** By what an account tells those instances of a refusal that have the same one: a mark, which gives nothing of it away. */
+function peersAt (bus: Bus, { cms: { url, auth } }: Config): NonNullable<AccountOptions['joinPeers']> {
+  const mark = markOf(fingerprint({ authorization: JSON.stringify([url, auth]) }))
+  return (hear) => {
+    const tell = bus.topic('account', AccountNotice, ({ account }) => { if (account === mark) hear() })
+    return () => { tell({ account: mark }) }
+  }
 }
 
 /** The service account that CMS_AUTH names, if any. */

@@ -1,10 +1,17 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { MARK_PATTERN } from '../jsonapi/credentials.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
 /** What an instance tells the others of an edition that was saved, or may have been. */
 export const SavedNotice = Type.Object({ uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }) })
 export type SavedNotice = Static<typeof SavedNotice>
 
-/** What an instance tells the others of an edition that the CMS has refused somebody, or does not have. It does not say whom. */
-export const RefusedNotice = Type.Object({ id: Type.String({ pattern: `^(?:\\d{1,18}|${UUID_PATTERN})$` }) })
+const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
+
+/** What an instance tells the others of an edition that the CMS has refused a caller, or does not have: the edition, and the caller's mark. */
+export const RefusedNotice = Type.Object({ caller: Mark, id: Type.String({ pattern: `^(?:\\d{1,18}|${UUID_PATTERN})$` }) })
 export type RefusedNotice = Static<typeof RefusedNotice>
+
+/** What an instance tells the others of a service account that the CMS has refused: its mark. */
+export const AccountNotice = Type.Object({ account: Mark })
+export type AccountNotice = Static<typeof AccountNotice>

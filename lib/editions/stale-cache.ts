@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../http/calls.ts'
-import { fingerprint } from '../jsonapi/credentials.ts'
+import { fingerprint, markOf } from '../jsonapi/credentials.ts'
 import type { ContentModel } from './model.ts'
 
 /** An answer to a read, as it was sent. */
@@ -34,8 +34,11 @@ export interface StaleCache {
    * @param keys of the entity type, by default that of editions
    */
   refuse (caller: Caller, id?: string, keys?: ContentModel['keys']): void
-  /** To be called when another instance was refused an edition, nobody knows for whom. Drops all copies that show it. */
-  withdraw (id: string): void
+  /**
+   * To be called when another instance was refused an edition for a caller. Drops the copies that show it, of all callers with
+   * this mark.
+   */
+  withdraw (mark: string, id: string): void
 }
 
 export interface StaleCacheOptions {
@@ -71,11 +74,14 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     noDisposeOnSet: true
   })
   const refused = new LRUCache<string, number>({ max: CALLERS })
+  /** The time of the last refusal through another instance, by the caller's mark. */
+  const refusedElsewhere = new Map<string, number>()
   let saved = -Infinity
 
   function keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void {
     const owner = fingerprint(caller)
-    if (seconds === 0 || receivedAt <= saved || receivedAt <= (refused.get(owner) ?? -Infinity)) return
+    const refusedAt = Math.max(refused.get(owner) ?? -Infinity, refusedElsewhere.get(markOf(owner)) ?? -Infinity)
+    if (seconds === 0 || receivedAt <= saved || receivedAt <= refusedAt) return
     copies.set(key, { ...copy, owner })
     // The cache does not take one that is too large.
     if (!copies.has(key)) return
@@ -89,6 +95,10 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
   function refuse (caller: Caller, id?: string, keys = model.keys): void {
     const owner = fingerprint(caller)
     refused.set(owner, now())
+    drop(owner, id, keys)
+  }
+
+  function drop (owner: string, id: string | undefined, keys: ContentModel['keys']): void {
     const member = id === undefined ? '' : memberOf(id, keys)
     for (const key of [...keysOf.get(owner) ?? []]) if (copies.peek(key)!.payload.includes(member)) copies.delete(key)
   }
@@ -114,10 +124,9 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
       for (const [key, { isEdition, payload }] of [...copies.entries()]) if (!isEdition || payload.includes(uuid)) copies.delete(key)
     },
     refuse,
-    withdraw (id) {
-      saved = now()
-      const member = memberOf(id, model.keys)
-      for (const [key, { payload }] of [...copies.entries()]) if (payload.includes(member)) copies.delete(key)
+    withdraw (mark, id) {
+      refusedElsewhere.set(mark, now())
+      for (const owner of [...keysOf.keys()]) if (markOf(owner) === mark) drop(owner, id, model.keys)
     }
   }
 }

@@ -12,8 +12,8 @@ export interface Account {
    * Header fields that identify the account, once Drupal has accepted them.
    * @throws {Failure} CMS_LOGIN_REFUSED, from then on always, after Drupal has refused these credentials once: after five
    *   refusals its flood control locks out this service's address, and all who share it. CMS_UNAVAILABLE with Retry-After in
-   *   the pause after a lockout, or after an answer that says nothing about the credentials. CMS_FAILED, CMS_TIMEOUT or
-   *   CMS_UNREACHABLE where that try itself has failed.
+   *   the pause after a lockout, after another instance's refusal, or after an answer that says nothing about the credentials.
+   *   CMS_FAILED, CMS_TIMEOUT or CMS_UNREACHABLE where that try itself has failed.
    */
   credentials (): Promise<Headers>
   /** To be called after a refused request (401 or 403). @returns whether there are other credentials now, for a second request */
@@ -28,6 +28,12 @@ export interface AccountOptions {
   now?: () => number
   /** From 0 to 1, for the length of pauses. */
   random?: () => number
+  /**
+   * Joins the instances that have the same account.
+   * @param hear to be called when one of them says that Drupal has refused it
+   * @returns tells them so
+   */
+  joinPeers?: ((hear: () => void) => () => void) | undefined
 }
 
 /** How long Quoin relies on a session or a Basic account after its last check, in milliseconds. */
@@ -45,13 +51,14 @@ const TOKEN_MARGIN_MS = 30_000
  * flood control, so an account that Drupal knew before is tried again after an hour.
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
  */
-export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
+export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
   const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
-  const tryOnce = createTries<Headers>({ now, random })
+  const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let seen = -Infinity
   let wasKnown = false
 
-  async function check (): Promise<Attempt<Headers>> {
+  async function check (mayTry: () => void): Promise<Attempt<Headers>> {
+    mayTry()
     if (!await isKnown(http, jsonapiPath, headers)) {
       seen = -Infinity
       return { refused: 'user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)', isLasting: !wasKnown }
@@ -76,18 +83,19 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
  * session as anonymous, without an error, so Quoin checks it every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
-export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random }: AccountOptions, user: string, password: string): Account {
-  const tryOnce = createTries<Headers>({ now, random })
+export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
+  const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let session: Headers | undefined
   let seenAlive = -Infinity
 
   /** The session, if it is alive, or else a new one. */
-  async function open (): Promise<Attempt<Headers>> {
+  async function open (mayTry: () => void): Promise<Attempt<Headers>> {
     if (session && await isKnown(http, jsonapiPath, session)) {
       seenAlive = now()
       return { accepted: session }
     }
     session = undefined
+    mayTry()
     const answer = await http.send({
       method: 'POST',
       path: '/user/login?_format=json',
@@ -122,12 +130,13 @@ const REFUSED_LOGIN = /^(?:Sorry, u|U)nrecognized |^The user has not been activa
 const LOCKED_OUT = /flood prevention|failed login attempts/
 
 /** OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. */
-export function oauthAccount ({ http, now = Date.now, random = Math.random }: AccountOptions, clientId: string, clientSecret: string): Account {
-  const tryOnce = createTries<Headers>({ now, random })
+export function oauthAccount ({ http, now = Date.now, random = Math.random, joinPeers }: AccountOptions, clientId: string, clientSecret: string): Account {
+  const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let token: Headers | undefined
   let expires = 0
 
-  async function fetch (): Promise<Attempt<Headers>> {
+  async function fetch (mayTry: () => void): Promise<Attempt<Headers>> {
+    mayTry()
     const answer = await http.send({
       method: 'POST',
       path: '/oauth/token',
@@ -171,27 +180,59 @@ const LOCKED_OUT_MS = 3_600_000
 const PAUSE_MS = 1000
 const LONGEST_PAUSE_MS = 60_000
 
+type TriesDeps = Required<Pick<AccountOptions, 'now' | 'random'>> & Pick<AccountOptions, 'joinPeers'>
+
 /**
  * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is followed by a pause: for ever where
  * Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60. Each of these seconds is
  * shortened at random by up to a half, so that several instances do not return at the same moment.
+ *
+ * Another instance's refusal is a rest here: of up to an hour, or a minute where Drupal has accepted the credentials before.
+ * What says so may be wrong, so it is heeded once, and then not before an hour after the next try here.
  */
-function createTries<T> ({ now, random }: { now: () => number, random: () => number }): (attempt: () => Promise<Attempt<T>>) => Promise<T> {
+function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<Attempt<T>>) => Promise<T> {
   let running: Promise<T> | undefined
   let rest: { until: number, tell: () => Failure } | undefined
   let failures = 0
+  let wasAccepted = false
+  /** The end of the rest that another instance's refusal is, and of the time in which no other one is heeded. */
+  let heededUntil = -Infinity
+  let deafUntil = -Infinity
+  const tellPeers = joinPeers?.(() => {
+    if (now() < deafUntil) return
+    heededUntil = now() + (wasAccepted ? LONGEST_PAUSE_MS : LOCKED_OUT_MS) * (1 - random() / 2)
+    deafUntil = Infinity
+  })
 
-  async function run (attempt: () => Promise<Attempt<T>>): Promise<T> {
-    const result = await attempt().catch((error: Failure) => {
-      // Nothing was sent: the circuit breaker is open.
+  /** To be called right before credentials are tried. @throws {Failure} CMS_UNAVAILABLE while another instance's refusal is heeded */
+  function mayTry (): void {
+    if (now() < heededUntil) throw resting(heededUntil, "The CMS has refused this service's account to another instance")
+    if (deafUntil === Infinity) deafUntil = now() + LOCKED_OUT_MS
+  }
+
+  /** The failure of a request in a pause. */
+  function resting (until: number, message: string, cause = new Error('flood control of the CMS')): Failure {
+    const seconds = String(Math.max(1, Math.ceil((until - now()) / 1000)))
+    return new Failure('CMS_UNAVAILABLE', `${message}: nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`, {
+      headers: { 'retry-after': seconds }, cause
+    })
+  }
+
+  async function run (attempt: (mayTry: () => void) => Promise<Attempt<T>>): Promise<T> {
+    const result = await attempt(mayTry).catch((error: Failure) => {
+      // Nothing was sent: the circuit breaker is open, or another instance's refusal is heeded.
       if (error.code === 'CMS_UNAVAILABLE') throw error
       const pause = Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** failures++) * (1 - random() / 2)
       throw pausing(pause, notLoggedIn(error), 'The CMS could not log in this service\'s account')
     })
     failures = 0
     rest = undefined
-    if ('accepted' in result) return result.accepted
+    if ('accepted' in result) {
+      wasAccepted = true
+      return result.accepted
+    }
     if ('isLockedOut' in result) throw pausing(LOCKED_OUT_MS, undefined, 'The CMS has locked out this service\'s account after wrong tries to log in')
+    tellPeers?.()
     const refusal = loginRefused(result)
     rest = { until: result.isLasting ? Infinity : now() + LOCKED_OUT_MS, tell: () => refusal }
     throw refusal
@@ -200,12 +241,7 @@ function createTries<T> ({ now, random }: { now: () => number, random: () => num
   /** Begins a pause. @returns the failure of the try itself, or else the one of the pause */
   function pausing (ms: number, failure: Failure | undefined, message: string): Failure {
     const until = now() + ms
-    const tell = () => {
-      const seconds = String(Math.max(1, Math.ceil((until - now()) / 1000)))
-      return new Failure('CMS_UNAVAILABLE', `${message}: nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`, {
-        headers: { 'retry-after': seconds }, cause: failure?.cause ?? new Error('flood control of the CMS')
-      })
-    }
+    const tell = () => resting(until, message, failure?.cause as Error | undefined)
     rest = { until, tell }
     return failure ?? tell()
   }

@@ -93,3 +93,14 @@ export function fingerprint (caller: Caller): string {
   fingerprints.set(caller, fresh)
   return fresh
 }
+
+/**
+ * Six bits of a fingerprint, by which instances tell each other of credentials: enough to leave most others alone, and too
+ * little to confirm a guess at them.
+ */
+export function markOf (fingerprint: string): string {
+  return fingerprint.slice(0, 1)
+}
+
+/** What a mark looks like. */
+export const MARK_PATTERN = '[A-Za-z0-9+/]'

@@ -3,6 +3,7 @@ import { newspaper } from '../../dev/content.ts'
 import { createCatalog } from '../../lib/editions/site/catalog.ts'
 import { createStaleCache } from '../../lib/editions/stale-cache.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
+import { fingerprint, markOf } from '../../lib/jsonapi/credentials.ts'
 import { model } from './fixtures.ts'
 import { JSONAPI, openHostile, type Asked, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, type Known } from './site.ts'
@@ -157,6 +158,26 @@ t.test('only an edition itself is taken for it: no text that mentions it, no lon
     copies.refuse({}, id)
     t.strictSame(Object.keys(kept).filter((key) => copies.find(key)), ['text', 'longer'], id)
   }
+})
+
+t.test('a refusal through another instance ends the copies of those callers who may be meant, and keeps none that was asked for before', async (t) => {
+  const clock = { now: 1 }
+  const copies = createStaleCache({ seconds: 10, model, now: () => clock.now })
+  const [ann, ben] = [basic('ann'), basic('ben')]
+  const mark = markOf(fingerprint(ann))
+  t.not(mark, markOf(fingerprint(ben)))
+  const keep = () => {
+    for (const [who, caller] of Object.entries({ ann, ben })) {
+      for (const id of [12, 13]) copies.keep(`${who} ${id}`, { payload: JSON.stringify({ id: [{ value: id }] }), etag: undefined, at: 0, isEdition: true }, 1, caller)
+    }
+  }
+  const kept = () => ['ann 12', 'ann 13', 'ben 12', 'ben 13'].filter((key) => copies.find(key))
+  keep()
+  clock.now = 2
+  copies.withdraw(mark, '12')
+  t.strictSame(kept(), ['ann 13', 'ben 12', 'ben 13'])
+  keep()
+  t.strictSame(kept(), ['ann 13', 'ben 12', 'ben 13'])
 })
 
 t.test('what the CMS tells one caller of its bundles and edition types no other is told', async (t) => {

@@ -97,7 +97,7 @@ const TELLING: Array<[what: string, answer: HttpAnswer, verdicts: Verdicts]> = [
 ]
 
 /** An account before something that answers as the test says, by the test's clock. */
-function accountBefore (kind: Kind, said: HttpAnswer | Failure) {
+function accountBefore (kind: Kind, said: HttpAnswer | Failure, joinPeers?: AccountOptions['joinPeers']) {
   const state = { said, now: 1_000_000, random: 0, asked: 0 }
   const http: Http = {
     async send () {
@@ -107,7 +107,7 @@ function accountBefore (kind: Kind, said: HttpAnswer | Failure) {
     },
     close: async () => {}
   }
-  const account = KINDS[kind]({ http, jsonapiPath: '/jsonapi', now: () => state.now, random: () => state.random }, 'editor', 'a password')
+  const account = KINDS[kind]({ http, jsonapiPath: '/jsonapi', now: () => state.now, random: () => state.random, joinPeers }, 'editor', 'a password')
   /** What that many callers get who ask at once, each different one once. */
   const ask = async () => {
     const results = await Promise.all(Array.from({ length: CALLERS }, () => account.credentials().then(() => 'in', (failure: Failure) => failure)))
@@ -225,4 +225,89 @@ t.test('a session whose check says nothing is neither given up nor used, and a d
   state.now += 1000
   t.equal(await account.renew(session, 403), false, 'a refusal is meant')
   t.equal(state.asked, 4)
+})
+
+/** What each kind of account is refused with. */
+const REFUSALS: Record<Kind, HttpAnswer> = { session: recorded('session-login-wrong-password'), basic: recorded('jsonapi-entrypoint-anonymous'), oauth: json(401, { error: 'invalid_client' }) }
+
+/** An account, how often it has told its peers of a refusal, and what they tell it. */
+function accountWithPeers (kind: Kind, said: HttpAnswer) {
+  const peers = { told: 0, tell: () => {} }
+  const before = accountBefore(kind, said, (hear) => {
+    peers.tell = hear
+    return () => { peers.told++ }
+  })
+  return { ...before, peers }
+}
+
+for (const kind of Object.keys(KINDS) as Kind[]) {
+  t.test(`a ${kind} account that another instance was refused rests once, and then tries once`, async (t) => {
+    const before = accountWithPeers(kind, REFUSALS[kind])
+    const { state, ask, peers } = before
+    peers.tell()
+    for (let time = 0; time < 3; time++) {
+      failedWith(await ask(), kind, /^CMS_UNAVAILABLE$/, { message: /refused this service's account to another instance.*in 3600 s$/, seconds: 3600 })
+      peers.tell()
+    }
+    state.now += HOUR_MS - 1
+    peers.tell()
+    failedWith(await ask(), kind, /^CMS_UNAVAILABLE$/, { seconds: 1 })
+    t.strictSame([state.asked, peers.told], [0, 0], 'nothing is tried, and who hears tells nobody')
+    state.now += 1
+    await isRefused(before, kind, kind)
+    t.equal(peers.told, 1, 'its own refusal is told, once')
+  })
+}
+
+for (const kind of ['basic', 'oauth'] as const) {
+  t.test(`a ${kind} account that Drupal accepts loses a minute an hour at most to a bus that says otherwise`, async (t) => {
+    const { state, ask, peers } = accountWithPeers(kind, well[kind])
+    t.strictSame(await ask(), ['in'])
+    let late = 0
+    for (let time = 0; time < 720; time++) {
+      state.now += 10_000
+      peers.tell()
+      const results = await ask()
+      if (results[0] === 'in') continue
+      failedWith(results, kind, /^CMS_UNAVAILABLE$/, { message: /to another instance/ })
+      late += 10
+    }
+    t.ok(late <= 120, `${late} s of two hours`)
+    t.ok(state.asked > 10, 'it is tried again and again')
+    t.equal(peers.told, 0)
+  })
+}
+
+t.test('a session that ends after such a notice is opened again within a minute', async (t) => {
+  const { state, ask, peers } = accountWithPeers('session', well.session)
+  t.strictSame(await ask(), ['in'])
+  state.now += 59_000
+  peers.tell()
+  state.now += 1000
+  state.said = recorded('jsonapi-entrypoint-anonymous')
+  failedWith(await ask(), 'session', /^CMS_UNAVAILABLE$/, { seconds: 59 })
+  state.said = well.session
+  state.now += 59_000
+  peers.tell()
+  t.strictSame(await ask(), ['in'])
+})
+
+t.test('a rest of which another instance is the reason is shortened at random too', async (t) => {
+  const { state, ask, peers } = accountWithPeers('basic', well.basic)
+  state.random = 1
+  peers.tell()
+  failedWith(await ask(), 'basic', /^CMS_UNAVAILABLE$/, { seconds: 1800 })
+  state.now += HOUR_MS / 2
+  t.strictSame(await ask(), ['in'])
+})
+
+t.test('a session that is alive goes on, whatever is said of the account', async (t) => {
+  const { state, ask, peers } = accountWithPeers('session', well.session)
+  t.strictSame(await ask(), ['in'])
+  peers.tell()
+  state.said = recorded('jsonapi-entrypoint-editor-meta-links-me')
+  for (let minute = 0; minute < 5; minute++) {
+    state.now += 60_000
+    t.strictSame(await ask(), ['in'])
+  }
 })
