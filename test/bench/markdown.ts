@@ -29,7 +29,7 @@ function suiteTable ({ title, date, command, machine: { cores, cpu, node, system
   ].join('\n')
 }
 
-function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour, readsPerHour }: Figures): string {
+function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour, readsPerHour, writeUnitsPerHour, peakReadUnitsPerSecond, watchedEntities, boardReadsPerSecond, usdPerHour }: Figures): string {
   return said([
     requestsPerSecond && `${requestsPerSecond} requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms} ms, p99 ${p99Ms} ms`,
@@ -42,11 +42,16 @@ function absolute ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMi
     readyCpuMs && `${readyCpuMs} ms CPU`,
     readyMiB && `${readyMiB} MiB`,
     readUnitsPerHour && `${readUnitsPerHour} read units/h`,
-    readsPerHour && `${readsPerHour} reads/h`
+    readsPerHour && `${readsPerHour} reads/h`,
+    writeUnitsPerHour && `${writeUnitsPerHour} write units/h`,
+    usdPerHour && `${usdPerHour} USD/h`,
+    peakReadUnitsPerSecond && `${peakReadUnitsPerSecond} read units/s of one entity`,
+    watchedEntities && `${watchedEntities} entities at an instance`,
+    boardReadsPerSecond && `${boardReadsPerSecond} reads/s of boards at the CMS`
   ])
 }
 
-function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB }: Figures): string {
+function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMiB, upstreamRequests, pageUs, readyMs, readyCpuMs, readyMiB, readUnitsPerHour }: Figures): string {
   return said([
     requestsPerSecond && `**${requestsPerSecond}x** requests/s`,
     p50Ms && p99Ms && `p50 ${p50Ms}x, p99 ${p99Ms}x`,
@@ -57,7 +62,8 @@ function relative ({ requestsPerSecond, p50Ms, p99Ms, eventsP99Ms, cpuUs, peakMi
     pageUs && `**${pageUs}x** the time`,
     readyMs && `**${readyMs}x** the time`,
     readyCpuMs && `CPU ${readyCpuMs}x`,
-    readyMiB && `memory ${readyMiB}x`
+    readyMiB && `memory ${readyMiB}x`,
+    readUnitsPerHour && `**${readUnitsPerHour}x** the read units`
   ])
 }
 

@@ -20,6 +20,15 @@ export interface Figures {
   /** Read units that the engine has counted, for an hour, and the reads that they are of. */
   readUnitsPerHour?: number
   readsPerHour?: number
+  writeUnitsPerHour?: number
+  /** Read units in a second of the entity that takes most. */
+  peakReadUnitsPerSecond?: number
+  /** Entities that one instance watches. */
+  watchedEntities?: number
+  /** Reads at the CMS in a second, for lock boards. */
+  boardReadsPerSecond?: number
+  /** What the table's units cost, in US dollars. */
+  usdPerHour?: number
   /** Resident memory of a process that has just become ready, in MiB. */
   readyMiB?: number
 }
