@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { endOnHangUp, type Caller } from '../lib/http/calls.ts'
-import { callerOf, renewedSession } from '../lib/jsonapi/credentials.ts'
+import { callerOf, onRenewal } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -16,18 +16,12 @@ async function cmsCaller (fastify: FastifyInstance, { config }: { config: Config
   const { auth, cookieNames } = config.cms
   const passthrough = auth.kind === 'passthrough'
   fastify.decorateRequest('caller')
-  fastify.addHook('onRequest', (request, { raw }, done) => {
+  fastify.addHook('onRequest', (request, reply, done) => {
     request.caller = callerOf(request.headers, request.id, passthrough, cookieNames)
-    endOnHangUp(request.caller, (listener) => {
-      if (raw.destroyed) listener()
-      raw.once('close', listener)
-      return () => raw.off('close', listener)
-    })
+    endOnHangUp(request.caller, reply.raw)
+    // The last ones count: Fastify would add them to those before.
+    onRenewal(request.caller, (cookies) => reply.removeHeader('set-cookie').header('set-cookie', cookies))
     done()
-  })
-  fastify.addHook('onSend', async (request, reply) => {
-    const cookies = renewedSession(request.caller)
-    if (cookies) reply.header('set-cookie', cookies)
   })
 }
 

@@ -1,4 +1,4 @@
-import { inCall, type CallLimits, type Caller } from '../http/calls.ts'
+import { inCall, type CallLimits } from '../http/calls.ts'
 import type { Editions } from './editions.ts'
 
 /**
@@ -18,21 +18,20 @@ export const DEADLINES = 3
  */
 export function withLimits (editions: Editions, timeoutMs: number): Editions {
   const limits: CallLimits = { requests: REQUESTS, ms: DEADLINES * timeoutMs, lookUpMs: timeoutMs }
-  const within = <T>(caller: Caller, work: () => Promise<T>) => inCall(caller, limits, work)
   return {
-    create: (...args) => within(args[1], () => editions.create(...args)),
-    arrange: (...args) => within(args[2], () => editions.arrange(...args)),
-    update: (...args) => within(args[2], () => editions.update(...args)),
-    read: (...args) => within(args[1], () => editions.read(...args)),
-    readListed: (...args) => within(args[2], () => editions.readListed(...args)),
-    inspect: (...args) => within(args[1], () => editions.inspect(...args)),
-    close: (id, caller, options) => within(caller, () => editions.close(id, caller, options)),
-    bare: (...args) => within(args[1], () => editions.bare(...args)),
-    search: (...args) => within(args[2], () => editions.search(...args)),
-    labels: (...args) => within(args[1], () => editions.labels(...args)),
-    bundles: (...args) => within(args[0], () => editions.bundles(...args)),
-    types: (...args) => within(args[0], () => editions.types(...args)),
-    probe: (...args) => within(args[0], () => editions.probe(...args)),
+    create: (...args) => inCall(args[1], limits, () => editions.create(...args)),
+    arrange: (...args) => inCall(args[2], limits, () => editions.arrange(...args)),
+    update: (...args) => inCall(args[2], limits, () => editions.update(...args)),
+    read: (...args) => inCall(args[1], limits, () => editions.read(...args)),
+    readListed: (...args) => inCall(args[2], limits, () => editions.readListed(...args)),
+    inspect: (...args) => inCall(args[1], limits, () => editions.inspect(...args)),
+    close: (id, caller, options) => inCall(caller, limits, () => editions.close(id, caller, options)),
+    bare: (...args) => inCall(args[1], limits, () => editions.bare(...args)),
+    search: (...args) => inCall(args[2], limits, () => editions.search(...args)),
+    labels: (...args) => inCall(args[1], limits, () => editions.labels(...args)),
+    bundles: (...args) => inCall(args[0], limits, () => editions.bundles(...args)),
+    types: (...args) => inCall(args[0], limits, () => editions.types(...args)),
+    probe: (...args) => inCall(args[0], limits, () => editions.probe(...args)),
     age: editions.age
   }
 }

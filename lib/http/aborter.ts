@@ -38,13 +38,7 @@ export function abortable<T> (promise: Promise<T>, signal: Signal | undefined): 
   return new Promise((resolve, reject) => {
     const leave = () => reject(signal.reason)
     signal.addEventListener('abort', leave)
-    promise.then((value) => {
-      signal.removeEventListener('abort', leave)
-      resolve(value)
-    }, (error) => {
-      signal.removeEventListener('abort', leave)
-      reject(error)
-    })
+    promise.finally(() => signal.removeEventListener('abort', leave)).then(resolve, reject)
     if (signal.aborted) leave()
   })
 }

@@ -1,7 +1,6 @@
 import { circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from 'cockatiel'
 import { Failure } from '../errors.ts'
-import type { HttpAnswer } from './exchange.ts'
-import { isJson } from './media-type.ts'
+import { isJson, type HttpAnswer } from './exchange.ts'
 
 /** closed: all requests go to the CMS; open: none goes; half-open: one goes, to try the CMS out. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
@@ -47,11 +46,11 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
     // Check both before either runs: a request that one stops must not count as a success of the other.
     requests.check()
     if (isWrite) writes.check()
-    return requests.execute(() => isWrite ? writes.execute(send) : send())
+    return requests.policy.execute(isWrite ? () => writes.policy.execute(send) : send)
   }
 
   function createCircuit (stopped: BreakerScope) {
-    const policy = circuitBreaker(handleWhen(isTransport).orWhenResult((answer) => isFailing(answer as HttpAnswer)), {
+    const policy = circuitBreaker(handleWhen(isTransport).orWhenResult(isFailing as (answer: unknown) => boolean), {
       halfOpenAfter: restMs,
       breaker: new ConsecutiveBreaker(failures)
     })
@@ -92,7 +91,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
       })
     }
 
-    return { state, check, execute: (send: () => Promise<HttpAnswer>) => policy.execute(send) }
+    return { state, check, policy }
   }
 
   return { state: requests.state, run }

@@ -30,11 +30,15 @@ export interface Call {
   endWrite (): void
 }
 
-/** Has a listener called when the caller hangs up. @returns a function that ends the subscription */
-export type HangUps = (listener: () => void) => () => void
+/** The answer to a caller. Once it is destroyed, or says `close`, nobody waits for it any more. node:http's ServerResponse is one. */
+export interface Answer {
+  readonly destroyed: boolean
+  once (event: 'close', listener: () => void): unknown
+  off (event: 'close', listener: () => void): unknown
+}
 
 const CALL = Symbol('call')
-const HANG_UPS = Symbol('hang-ups')
+const ANSWER = Symbol('answer')
 
 /**
  * The state that a caller carries beside the header fields. The keys are symbols, which are not sent. Two WeakMaps would
@@ -42,12 +46,12 @@ const HANG_UPS = Symbol('hang-ups')
  */
 interface CallState {
   [CALL]?: { call: Call, running: number }
-  [HANG_UPS]?: HangUps
+  [ANSWER]?: Answer
 }
 
 /** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
-export function endOnHangUp (caller: Caller, hangUps: HangUps): void {
-  (caller as CallState)[HANG_UPS] = hangUps
+export function endOnHangUp (caller: Caller, answer: Answer): void {
+  (caller as CallState)[ANSWER] = answer
 }
 
 /** Nobody receives this answer. */
@@ -69,22 +73,21 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
 
   const waiting = createAborter()
   const timer = setTimeout(() => waiting.abort(tooSlow(limits.ms)), limits.ms)
-  const unsubscribe = state[HANG_UPS]?.(() => waiting.abort(GONE))
+  const hangUp = () => waiting.abort(GONE)
+  const answer = state[ANSWER]
+  if (answer?.destroyed) hangUp()
+  answer?.once('close', hangUp)
   const own = { call: createCall(waiting, limits), running: 1 }
   state[CALL] = own
-  return work().then((value) => {
-    end()
-    return value
-  }, (error) => {
-    end()
-    waiting.abort(GONE)
+  try {
+    return await work()
+  } catch (error) {
+    hangUp()
     throw error
-  })
-
-  function end (): void {
+  } finally {
     own.running--
     clearTimeout(timer)
-    unsubscribe?.()
+    answer?.off('close', hangUp)
   }
 }
 

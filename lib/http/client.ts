@@ -1,10 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import type { Signal } from './aborter.ts'
-import { createBreaker, type Breaker } from './breaker.ts'
+import { createBreaker, isFailing, type Breaker } from './breaker.ts'
 import { exchange, textOf, type HttpAnswer } from './exchange.ts'
-import { retryOnce } from './retry-once.ts'
 
 export interface HttpRequest {
   method: 'GET' | 'POST' | 'PATCH'
@@ -41,6 +41,15 @@ export interface HttpOptions {
 
 const LARGEST_BODY = 16 * 1024 * 1024
 
+/** Connection errors that a new connection may not have: refused, reset, or closed while idle. */
+const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
+
+/** What a gateway answers while the CMS restarts. */
+const GATEWAY = [502, 503, 504]
+
+/** Shortest pause before the second try, in milliseconds; the longest is three times as long. */
+const PAUSE_MS = 50
+
 /** A connection pool to the CMS. Nothing connects before the first request; redirects are not followed. */
 export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe }: HttpOptions): Http {
   const { origin, pathname } = new URL(url)
@@ -59,10 +68,26 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
     return breaker.run(() => {
       // The request that tries out a failed CMS is sent once. Its outcome counts even if nobody waits any more.
       if (breaker.state() !== 'closed') return sendOnce({ ...request, signal: undefined }, deadline)
-      return request.repeatable ? retryOnce(() => sendOnce(request, deadline), deadline, request.repeated) : sendOnce(request, deadline)
+      return request.repeatable ? retryOnce(request, deadline) : sendOnce(request, deadline)
     }, request.isWrite)
   }
 
+  /** Sends a read. Retries it once, after a random pause, where a retry may help and the deadline allows it. */
+  async function retryOnce (request: HttpRequest, deadline: number): Promise<HttpAnswer> {
+    const pause = PAUSE_MS * (1 + 2 * Math.random())
+    const isTime = () => performance.now() + pause < deadline
+    try {
+      const answer = await sendOnce(request, deadline)
+      if (!GATEWAY.includes(answer.status) || !isFailing(answer) || answer.headers['retry-after'] !== undefined || !isTime()) return answer
+    } catch (error) {
+      if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException | undefined)?.code)) || !isTime()) throw error
+    }
+    await sleep(pause)
+    request.repeated?.()
+    return sendOnce(request, deadline)
+  }
+
+  /** @param deadline of all tries, in milliseconds of performance.now() */
   async function sendOnce ({ method, path, headers, body, signal }: HttpRequest, deadline: number): Promise<HttpAnswer> {
     const observed = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
     try {

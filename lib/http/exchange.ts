@@ -2,6 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Signal } from './aborter.ts'
 
+/** The media type of JSON:API. */
+export const JSONAPI = 'application/vnd.api+json'
+
 /** A complete HTTP answer. */
 export interface HttpAnswer {
   status: number
@@ -71,4 +74,9 @@ const utf8 = new TextDecoder()
 /** The text of a body. */
 export function textOf (body: Uint8Array): string {
   return utf8.decode(body)
+}
+
+/** Whether an answer is JSON of Drupal: JSON:API, or core's own. A gateway's JSON (application/problem+json, RFC 9457) is not. */
+export function isJson ({ 'content-type': contentType }: IncomingHttpHeaders): boolean {
+  return [JSONAPI, 'application/json'].includes(String(contentType).split(';', 1)[0]!.trim().toLowerCase())
 }

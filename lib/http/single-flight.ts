@@ -18,6 +18,8 @@ interface Flight<T> {
   waiting: number
   isOver: boolean
   aborter: Aborter
+  /** Lets nobody join it any more. */
+  end (): void
 }
 
 export function createSingleFlight<T> (): SingleFlight<T> {
@@ -31,7 +33,7 @@ export function createSingleFlight<T> (): SingleFlight<T> {
       return await abortable(flight.result, signal)
     } finally {
       if (--flight.waiting === 0 && !flight.isOver) {
-        end(key, flight)
+        flight.end()
         flight.aborter.abort(GONE)
       }
     }
@@ -39,14 +41,13 @@ export function createSingleFlight<T> (): SingleFlight<T> {
 
   function start (key: string, work: (signal: Signal) => Promise<T>): Flight<T> {
     const aborter = createAborter()
-    const flight: Flight<T> = { result: work(aborter).finally(() => end(key, flight)), waiting: 0, isOver: false, aborter }
+    function end (): void {
+      flight.isOver = true
+      if (flights.get(key) === flight) flights.delete(key)
+    }
+    const flight: Flight<T> = { result: work(aborter).finally(end), waiting: 0, isOver: false, aborter, end }
     flights.set(key, flight)
     return flight
-  }
-
-  function end (key: string, flight: Flight<T>): void {
-    flight.isOver = true
-    if (flights.get(key) === flight) flights.delete(key)
   }
 
   return { share, forgetAll: () => flights.clear() }

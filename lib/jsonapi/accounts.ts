@@ -1,7 +1,6 @@
 import { Failure } from '../errors.ts'
 import type { Http } from '../http/client.ts'
-import type { HttpAnswer } from '../http/exchange.ts'
-import { isJson } from '../http/media-type.ts'
+import { isJson, type HttpAnswer } from '../http/exchange.ts'
 import { documentIn, objectIn, userIn } from './document.ts'
 
 type Headers = Record<string, string>

@@ -1,9 +1,8 @@
 import { Failure, texts } from '../errors.ts'
 import { abortable, type Signal } from '../http/aborter.ts'
 import { callOf, type Caller } from '../http/calls.ts'
-import { upstream, type Http } from '../http/client.ts'
-import type { HttpAnswer } from '../http/exchange.ts'
-import { isJson, JSONAPI } from '../http/media-type.ts'
+import { upstream, type Http, type HttpRequest } from '../http/client.ts'
+import { isJson, JSONAPI, type HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
 import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
@@ -76,8 +75,9 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
   async function request ({ method = 'GET', path, query = [], body, caller, language, isFresh }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const place = path + (parameters && `?${parameters}`)
-    const target = languages.pathOf(language) + place
-    let isElsewhere = languages.pathOf(language) !== jsonapiPath
+    const root = language === undefined ? jsonapiPath : languages.pathOf(language)
+    const target = root + place
+    let isElsewhere = root !== jsonapiPath
     const key = method === 'GET' ? readKey(target, caller) : undefined
     const call = callOf(caller)
     call?.spend()
@@ -98,7 +98,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
         call?.retry()
         answer = await send(renewed, signal)
       }
-      return answerOf(answer, (body) => key === undefined ? documentIn(body) : documents.read(key, body))
+      return answerOf(answer, key)
     }
 
     function endWrite (): void {
@@ -108,49 +108,47 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
 
     /** Sends it, and once more under another path where Drupal refuses to save it under that one. */
     async function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
-      const answer = await sendTo(target, credentials, signal)
+      const sent: HttpRequest = {
+        method,
+        path: target,
+        headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
+        ...(body && { body: JSON.stringify(body) }),
+        ...(method === 'GET' ? { repeatable: true, repeated: call?.retry, signal } : { isWrite: true })
+      }
+      const answer = await http.send(sent)
       const guess = answer.status === 405 ? languages.guess(language, documentIn(answer.body)?.errors) : undefined
       if (guess === undefined) return answer
       call?.retry()
-      const second = await sendTo(guess + place, credentials, signal)
+      const second = await http.send({ ...sent, path: guess + place })
       const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
       if (isNoPath) return answer
       languages.learn(language, guess)
       isElsewhere = true
       return second
     }
+  }
 
-    function sendTo (path: string, credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
-      return http.send({
-        method,
-        path,
-        headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
-        ...(body && { body: JSON.stringify(body) }),
-        ...(method === 'GET' ? { repeatable: true, repeated: call?.retry, signal } : { isWrite: true })
+  /** @param key of a read, whose document may be one that came before */
+  function answerOf ({ status, headers, body }: HttpAnswer, key: string | undefined): JsonapiAnswer {
+    if (status === 503 || status === 429) {
+      const retryAfter = String(headers['retry-after'])
+      throw new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
+        headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
+        cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
       })
     }
+    if (status >= 500) throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
+    const isDocument = (status < 300 || status >= 400) && isJson(headers)
+    const document = !isDocument ? undefined : key === undefined ? documentIn(body) : documents.read(key, body)
+    if (!document || (status < 300 && document.data === undefined)) {
+      throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
+        cause: Object.assign(upstream(status, body), { location: headers.location })
+      })
+    }
+    const challenge = headers['www-authenticate']
+    const cookies = headers['set-cookie'] && sessionCookies(headers)
+    return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
   }
 
   return { request }
-}
-
-/** @param read reads the document in a body, if there is one */
-function answerOf ({ status, headers, body }: HttpAnswer, read: (body: Buffer) => Document | undefined): JsonapiAnswer {
-  if (status === 503 || status === 429) {
-    const retryAfter = String(headers['retry-after'])
-    throw new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
-      headers: { 'retry-after': RETRY_AFTER.test(retryAfter) ? retryAfter : RETRY_AFTER_SECONDS },
-      cause: Object.assign(upstream(status, body), { isDrupals: isJson(headers) })
-    })
-  }
-  if (status >= 500) throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
-  const document = (status < 300 || status >= 400) && isJson(headers) ? read(body) : undefined
-  if (!document || (status < 300 && document.data === undefined)) {
-    throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
-      cause: Object.assign(upstream(status, body), { location: headers.location })
-    })
-  }
-  const challenge = headers['www-authenticate']
-  const cookies = sessionCookies(headers)
-  return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies.length > 0 && { cookies }) }
 }

@@ -24,8 +24,9 @@ function ownCredentials (headers: IncomingHttpHeaders, cookieNames: readonly str
 
 /** Without the fields that are meant for the next hop only, because `Connection` names them (RFC 9110 section 7.6.1). */
 function endToEnd (headers: IncomingHttpHeaders): IncomingHttpHeaders {
-  const hop = String(headers.connection).toLowerCase().split(/[\s,]+/)
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !hop.includes(name)))
+  const fields = { ...headers }
+  for (const name of String(headers.connection).toLowerCase().split(/[\s,]+/)) delete fields[name]
+  return fields
 }
 
 /**
@@ -65,20 +66,17 @@ const RENEWED = Symbol('renewed')
 
 /** The state that a caller carries beside the header fields, under a symbol, which is not sent. */
 interface SessionState {
-  [RENEWED]?: string[]
+  [RENEWED]?: (cookies: string[]) => void
 }
 
-/** Keeps the session cookies that the CMS has renewed or ended for a caller. */
+/** Has a listener told of the session cookies that the CMS renews or ends for a caller. */
+export function onRenewal (caller: Caller, listener: (cookies: string[]) => void): void {
+  (caller as SessionState)[RENEWED] = listener
+}
+
+/** Tells a caller of the session cookies that the CMS has renewed or ended. */
 export function renewSession (caller: Caller, cookies: string[]): void {
-  (caller as SessionState)[RENEWED] = cookies
-}
-
-/**
- * The session cookies that the CMS has renewed or ended for a caller, if any.
- * @param caller undefined for a request that was refused before anybody looked at its credentials
- */
-export function renewedSession (caller: Caller | undefined): string[] | undefined {
-  return (caller as SessionState | undefined)?.[RENEWED]
+  (caller as SessionState)[RENEWED]?.(cookies)
 }
 
 /** One request needs its fingerprint several times. */

@@ -5,8 +5,8 @@ const OTHER_LANGUAGE = /^The requested translation of the resource object does n
 
 /** Where JSON:API is in each language: sites tell languages by a prefix of the path, or do not. */
 export interface Languages {
-  /** The path of JSON:API for a request in this language, or in none. */
-  pathOf (language: string | undefined): string
+  /** The path of JSON:API for a request in this language. */
+  pathOf (language: string): string
   /**
    * The path to try once more where Drupal refused a change because of the language of its path: `/<language>`, the prefix
    * that Drupal gives a language unless told otherwise. Undefined where there is nothing to try.
@@ -34,7 +34,7 @@ export function createLanguages (jsonapiPath: string, prefixes?: Readonly<Record
   const paths = new Map(Object.entries(prefixes ?? {}).map(([language, prefix]) => [language, (prefix && `/${prefix}`) + bare]))
 
   return {
-    pathOf: (language) => (language === undefined ? undefined : paths.get(language)) ?? jsonapiPath,
+    pathOf: (language) => paths.get(language) ?? jsonapiPath,
     guess (language, errors) {
       if (language === undefined || paths.has(language) || otherLanguages(errors) === undefined) return undefined
       return `/${language}${bare}`

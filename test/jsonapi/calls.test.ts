@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { abortable, type Signal } from '../../lib/http/aborter.ts'
 import { callOf, endOnHangUp, inCall } from '../../lib/http/calls.ts'
@@ -6,6 +7,8 @@ import { createSingleFlight } from '../../lib/http/single-flight.ts'
 
 const LIMITS = { requests: 2, ms: 60_000, lookUpMs: 60_000 }
 const never = new Promise<never>(() => {})
+/** An answer that nobody has taken yet. */
+const answer = () => Object.assign(new EventEmitter(), { destroyed: false })
 /** Work that ends with its call. */
 const waiting = (caller: object) => abortable(never, callOf(caller as Record<string, string>)!.signal)
 
@@ -14,20 +17,15 @@ t.test('a call ends when its time is over, and when its caller hangs up', async 
   await t.rejects(inCall(slow, { ...LIMITS, ms: 20 }, () => waiting(slow)), { code: 'CMS_TIMEOUT', message: 'The CMS is too slow to answer this within 20 ms', cause: { code: 'NOT_SENT' } })
 
   const impatient = {}
-  let isSubscribed = false
-  let leave = () => {}
-  endOnHangUp(impatient, (listener) => {
-    leave = listener
-    isSubscribed = true
-    return () => { isSubscribed = false }
-  })
+  const reply = answer()
+  endOnHangUp(impatient, reply)
   const call = inCall(impatient, LIMITS, () => waiting(impatient))
-  t.ok(isSubscribed)
-  leave()
+  t.equal(reply.listenerCount('close'), 1)
+  reply.emit('close')
   await t.rejects(call, { code: 'CALLER_GONE' })
-  t.notOk(isSubscribed)
+  t.equal(reply.listenerCount('close'), 0)
   t.equal(await inCall(impatient, LIMITS, async () => 1), 1)
-  t.notOk(isSubscribed)
+  t.equal(reply.listenerCount('close'), 0)
 })
 
 t.test('requests are counted, with those that are sent again, and more may be granted', async (t) => {
@@ -76,12 +74,12 @@ t.test('what fails leaves nothing behind', async (t) => {
 
 t.test('after a write reads have a time of their own, caller or not', async (t) => {
   const caller = {}
-  let leave = () => {}
-  endOnHangUp(caller, (listener) => { leave = listener; return () => {} })
+  const reply = answer()
+  endOnHangUp(caller, reply)
   await inCall(caller, { ...LIMITS, lookUpMs: 20 }, async () => {
     const call = callOf(caller)!
     t.equal(call.signal, call.waiting)
-    leave()
+    reply.emit('close')
     t.ok(call.signal.aborted)
     call.endWrite()
     t.notOk(call.signal.aborted)

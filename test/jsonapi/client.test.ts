@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/save/outcome.ts'
@@ -73,10 +74,7 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
 t.test('a write of a caller who has hung up is not sent', async (t) => {
   const { cms, outcome } = await clientFor(t)
   const caller = {}
-  endOnHangUp(caller, (listener) => {
-    listener()
-    return () => {}
-  })
+  endOnHangUp(caller, Object.assign(new EventEmitter(), { destroyed: true }))
   const limits = { requests: 1, ms: 60_000, lookUpMs: 60_000 }
   t.equal(await inCall(caller, limits, () => outcome({ ...POST, caller })), 'CALLER_GONE')
   t.strictSame(cms.lines, [])
