@@ -16,21 +16,20 @@ import drain from './plugins/drain.ts'
 import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
-import hosts from './plugins/hosts.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore, { openLocks } from './plugins/locks.ts'
 import logPrivacy from './plugins/log-privacy.ts'
-import log from './plugins/log.ts'
 import metrics from './plugins/metrics.ts'
 import mount from './plugins/mount.ts'
 import observers from './plugins/observers.ts'
 import openapi from './plugins/openapi.ts'
 import overload from './plugins/overload.ts'
 import rateLimits from './plugins/rate-limit.ts'
-import securityHeaders from './plugins/security-headers.ts'
+import requests from './plugins/requests.ts'
 import stale from './plugins/stale.ts'
 import { openStore } from './plugins/store.ts'
 import traces from './plugins/traces.ts'
+import trustedNetwork from './plugins/trusted-network.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import closingRoutes from './routes/closing.ts'
@@ -73,17 +72,16 @@ export const standalone = fp(async function standalone (fastify: FastifyInstance
 async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths: boolean): Promise<void> {
   await fastify.register(mount, { config, ownsPaths })
   await fastify.register(observers)
-  await fastify.register(log)
   await fastify.register(metrics, { config })
   await fastify.register(health)
   const bus = await openBus(fastify, config)
   await fastify.register(traces, { config })
-  await fastify.register(securityHeaders)
   await fastify.register(cors, { config })
-  await fastify.register(hosts, { config })
+  await fastify.register(trustedNetwork, { config })
   await fastify.register(overload)
   await fastify.register(sensible)
-  await fastify.register(errors, { ownsPaths })
+  await fastify.register(errors)
+  await fastify.register(requests, { ownsPaths })
   await fastify.register(jsonBody)
   await fastify.register(validation)
   await fastify.register(auth, { config })

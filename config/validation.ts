@@ -47,8 +47,8 @@ export function createValidation (): Validation {
         return compiled
       }
       function validate (value: unknown): boolean {
-        readIntegers(integers, value as Values)
-        const check = compile()
+        if (integers.length > 0) readIntegers(integers, value as Values)
+        const check = compiled ?? compile()
         const valid = check(value) as boolean
         validate.errors = check.errors as ErrorObject[] | null
         return valid

@@ -67,6 +67,7 @@ export const texts = {
   editorsUnknown: (reason: string) => `Who may edit cannot be asked: ${reason}, or name the editors in AUTH_EDITORS`,
   fieldOrUser: 'querystring must have fieldName or uid',
   held: 'Field is locked by another user',
+  headersTooLarge: 'The request has too long a path or too many header fields',
   hidden: ({ type, id }: { type: string, id: string }) => `There is no ${type} ${id}, or you may not see it`,
   internal: 'Internal Server Error',
   invalid: (violations: Array<{ path: string, message: string }>) => `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`,

@@ -14,8 +14,8 @@ declare module 'fastify' {
     demand (right: Right, entity: Entity): Promise<void>
     /** Whether the caller may. @throws {Failure} AUTH_UNAVAILABLE, CMS_READ_ONLY, CMS_REFUSED where that cannot be found out */
     may (right: Right, entity: Entity): Promise<boolean>
-    /** What the caller may do by what was demanded. */
-    rights: Array<[Right, Entity]>
+    /** What the caller may do by what was demanded, if anything was. */
+    rights?: Array<[Right, Entity]>
     /**
      * Whether the caller would still be let in, and may still do what was demanded, for answers that go on for long; yes
      * while that cannot be found out.
@@ -33,13 +33,9 @@ async function access (fastify: FastifyInstance, { config: { cms: { cookieNames 
   }
 
   fastify.decorateRequest('rights')
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    request.rights = []
-    done()
-  })
   fastify.decorateRequest('demand', async function (right, entity) {
     await ask(this, right, entity)
-    this.rights.push([right, entity])
+    this.rights = [...this.rights ?? [], [right, entity]]
   })
   fastify.decorateRequest('may', async function (right, entity) {
     const [error] = await fastify.to(ask(this, right, entity))
@@ -48,7 +44,7 @@ async function access (fastify: FastifyInstance, { config: { cms: { cookieNames 
   })
   fastify.decorateRequest('isWelcome', async function () {
     if (!await this.isKnown()) return false
-    const still = await Promise.all(this.rights.map(([right, entity]) => this.may(right, entity).catch(() => true)))
+    const still = await Promise.all((this.rights ?? []).map(([right, entity]) => this.may(right, entity).catch(() => true)))
     return still.every(Boolean)
   })
 }

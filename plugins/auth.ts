@@ -5,7 +5,7 @@ import { claimAccess, type Access } from '../lib/access/access.ts'
 import { createCmsAccess } from '../lib/access/cms-access.ts'
 import { createQuestions } from '../lib/access/questions.ts'
 import { queryToken } from '../lib/auth/bearer.ts'
-import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
+import { isCrossSite } from '../lib/auth/cross-site.ts'
 import { drupalCheck } from '../lib/auth/drupal.ts'
 import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure, texts } from '../lib/errors.ts'
@@ -15,7 +15,6 @@ import { ownPath } from './mount.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 /** A uid in X-User-Uid: what is not visible ASCII is percent-encoded, which makes 255 characters 3060 at most. */
 const VISIBLE = /^[!-~]{1,3060}$/
 
@@ -55,22 +54,14 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
     if (!check) return true
     return check(this.headers, this.id).then(({ uid }) => uid === this.identity?.uid, (failure: Failure) => failure.code !== 'UNAUTHENTICATED')
   })
-  if (!check) {
-    if (!LOOPBACK.test(config.host)) fastify.log.warn(`AUTH=none: whoever reaches ${config.host} may do everything, under any name; for trusted networks only`)
-    // A trusted network has browsers in it, which send what a page of any other site bids them. What takes JSON alone refuses that.
-    fastify.addHook('onRequest', (request, _reply, done) => {
-      if (isSimple(request) && request.server.hasContentTypeParser('text/plain') && isCrossSite(request, config.corsOrigins)) throw crossSite('')
-      done()
-    })
-    return
-  }
+  if (!check) return
 
   fastify.addHook('onRequest', async (request, reply) => {
     const { config: route, url } = request.routeOptions
     if (!PROTECTED.test(ownPath(request.server, url!))) return
     if (route.tokenInQuery && takeQueryToken(request)) reply.header('cache-control', 'private, no-store')
     if (config.auth?.kind === 'drupal' && isCrossSite(request, config.corsOrigins)) {
-      throw crossSite(', with credentials that it adds by itself')
+      throw new Failure('FORBIDDEN', `${texts.anotherSite}, with credentials that it adds by itself`)
     }
     const identity = await check(request.headers, request.id)
     meantFor(request, identity)
@@ -86,10 +77,6 @@ function meantFor ({ headers }: FastifyRequest, { uid }: Identity): void {
   const named = headers['x-user-uid']
   if (named === undefined || named === uid || named === encodeURIComponent(uid)) return
   throw new Failure('USER_CHANGED', `Nothing was done: this is meant for the user ${JSON.stringify(named)}, and you are signed in as ${JSON.stringify(uid)}`)
-}
-
-function crossSite (how: string): Failure {
-  return new Failure('FORBIDDEN', texts.anotherSite + how)
 }
 
 /** How callers are known, and who of them may see and lock. */

@@ -6,8 +6,8 @@ import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure, failures, texts, type FailureCode } from '../lib/errors.ts'
 import { STATUS_CODES } from '../lib/http/status-codes.ts'
 import { JSON_TYPE } from '../lib/json-text.ts'
-import { ownPath } from './mount.ts'
-import { SECURITY_HEADERS } from './security-headers.ts'
+import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
+import { pathOf } from './mount.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -34,11 +34,6 @@ const codeOfStatus: Record<number, FailureCode> = {
 /** Of these each route takes some. */
 const MEDIA_TYPES = ['application/json', 'text/plain']
 
-/** How many header fields a request may have. Of more, Node 24 lets none through, but Node 22 the first 1023 without the rest. */
-const MOST_HEADERS = 1000
-
-const HEADERS_TOO_LARGE = 'The request has too long a path or too many header fields'
-
 /**
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
@@ -46,37 +41,7 @@ const HEADERS_TOO_LARGE = 'The request has too long a path or too many header fi
  * Failures of 500 and above are logged with their cause, except those that one line of the log tells of for all requests.
  * The caller never sees the cause. The messages of other failures are for the caller alone: they may repeat what was sent.
  */
-async function errors (fastify: FastifyInstance, { ownsPaths = true }: { ownsPaths?: boolean }) {
-  const methodsOf = new Map<string, Set<string>>()
-
-  fastify.addHook('onRoute', ({ url, method }) => {
-    const path = ownPath(fastify, url)
-    const methods = methodsOf.get(path) ?? methodsOf.set(path, new Set()).get(path)!
-    for (const name of [method].flat()) methods.add(name)
-  })
-
-  function absent (request: FastifyRequest): never {
-    const path = pathOf(request)
-    const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
-    if (allowed.size > 0) {
-      throw new Failure('METHOD_NOT_ALLOWED', texts.anotherMethod(request.method, [...allowed]), { headers: { allow: [...allowed].join(', ') } })
-    }
-    const { basePath = '' } = fastify
-    throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${basePath}${path}`)
-  }
-
-  if (ownsPaths) fastify.setNotFoundHandler(absent)
-  fastify.addHook('onRequest', (request, _reply, done) => {
-    const { rawHeaders, httpVersion } = request.raw
-    if (rawHeaders.length / 2 > MOST_HEADERS) throw new Failure('HEADERS_TOO_LARGE', HEADERS_TOO_LARGE)
-    const hosts = countOf('host', rawHeaders)
-    if (hosts === 0 && httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
-    if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
-    // The not-found handler alone would come after the body, which may be wrong in its own way.
-    if (request.is404) absent(request)
-    done()
-  })
-
+async function errors (fastify: FastifyInstance) {
   fastify.decorateRequest('failed')
   fastify.setErrorHandler(answer)
 }
@@ -102,21 +67,6 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
 }
 
-/** How often a header field occurs; Node's `headers` has only the first of some. @param fields names and values in turns */
-function countOf (name: string, fields: string[]): number {
-  return fields.filter((text, index) => index % 2 === 0 && text.length === name.length && text.toLowerCase() === name).length
-}
-
-/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. Both from where Quoin is mounted on. */
-function pathOf ({ server, routeOptions, url }: FastifyRequest): string {
-  const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
-  try {
-    return ownPath(server, routeOptions?.url ?? decodeURI(path))
-  } catch {
-    return path
-  }
-}
-
 /**
  * Refuses what is no HTTP request, or does not arrive whole: Fastify's `clientErrorHandler`. Once its header has arrived a
  * request is answered like any other. Before, the body has the shape of the path, where that can be read, else that of the
@@ -128,7 +78,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     return
   }
   const failure = error.code === 'HPE_HEADER_OVERFLOW'
-    ? new Failure('HEADERS_TOO_LARGE', HEADERS_TOO_LARGE)
+    ? new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
       : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
@@ -187,13 +137,6 @@ function lockBody (failure: Failure): object {
     message: `Error: ${ofTheStore ? 'Server error' : failure.message}`,
     error: { name: failures[failure.code].name, code: failure.code, message: failure.message, ...failure.details }
   }
-}
-
-function matches (pattern: string, path: string): boolean {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
-  return wanted.length === given.length &&
-    wanted.every((segment, index) => segment.startsWith(':') ? given[index] !== '' : segment === given[index])
 }
 
 export default fp(errors, { name: 'errors', fastify: '5.x' })

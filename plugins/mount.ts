@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { MAX_PARAM_LENGTH } from '../config/fastify.ts'
@@ -46,6 +46,16 @@ async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOpti
 /** The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on. */
 export function ownPath ({ basePath }: Partial<Pick<FastifyInstance, 'basePath'>>, path: string): string {
   return basePath && path.startsWith(basePath) ? path.slice(basePath.length) : path
+}
+
+/** The pattern of the route, which stands for every spelling of its path; without a route the path that was sent. Both from where Quoin is mounted on. */
+export function pathOf ({ server, routeOptions, url }: FastifyRequest): string {
+  const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
+  try {
+    return ownPath(server, routeOptions?.url ?? decodeURI(path))
+  } catch {
+    return path
+  }
 }
 
 export default fp(mount, { name: 'mount', fastify: '5.x' })

@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
 import type { Call, Observe, Observed } from '../lib/observe.ts'
 
 /** The longest part of a path that is told of. */
@@ -52,10 +53,13 @@ declare module 'fastify' {
   }
 }
 
-/** Tells `fastify.observers` of every request and of every call made for it; gives each answer its X-Request-Id. */
+/**
+ * Tells `fastify.observers` of every request and of every call made for it; the log is the first of them. Gives each answer the
+ * header fields that all have.
+ */
 async function observers (fastify: FastifyInstance) {
   const current = new AsyncLocalStorage<FastifyReply>()
-  const observers: Observer[] = []
+  const observers: Observer[] = logging(fastify)
   const newestReplies = new WeakMap<Socket, FastifyReply>()
   fastify.decorate('observers', observers)
   fastify.decorate('newestReplies', newestReplies)
@@ -81,6 +85,7 @@ async function observers (fastify: FastifyInstance) {
   fastify.addHook('onRequest', (request, reply, done) => {
     // Already watched where config/fastify.ts made the instance.
     if (!request.upstream) fastify.watch(request, reply)
+    reply.headers(SECURITY_HEADERS)
     current.run(reply, done)
   })
 
@@ -93,7 +98,8 @@ async function observers (fastify: FastifyInstance) {
       request.upstream.open++
       request.upstream.ms -= performance.now()
     }
-    const told = observers.flatMap((observer) => observer.called?.(call, request) ?? [])
+    const told: Observed[] = []
+    for (const { called } of observers) if (called) told.push(called(call, request))
     return {
       headers: Object.assign({}, ...told.map(({ headers }) => headers)),
       end (outcome, status) {
@@ -105,6 +111,14 @@ async function observers (fastify: FastifyInstance) {
       }
     }
   })
+}
+
+/** One line a request, when it is over; while debugging also one when it has come. */
+function logging ({ log: { level } }: FastifyInstance): Observer[] {
+  return [{
+    answered: (request, answered) => request.log.info(answered, 'answered'),
+    ...(['debug', 'trace'].includes(level) && { requested: ({ log, method, routeOptions: { url: route } }) => log.debug({ method, route }, 'incoming request') })
+  }]
 }
 
 function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, aborted: boolean): Answered {

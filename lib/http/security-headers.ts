@@ -1,6 +1,4 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance } from 'fastify'
-import fp from 'fastify-plugin'
 import helmet from 'helmet'
 
 /**
@@ -27,13 +25,6 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'private, no-store'
 }
 
-async function securityHeaders (fastify: FastifyInstance) {
-  fastify.addHook('onRequest', (_request, reply, done) => {
-    reply.headers(SECURITY_HEADERS)
-    done()
-  })
-}
-
 /** What helmet sets: the same for every answer, so it is asked once. */
 function headersOf (middleware: ReturnType<typeof helmet>): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -44,5 +35,3 @@ function headersOf (middleware: ReturnType<typeof helmet>): Record<string, strin
   middleware({} as IncomingMessage, response as unknown as ServerResponse, () => {})
   return headers
 }
-
-export default fp(securityHeaders, { name: 'security-headers', fastify: '5.x' })

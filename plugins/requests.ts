@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { Failure, texts } from '../lib/errors.ts'
+import { ownPath, pathOf } from './mount.ts'
+
+/** How many header fields a request may have. Of more, Node 24 lets none through, but Node 22 the first 1023 without the rest. */
+const MOST_HEADERS = 1000
+
+/**
+ * Refuses what no route is to see: a request for what is not there, with too many header fields, without one Host, or with a
+ * query string that is not percent-encoded UTF-8.
+ */
+async function requests (fastify: FastifyInstance, { ownsPaths }: { ownsPaths: boolean }) {
+  const methodsOf = new Map<string, Set<string>>()
+
+  fastify.addHook('onRoute', ({ url, method }) => {
+    const path = ownPath(fastify, url)
+    const methods = methodsOf.get(path) ?? methodsOf.set(path, new Set()).get(path)!
+    for (const name of [method].flat()) methods.add(name)
+  })
+
+  function absent (request: FastifyRequest): never {
+    const path = pathOf(request)
+    const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
+    if (allowed.size > 0) {
+      throw new Failure('METHOD_NOT_ALLOWED', texts.anotherMethod(request.method, [...allowed]), { headers: { allow: [...allowed].join(', ') } })
+    }
+    throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${fastify.basePath}${path}`)
+  }
+
+  if (ownsPaths) fastify.setNotFoundHandler(absent)
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const { rawHeaders, httpVersion } = request.raw
+    if (rawHeaders.length / 2 > MOST_HEADERS) throw new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
+    const hosts = countOf('host', rawHeaders)
+    if (hosts === 0 && httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
+    if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
+    // The not-found handler alone would come after the body, which may be wrong in its own way.
+    if (request.is404) absent(request)
+    const query = request.url.slice(request.url.indexOf('?') + 1)
+    if (query.includes('%') && !isDecodable(query)) throw new Failure('BAD_REQUEST', 'The query string is not percent-encoded UTF-8')
+    done()
+  })
+}
+
+/** How often a header field occurs; Node's `headers` has only the first of some. @param fields names and values in turns */
+function countOf (name: string, fields: string[]): number {
+  let count = 0
+  for (let index = 0; index < fields.length; index += 2) if (fields[index]!.length === name.length && fields[index]!.toLowerCase() === name) count++
+  return count
+}
+
+function isDecodable (text: string): boolean {
+  try {
+    return decodeURIComponent(text) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function matches (pattern: string, path: string): boolean {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  return wanted.length === given.length &&
+    wanted.every((segment, index) => segment.startsWith(':') ? given[index] !== '' : segment === given[index])
+}
+
+export default fp(requests, { name: 'requests', dependencies: ['mount'], fastify: '5.x' })

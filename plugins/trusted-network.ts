@@ -1,0 +1,62 @@
+import { isIP } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import { isCrossSite, isSimple } from '../lib/auth/cross-site.ts'
+import { Failure, texts } from '../lib/errors.ts'
+import { ownPath } from './mount.ts'
+
+/** A host and its port. Source: RFC 9110 section 7.2. */
+const HOST = /^(?:\[(?<ip6>[^\]]*)\]|(?<host>[^:]*))(?::\d*)?$/
+
+/** Names that no name server may point elsewhere. Source: RFC 6761 section 6.3. */
+const LOOPBACK = /^(?:.+\.)?localhost$/
+
+/** Addresses that only this machine reaches. */
+const OWN_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
+
+/** How much of a wrong name the answer repeats. */
+const SHOWN_LENGTH = 255
+
+/**
+ * With AUTH=none everybody in a trusted network may do everything. The network has browsers in it, which send what a page of
+ * any other site bids them.
+ *
+ * Answers only to names that are Quoin's own: a page whose name was pointed at Quoin's address (DNS rebinding) is of the same
+ * origin to its browser, which then lets it read and write everything. It cannot change the name in Host. A request without
+ * Host (HTTP/1.0) comes from no browser. Health answers under every name, since it tells nothing of anybody and balancers ask
+ * it under names of their own.
+ *
+ * Refuses what a page of another site may send without asking first. What takes JSON alone refuses that anyway.
+ */
+async function trustedNetwork (fastify: FastifyInstance, { config: { auth, host, hosts, corsOrigins } }: { config: Config }) {
+  if (auth) return
+  if (!OWN_MACHINE.test(host)) fastify.log.warn(`AUTH=none: whoever reaches ${host} may do everything, under any name; for trusted networks only`)
+  const names = new Set([host, ...hosts].map(comparable))
+
+  fastify.addHook('onRequest', (request, _reply, done) => {
+    const { server, method, headers, routeOptions: { url = '' } } = request
+    if (headers.host !== undefined && !isOwn(headers.host, names) && !ownPath(server, url).startsWith('/health/')) {
+      throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(headers.host.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
+    }
+    if (method === 'POST' && server.hasContentTypeParser('text/plain') && isSimple(request) && isCrossSite(request, corsOrigins)) {
+      throw new Failure('FORBIDDEN', texts.anotherSite)
+    }
+    done()
+  })
+}
+
+function isOwn (header: string, names: Set<string>): boolean {
+  const { ip6, host } = HOST.exec(header)?.groups ?? {}
+  if (ip6 !== undefined) return isIP(ip6) === 6
+  if (host === undefined) return false
+  const name = comparable(host)
+  return isIP(name) === 4 || LOOPBACK.test(name) || names.has(name)
+}
+
+/** Names are the same in either case, and with the dot of the root behind them. Source: RFC 1034 section 3.1. */
+function comparable (name: string): string {
+  return name.toLowerCase().replace(/\.$/, '')
+}
+
+export default fp(trustedNetwork, { name: 'trusted-network', fastify: '5.x' })
