@@ -3,7 +3,8 @@ import { matchesWeakly } from '../lib/http/entity-tag.ts'
 
 /** Answers 304 instead of what the caller has already (RFC 9110 section 15.4.5). */
 export async function notModified ({ method, headers }: FastifyRequest, reply: FastifyReply, payload: unknown) {
-  if (reply.statusCode !== 200 || !matchesWeakly(headers['if-none-match'], String(reply.getHeader('etag')))) return payload
+  const { 'if-none-match': ifNoneMatch } = headers
+  if (ifNoneMatch === undefined || reply.statusCode !== 200 || !matchesWeakly(ifNoneMatch, String(reply.getHeader('etag')))) return payload
   reply.code(304).removeHeader('content-type')
   // To HEAD Fastify gives the length of what GET would be answered with.
   return method === 'HEAD' ? payload : null

@@ -23,7 +23,7 @@ export function createFinder ({ catalog, filters, model, noun, ids }: Site, { in
     const id = idOrUuid.toLowerCase()
     const collections = await catalog.editions(caller)
     const place = ids.get(id)
-    const byItsUuid = isUuid(id)
+    const byItsUuid = place ? place.uuid.toLowerCase() === id : isUuid(id)
     const collection = place && collections.find(({ resourceType }) => resourceType === place.type)
     if (collection) {
       const edition = await individual(collection, { uuid: place.uuid }, caller, purpose)

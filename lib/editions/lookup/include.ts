@@ -4,7 +4,7 @@ import type { Collection } from '../site/catalog.ts'
 import { isContentEntity, type Shape } from '../translate/shape.ts'
 
 /** Drupal's entity type of users. */
-export const USER = 'user'
+const USER = 'user'
 
 /**
  * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together from the target's path
@@ -55,6 +55,29 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
   const wanted = model.languages ? 'path,uri,langcode' : 'path,uri'
   const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, wanted])
   return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
+}
+
+/** The relationships whose targets a request includes. */
+export type Scope = 'all' | 'all but users' | 'none'
+
+const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => boolean> = {
+  all: () => true,
+  'all but users': (_name, entityType) => entityType !== USER,
+  none: () => false
+}
+
+/** Finds out what to include, once for as long as neither the fields of a resource type nor the collections change. */
+export function createIncludes (model: ContentModel) {
+  const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], include: Include }>>()
+
+  return function includeFor (shape: Shape | undefined, exposed: Collection[], scope: Scope): Include {
+    const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
+    const last = ofShape?.get(scope)
+    if (last?.exposed === exposed) return last.include
+    const include = includeOf(shape, model, exposed, SCOPES[scope])
+    ofShape?.set(scope, { exposed, include })
+    return include
+  }
 }
 
 /** Whether a request has included all that an edition refers to, as far as it has a url and Drupal includes it. */

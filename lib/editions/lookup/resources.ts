@@ -13,7 +13,7 @@ import type { LoadedEdition, UrlOf } from '../translate/read.ts'
 import type { Shape } from '../translate/shape.ts'
 import { integerId, mismatch, rowsOf } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
-import { covers, includeOf, USER, type Include } from './include.ts'
+import { covers, createIncludes, includeOf, type Include } from './include.ts'
 
 /** What an edition is read by. */
 export type EditionId = { uuid: string } | { id: string }
@@ -75,13 +75,18 @@ const DROP_ROUNDS = 50
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
 export function createResources ({ cms, model, noun, catalog, shapes, targets, ids }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
+  const includeFor = createIncludes(model)
+  /** By the document, the edition that it is at a path. */
+  const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
 
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
   async function get (question: Question, resourceType = question.resourceType, attempt = 0): Promise<Answer> {
     const plan = await planFor(question, resourceType)
-    const answer = await request(question, plan)
+    const { include: { query }, known } = plan
+    const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller })
+    if (answer.status < 300 && question.purpose !== 'bare' && known.documents.has(answer.document)) return { ...answer, urlOf: known.urlOf }
     if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
-    if (answer.status === 400 && plan.include.query.length > 0 && attempt === 0) {
+    if (answer.status === 400 && query.length > 0 && attempt === 0) {
       shapes.forget(resourceType)
       return get(question, resourceType, attempt + 1)
     }
@@ -89,8 +94,8 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
       learnShapes(answer.document)
       return answer
     }
-    const otherType = plan.known.documents.has(answer.document) ? undefined : await learn(question, plan, answer.document, attempt > 1)
-    return otherType === undefined ? { ...answer, urlOf: plan.known.urlOf } : get(question, otherType, attempt + 1)
+    const otherType = await learn(question, plan, answer.document, attempt > 1)
+    return otherType === undefined ? { ...answer, urlOf: known.urlOf } : get(question, otherType, attempt + 1)
   }
 
   /**
@@ -101,12 +106,8 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const known = targets.of(caller)
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
     const isComplete = purpose === 'bare' || (page !== undefined && known.pages.has(page))
-    const isWanted = (_name: string, entityType: string | undefined) => !isComplete && (entityType !== USER || known.targets.size === 0)
-    return { resourceType, include: includeOf(shapes.of(resourceType), model, await catalog.all(caller), isWanted), known, page }
-  }
-
-  function request ({ path, query, caller }: Question, { include }: Plan): Promise<JsonapiAnswer> {
-    return cms.request({ path, query: [...query, ...include.query], caller })
+    const scope = isComplete ? 'none' : known.targets.size === 0 ? 'all' : 'all but users'
+    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), known, page }
   }
 
   /**
@@ -153,16 +154,22 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   /** A caller who may see no more than the label of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
   async function individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
     const { resourceType } = collection
-    const answer = await get('uuid' in id
-      ? { resourceType, path: individualPath(collection, id.uuid), query: [], caller, purpose }
-      : { resourceType, path: collection.path, query: idQuery(idAttribute, [id.id]), caller, purpose })
+    const place = 'uuid' in id
+      ? { path: individualPath(collection, id.uuid), query: [] }
+      : { path: collection.path, query: idQuery(idAttribute, [id.id]) }
+    const answer = await get({ ...place, resourceType, caller, purpose })
+    const last = individuals.get(answer.document)
+    if (last?.path === place.path && last.edition.urlOf === answer.urlOf) return last.edition
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    const editions = resourcesOf(answer.document)
-    for (const resource of editions) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
-    const [resource] = editions
+    const shown = resourcesOf(answer.document)
+    for (const resource of shown) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
+    const [resource] = shown
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see the label of this ${noun} at most`)
-    return resource && loaded(resource, answer.urlOf)
+    if (!resource) return undefined
+    const edition = loaded(resource, answer.urlOf)
+    if ('uuid' in id) individuals.set(answer.document, { path: place.path, edition })
+    return edition
   }
 
   /** Whether a resource is the edition asked for, or its label, which has no integer id. */
@@ -222,7 +229,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const target = current
       ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current, model) } as const
       : { method: 'POST', path: collection.path } as const
-    const include = includeOf(shapes.of(resource.type), model, await catalog.all(caller))
+    const include = includeFor(shapes.of(resource.type), await catalog.all(caller), 'all')
     return attempt(0)
 
     async function attempt (round: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {

@@ -1,8 +1,7 @@
 import { ContentModel, type List } from '../model.ts'
 import { createPlans } from '../translate/plans.ts'
-import { createEditionIds } from './ids.ts'
 import { createShapes } from './shapes.ts'
-import type { Site } from './site.ts'
+import { createEditionIds, type Site } from './site.ts'
 
 type Keys = ContentModel['keys']
 

@@ -7,7 +7,7 @@ import { shapeOf, type FieldShape, type Shape } from '../translate/shape.ts'
 export interface Shapes {
   /** Takes in the fields that a resource shows. */
   learn (resource: Resource): void
-  /** Fields (by internal name) of a resource type; undefined until a document has shown one. */
+  /** Fields (by internal name) of a resource type; undefined until a document has shown one. Another object as soon as one of them changes. */
   of (resourceType: string): Shape | undefined
   /** Notes that Drupal does not include a relationship, named by its internal name. */
   exclude (resourceType: string, field: string): void
@@ -20,20 +20,22 @@ export interface Shapes {
  * where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer, EntityReferenceFieldNormalizer.
  */
 export function createShapes (model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
-  const shapes = new Map<string, Map<string, FieldShape>>()
+  const shapes = new Map<string, Shape>()
   /** For resources with the same members: the members, by public name, that were empty in all of them so far. */
   const empty = new WeakMap<Plan, { shape: Shape, attributes: string[], relationships: string[] }>()
 
   function learn (resource: Resource): void {
-    const shape = shapes.get(resource.type) ?? shapes.set(resource.type, new Map()).get(resource.type)!
+    const known = shapes.get(resource.type)
     const plan = planFor(resource)
     const last = empty.get(plan)
     // Nearly no resource shows anything new.
-    if (last?.shape === shape && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
-    for (const [field, fieldShape] of shapeOf(resource, model)) {
-      const earlier = shape.get(field)
-      if (!earlier || (fieldShape.sample && !earlier.sample) || (fieldShape.properties && !earlier.properties)) shape.set(field, fieldShape)
-    }
+    if (known && last?.shape === known && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
+    const fresh = [...shapeOf(resource, model)].filter(([field, { sample, properties }]) => {
+      const earlier = known?.get(field)
+      return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
+    })
+    const shape = known && fresh.length === 0 ? known : new Map<string, FieldShape>([...known ?? [], ...fresh])
+    shapes.set(resource.type, shape)
     const ofName = (name: string) => shape.get(internalName(model, name))!
     empty.set(plan, {
       shape,
@@ -44,7 +46,7 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
 
   function exclude (resourceType: string, field: string): void {
     const shape = shapes.get(resourceType)!
-    shape.set(field, { ...shape.get(field)!, isExcluded: true })
+    shapes.set(resourceType, new Map(shape).set(field, { ...shape.get(field)!, isExcluded: true }))
   }
 
   return { learn, of: (resourceType) => shapes.get(resourceType), exclude, forget: (resourceType) => { shapes.delete(resourceType) } }

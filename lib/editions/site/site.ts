@@ -1,11 +1,12 @@
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
-import { splitType, type ContentModel } from '../model.ts'
+import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { publicName, splitType, type ContentModel } from '../model.ts'
 import { createPlans, type Plans } from '../translate/plans.ts'
 import { urlsOf } from '../translate/urls.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { createFilters, type Filters } from './filters.ts'
-import { createEditionIds, type EditionIds } from './ids.ts'
 import { createShapes, type Shapes } from './shapes.ts'
 import { createTargetMemory, type TargetMemory } from './targets.ts'
 
@@ -31,6 +32,21 @@ export interface Site {
   warn: (message: string) => void
   /** How long ago Quoin asked for the oldest of what it remembers for this caller, in milliseconds. */
   age (caller: Caller): number
+}
+
+/** Where the CMS has an edition. */
+export interface EditionPlace {
+  /** The resource type. */
+  type: string
+  uuid: string
+}
+
+/** Which resource type and uuid the editions have that Quoin has met. */
+export interface EditionIds {
+  /** @param id integer id or uuid, in lower case */
+  get (id: string): EditionPlace | undefined
+  /** Takes in the ids of a resource. */
+  learn (resource: Resource): void
 }
 
 export interface SiteOptions {
@@ -64,5 +80,21 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     ids: createEditionIds(model),
     warn,
     age: (caller) => Math.max(catalog.age(caller), targets.age(caller))
+  }
+}
+
+/** How many ids Quoin remembers. */
+const IDS = 50_000
+
+export function createEditionIds (model: ContentModel): EditionIds {
+  // As a size: with `max` the cache would reserve the memory for all of them at once.
+  const places = new LRUCache<string, EditionPlace>({ maxSize: IDS, sizeCalculation: () => 1 })
+  const idAttribute = publicName(model, model.keys.id)
+
+  return {
+    get: (id) => places.get(id),
+    learn ({ type, id: uuid, attributes }) {
+      for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) places.set(id, { type, uuid })
+    }
   }
 }

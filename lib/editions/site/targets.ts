@@ -53,10 +53,9 @@ export interface TargetMemoryOptions {
 
 export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now = Date.now }: TargetMemoryOptions): TargetMemory {
   const remembered = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
-  const keyOf = (caller: Caller) => readKey('', caller)
 
   function fresh (caller: Caller): KnownTargets | undefined {
-    const known = remembered.get(keyOf(caller))
+    const known = remembered.get(readKey('', caller))
     return known && now() - known.since < REMEMBERED_MS ? known : undefined
   }
 
@@ -75,8 +74,9 @@ export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now
     if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })
     if (targets.size === 0 || count(known) === before) return
     // Deleted first, so that the cache computes its size anew.
-    remembered.delete(keyOf(caller))
-    remembered.set(keyOf(caller), known)
+    const key = readKey('', caller)
+    remembered.delete(key)
+    remembered.set(key, known)
   }
 
   return {

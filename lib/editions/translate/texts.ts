@@ -26,7 +26,7 @@ interface Text {
   /** The urls in it, in the order of the references. */
   urls: Array<string | undefined>
   /** Rows of a list have none. */
-  etag?: string
+  edition?: EditionText
 }
 
 export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): Texts {
@@ -42,7 +42,7 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
       urls.push(url)
       return url
     }
-    const text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
+    const text: Text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
     texts.set(resource, text)
     return text
   }
@@ -52,8 +52,8 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
     editionOf (loaded) {
       const { resource } = loaded
       const text = textOf(loaded)
-      text.etag ??= etagOf(resource, text.urls)
-      return { json: text.json, etag: text.etag, id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
+      text.edition ??= { json: text.json, etag: etagOf(resource, text.urls), id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
+      return text.edition
     }
   }
 }
