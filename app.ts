@@ -12,7 +12,6 @@ import { openBus } from './plugins/bus.ts'
 import cmsCaller from './plugins/cms-caller.ts'
 import connections from './plugins/connections.ts'
 import cors from './plugins/cors.ts'
-import drain from './plugins/drain.ts'
 import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
@@ -61,7 +60,6 @@ export async function app (fastify: FastifyInstance, { config, prefix = '/' }: A
 /** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */
 export const standalone = fp(async function standalone (fastify: FastifyInstance, { config }: AppOptions): Promise<void> {
   await fastify.register(connections)
-  await fastify.register(drain)
   await registerAll(fastify, config, true)
 }, { name: 'standalone', fastify: '5.x' })
 

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { createValidation } from '../config/validation.ts'
 import { withNamesOf } from '../lib/editions/example-names.ts'
-import { OF_PAGES } from '../lib/pages.ts'
+import { OF_PAGES } from '../lib/http/security-headers.ts'
 import { ownPath } from './mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 

@@ -9,9 +9,8 @@ import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
+import { notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
-import { notModified } from './not-modified.ts'
-import { ofSave } from './of-save.ts'
 
 /** Whether an edition is ready to close, and its closing. */
 export default async function closing (fastify: FastifyInstance) {

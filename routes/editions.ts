@@ -7,9 +7,8 @@ import {
 import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
+import { notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
-import { notModified } from './not-modified.ts'
-import { ofSave } from './of-save.ts'
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {

@@ -7,7 +7,7 @@ import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
-import { notModified } from './not-modified.ts'
+import { notModified } from './edition-answers.ts'
 
 /** Lists of editions, and of what they are made of. */
 export default async function lists (fastify: FastifyInstance) {

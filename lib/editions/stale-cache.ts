@@ -65,7 +65,6 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
   const copies = new LRUCache<string, Copy & { owner: string }>({
     max: ENTRIES,
     maxSize: BYTES,
-    sizeCalculation: ({ payload }, key) => 2 * (key.length + payload.length),
     dispose: ({ owner }, key) => {
       const keys = keysOf.get(owner)!
       keys.delete(key)
@@ -82,7 +81,7 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     const owner = fingerprint(caller)
     const refusedAt = Math.max(refused.get(owner) ?? -Infinity, refusedElsewhere.get(markOf(owner)) ?? -Infinity)
     if (seconds === 0 || receivedAt <= saved || receivedAt <= refusedAt) return
-    copies.set(key, { ...copy, owner })
+    copies.set(key, { ...copy, owner }, { size: 2 * (key.length + copy.payload.length) })
     // The cache does not take one that is too large.
     if (!copies.has(key)) return
     const keys = keysOf.get(owner) ?? new Set()

@@ -35,10 +35,10 @@ export function createAborter (): Aborter {
 /** Waits for a promise, or rejects with the signal's reason where the signal is aborted first. The work behind the promise goes on. */
 export function abortable<T> (promise: Promise<T>, signal: Signal | undefined): Promise<T> {
   if (!signal) return promise
-  return new Promise((resolve, reject) => {
-    const leave = () => reject(signal.reason)
-    signal.addEventListener('abort', leave)
-    promise.finally(() => signal.removeEventListener('abort', leave)).then(resolve, reject)
-    if (signal.aborted) leave()
-  })
+  const { promise: outcome, resolve, reject } = Promise.withResolvers<T>()
+  const leave = () => reject(signal.reason)
+  signal.addEventListener('abort', leave)
+  promise.finally(() => signal.removeEventListener('abort', leave)).then(resolve, reject)
+  if (signal.aborted) leave()
+  return outcome
 }

@@ -25,6 +25,9 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'private, no-store'
 }
 
+/** What answers with a page say besides their content security policy: no window of another origin gets a handle on theirs. Source: WHATWG HTML, section 7.1.3. */
+export const OF_PAGES = { 'cross-origin-opener-policy': 'same-origin' }
+
 /** What helmet sets: the same for every answer, so it is asked once. */
 function headersOf (middleware: ReturnType<typeof helmet>): Record<string, string> {
   const headers: Record<string, string> = {}

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import t from 'tap'
 import { createBoards } from '../../lib/boards/boards.ts'
 import { createSharedReads } from '../../lib/boards/shared-reads.ts'
@@ -73,13 +74,10 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
       return EDITION
     })
   }
-  const listening = new Set<object>()
-  const callers = [1, 2].map(() => {
+  const answers = [1, 2].map(() => Object.assign(new EventEmitter(), { destroyed: false }))
+  const callers = answers.map((answer) => {
     const caller: Caller = {}
-    endOnHangUp(caller, (listener) => {
-      listening.add(listener)
-      return () => { listening.delete(listener) }
-    })
+    endOnHangUp(caller, answer)
     return caller
   })
   const boards = createBoards({ locks, editions, model: contentModel({}) })
@@ -87,7 +85,7 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
   for (const { next } of watchers) t.match(await next(), [{ event: 'snapshot' }])
   const beats = watchers.map(({ next }) => next())
   await asked.promise
-  t.equal(listening.size, 0, 'it does not end with a caller')
+  t.strictSame(answers.map((answer) => answer.listenerCount('close')), [0, 0], 'it does not end with a caller')
   watchers[0]!.leave()
   answered.resolve()
   t.strictSame(await Promise.all(beats), [undefined, [{ event: 'heartbeat' }]])

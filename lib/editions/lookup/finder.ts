@@ -6,7 +6,7 @@ import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { pageQuery, PAGE_MAX } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
-import { integerId, mismatch, rowId } from '../translate/verify.ts'
+import { mismatch, rowId } from '../translate/verify.ts'
 import { findById } from './find-by-id.ts'
 import type { Purpose, Resources } from './resources.ts'
 
@@ -28,7 +28,7 @@ export function createFinder ({ catalog, filters, model, noun, ids }: Site, { in
     if (collection) {
       const edition = await individual(collection, { uuid: place.uuid }, caller, purpose)
       // A site that was set back to an earlier state may have given an id to another edition since.
-      if (edition && (byItsUuid || integerId(edition.resource, idAttribute) === Number(id))) return edition
+      if (edition && (byItsUuid || String(edition.resource.attributes?.[idAttribute]) === String(Number(id)))) return edition
       if (byItsUuid) throw notFound(id)
     }
     return byItsUuid ? byUuid(collections, id, caller, purpose) : byInteger(collections, id, caller, purpose)

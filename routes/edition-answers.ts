@@ -9,3 +9,8 @@ export async function notModified ({ method, headers }: FastifyRequest, reply: F
   // To HEAD Fastify gives the length of what GET would be answered with.
   return method === 'HEAD' ? payload : null
 }
+
+/** The header fields of an answer to a save. @param isShared whether it had its turn among all instances */
+export function ofSave (etag: string, isShared: boolean): Record<string, string> {
+  return isShared ? { etag } : { etag, 'edition-turn': 'instance' }
+}
