@@ -17,7 +17,8 @@ const schema = { hide: true }
  * covers from the CMS; texts of users get into it as text alone (Trusted Types).
  */
 export default async function desk (fastify: FastifyInstance, { config }: { config: Config }) {
-  const csp = policyFor(new URL(config.cms.url).origin)
+  const { origin } = new URL(config.cms.url)
+  const csp = policyFor(origin)
   let sources: ReturnType<typeof readSources> | undefined
 
   for (const path of sourcePaths()) {
@@ -29,7 +30,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     })
   }
 
-  const settings = JSON.stringify(settingsOf(config))
+  const settings = JSON.stringify(settingsOf(config, origin))
   fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type(JSON_TYPE).send(settings))
 
   // Below /api, where it is asked who calls.
@@ -42,10 +43,11 @@ const User = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), 
 
 const meSchema = { hide: true, response: { 200: Type.Object({ user: Type.Union([User, Type.Null()]) }) } }
 
-const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Type.Record(Type.String(), Type.String()) }) } }
+const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Type.Record(Type.String(), Type.String()), published: Type.Record(Type.String(), Type.Boolean()) }) } }
 
 const labels: Handler<typeof labelsSchema> = async function (request) {
-  return { data: await this.editions.labels(request.params.id, request.caller) }
+  const { labels: data, published } = await this.editions.labels(request.params.id, request.caller)
+  return { data, published }
 }
 
 /** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */
@@ -61,7 +63,7 @@ function policyFor (cms: string): string {
   ].join('; ')
 }
 
-/** What the page has to know: how callers are known, and the site's names. */
-function settingsOf ({ auth, contentModel: { entityType, keys, fields, timestampFields, timeZone, references, lockTypes, lockIds } }: Config) {
-  return { auth: auth?.kind ?? 'none', model: { entityType, keys, fields, timestampFields, timeZone, references, lockTypes, lockIds } }
+/** What the page has to know: how callers are known, where Drupal is, and the site's names. */
+function settingsOf ({ auth, contentModel: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, references, lists, closing, lockTypes, lockIds } }: Config, cms: string) {
+  return { auth: auth?.kind ?? 'none', cms, model: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, references, lists, closing, lockTypes, lockIds } }
 }

@@ -7,7 +7,7 @@ import { createRows, type RowPage } from './list/rows.ts'
 import { createSearch, type Search } from './list/search.ts'
 import { createContents, type PlacedArticle } from './lookup/contents.ts'
 import { createFinder, type Load } from './lookup/finder.ts'
-import { createLabels } from './lookup/labels.ts'
+import { createLabels, type Labels } from './lookup/labels.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName, type ContentModel } from './model.ts'
@@ -121,8 +121,8 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED
    */
   readListed (list: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
-  /** The labels of an edition's articles and other references, by uuid, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
-  labels (id: string, caller: Caller): Promise<Record<string, string>>
+  /** The labels of an edition's articles and other references, and whether they are published, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
+  labels (id: string, caller: Caller): Promise<Labels>
   /** The bundles of editions, with their labels. */
   bundles (caller: Caller): Promise<Named[]>
   /** The edition types, with their labels. */

@@ -1,15 +1,15 @@
 import type { Session } from './edition.ts'
 
-type Leavable = Pick<Session, 'id' | 'fields' | 'close'>
+type Leavable = Pick<Session, 'id' | 'fields' | 'orders' | 'close'>
 
-/** Editions that were left with a text that is not in its lock yet. Reopening one finds it as it was; it is closed once its locks have everything. */
+/** Editions that were left with a text that is not in its lock yet, or a running order that is not saved. Reopening one finds it as it was; it is closed once its locks and Drupal have everything. */
 export function createBackground<One extends Leavable> () {
   const sessions = new Map<string, One>()
 
-  /** Closes the editions whose texts are all in their locks. */
+  /** Closes the editions that have nothing left to send. */
   function settle (): void {
     for (const session of sessions.values()) {
-      if (!session.fields.every(({ isKept }) => isKept)) continue
+      if (!session.fields.every(({ isKept }) => isKept) || session.orders.some(({ isSaving }) => isSaving)) continue
       sessions.delete(session.id)
       session.close()
     }

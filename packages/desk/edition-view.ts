@@ -5,11 +5,11 @@ import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Kept } from './kept.ts'
 import { orderView } from './order-view.ts'
-import { entityOf, valueOf, type Item, type Model } from './settings.ts'
+import { entityOf, valueOf, type Item, type Settings } from './settings.ts'
 import { at, count, day, duration, nameOf, since } from './words.ts'
 
 export interface EditionContext {
-  model: Model
+  settings: Settings
   uid: string
   types: Named[]
 }
@@ -28,11 +28,10 @@ export function editionView (session: Session, context: EditionContext): Templat
 }
 
 function content (session: Session, context: EditionContext): TemplateResult {
-  const { model, types, uid } = context
-  const { titleOf } = session
+  const { settings: { model, cms }, types, uid } = context
+  const { titleOf, isPublished } = session
   const edition = session.edition!
   const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed')
-  const orders = session.fields.filter(({ shape }) => shape.kind === 'order')
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
   const dirty = session.fields.filter(({ isDirty }) => isDirty)
   const locksOf = (item: Item | undefined) => {
@@ -41,6 +40,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
     const locks = session.board.filter((lock) => lock.entityId === id && lock.entityType === (model.lockTypes[type] ?? type))
     return [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
   }
+  const addressOf = ({ url }: Item) => typeof url === 'string' ? new URL(url, cms).href : undefined
   return html`
     <header class="head">
       ${cover(edition, model, 'large')}
@@ -56,9 +56,9 @@ function content (session: Session, context: EditionContext): TemplateResult {
       : notice('warn', `The CMS does not answer. This is the edition as it was ${duration(session.age)} ago. Locks work on and your text is kept in them; saving has to wait.`)}
     <div class="columns">
       <form novalidate aria-label="Edition" @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
+        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, addressOf, locksOf, ...session.acts(order) }))}
         <h2 class="spoken">Fields</h2>
         <div class="fields">${fields.map((field) => fieldView(field, types, session.revert))}</div>
-        ${orders.map((field) => orderView(field, { items: edition[field.shape.name] ?? [], titleOf, locksOf, change: session.change }))}
         ${fixed.length === 0
           ? nothing
           : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
@@ -73,12 +73,12 @@ function content (session: Session, context: EditionContext): TemplateResult {
         </div>
       </form>
       <aside aria-label="At work">
-        ${boardView(session, context)}
+        ${boardView(session)}
         ${keptView(session)}
       </aside>
     </div>`
 
-  function boardView ({ isLive, board, labelOf }: Session, { model }: EditionContext): TemplateResult {
+  function boardView ({ isLive, board, labelOf }: Session): TemplateResult {
     const own = entityOf(edition, model)
     const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
     const where = ({ entityType, entityId, fieldName }: LockView) => {

@@ -1,15 +1,17 @@
-import type { Client, LockView, QuoinError } from '../client/src/client.ts'
+import type { Client, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
-import { shapesOf } from './fields.ts'
+import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
-import { createHistory } from './history.ts'
+import { createHistory, type Step, type Turn } from './history.ts'
 import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
 import { failureOf, persist } from './failures.ts'
-import { createLabels } from './labels.ts'
+import { createLabels, type Told } from './labels.ts'
+import { fitted } from './merge.ts'
+import { createOrder, type Order } from './order.ts'
 import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
-import { entityOf, valueOf, type Edition, type Settings } from './settings.ts'
+import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -17,6 +19,15 @@ const AGAIN_MS = 10_000
 
 /** How long to wait for more locks to be released before the edition is read again, in milliseconds. */
 const SETTLE_MS = 300
+
+/** How long to wait for more saves of others before the edition is read again, in milliseconds. */
+const SAVED_MS = 50
+
+/** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
+const TRIES = 10
+
+/** What a save is refused with on top of what somebody else has saved. */
+const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
 
 export interface SessionDeps {
   client: Client
@@ -26,7 +37,7 @@ export interface SessionDeps {
   samples: Samples
   shelf: Shelf
   /** What an edition refers to is called, by uuid. */
-  labelsOf: (id: string) => Promise<Record<string, string>>
+  labelsOf: (id: string) => Promise<Told>
   /** Told that there is something new to see. */
   changed: () => void
   /** Says something to those who do not see it. */
@@ -42,6 +53,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let age: number | undefined
   let failure: QuoinError | undefined
   let fields: Field[] = []
+  let orders: Order[] = []
+  /** The entity tag of a save of somebody else's that is not looked at yet. */
+  let news: string | undefined
   let board: LockView[] = []
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), changed })
@@ -74,7 +88,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       edition = read.edition as Edition
       failure = undefined
       if (isFirst) await begin()
-      else for (const field of fields) field.rebase(edition[field.shape.name] ?? [])
+      else rebase()
       if (!isFirst && wasStale && age === undefined) watch()
     } catch (error) {
       failure = failureOf(error)
@@ -85,15 +99,51 @@ export function createSession ({ client, settings: { model }, user, samples, she
     changed()
   }
 
+  /** Brings what was read or saved to all but these fields. */
+  function rebase (isLeftOut = (_: Field) => false): void {
+    for (const field of fields) if (!isLeftOut(field)) field.rebase(edition![field.shape.name] ?? [])
+    for (const order of orders) order.rebase(edition![order.name] ?? [])
+  }
+
   async function begin (): Promise<void> {
     await samples.learn(edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
       shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: shelf.mirror(kept.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
     }))
+    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) kept.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
+  }
+
+  /** Changes a running order on top of whatever others have made of it. */
+  async function arrange (field: string, operations: OrderOperation[]): Promise<void> {
+    const read = await client.editions.arrange(id, operations, { field })
+    edition = read.edition as Edition
+    etag = read.etag
+    rebase()
+  }
+
+  function arranged (): void {
+    catchUp()
+    changed()
+  }
+
+  function notArranged (name: string, error: QuoinError): void {
+    notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? `${labelOf(name)}: a colleague has removed that article, or the one beside it. The order is as it was.` : `${labelOf(name)} was not changed: ${error.message}` }
+    announce(notice.text)
+    load()
+  }
+
+  /** Reads the edition again once somebody else has saved it, and nothing of one's own is under way. */
+  function catchUp (): void {
+    if (news === undefined || isSaving || orders.some(({ isSaving }) => isSaving)) return
+    const isOwn = news === etag
+    news = undefined
+    if (isOwn) return
+    clearTimeout(again)
+    again = setTimeout(load, SAVED_MS)
   }
 
   function fieldChanged (): void {
@@ -105,7 +155,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
   async function offers (): Promise<void> {
     const records = await client.locks.list(entity())
     for (const record of records.filter(({ userData }) => userData.uid === user.uid)) {
-      fieldOf(record.fieldName)?.offered(record)
+      const field = fieldOf(record.fieldName)
+      if (field?.shape.kind !== 'order') field?.offered(record)
       kept.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
     }
     changed()
@@ -126,6 +177,10 @@ export function createSession ({ client, settings: { model }, user, samples, she
       down () {
         isLive = false
         changed()
+      },
+      saved ({ etag: tag }: Saved) {
+        news = tag
+        catchUp()
       }
     }
     stop = age === undefined ? client.editions.subscribe(id, listener) : client.locks.subscribe(entity(), listener)
@@ -156,9 +211,12 @@ export function createSession ({ client, settings: { model }, user, samples, she
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
   const labelOf = (name: string) => fieldOf(name)?.shape.label ?? name
 
+  /** Whether a field has a change that Drupal has not forbidden. */
+  const isToSave = ({ isDirty, forbidden }: Field) => isDirty && forbidden === undefined
+
   /** Saves what has changed, on top of what others have saved since where both fit together. */
   async function save (): Promise<void> {
-    const dirty = fields.filter((field) => field.isDirty)
+    const dirty = fields.filter(isToSave)
     if (isSaving || dirty.length === 0) return
     const hindrance = hindranceOf(dirty)
     if (hindrance !== undefined) {
@@ -177,11 +235,12 @@ export function createSession ({ client, settings: { model }, user, samples, she
     }
     isSaving = false
     announce(notice.text)
+    catchUp()
     changed()
   }
 
   /** @param sent becomes the texts that were sent last */
-  async function write (dirty: Field[], sent: Map<Field, string>, isAgain = false): Promise<void> {
+  async function write (dirty: Field[], sent: Map<Field, string>, tries = 1): Promise<void> {
     sent.clear()
     for (const field of dirty) sent.set(field, field.text)
     const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
@@ -190,35 +249,33 @@ export function createSession ({ client, settings: { model }, user, samples, she
       edition = read.edition as Edition
       etag = read.etag
     } catch (error) {
-      if (failureOf(error).code !== 'PRECONDITION_FAILED') throw error
+      if (!MEANWHILE.includes(failureOf(error).code)) throw error
       await load()
       if (failure) throw failure
-      if (isAgain || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
-      const left = fields.filter((field) => field.isDirty)
-      return left.length === 0 ? undefined : write(left, sent, true)
+      if (tries === TRIES || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
+      const left = fields.filter(isToSave)
+      return left.length === 0 ? undefined : write(left, sent, tries + 1)
     }
-    for (const field of fields) {
-      const items = edition[field.shape.name] ?? []
-      if (sent.has(field)) field.saved(items, sent.get(field)!)
-      else field.rebase(items)
-    }
+    for (const [field, text] of sent) field.saved(edition[field.shape.name] ?? [], text)
+    rebase((field) => sent.has(field))
   }
 
   /** Goes on with a kept text. */
   async function restore (text: Kept): Promise<void> {
     const { fieldName, payload } = text
     const field = fieldOf(fieldName)
+    const order = orders.find(({ name }) => name === fieldName)
     if (field && !field.holder) kept.forget(text)
-    await field?.restore(payload)
-    notice = restoredNotice(labelOf(fieldName), field)
+    if (order && field && !field.holder) {
+      const present = [...tokensOf(order.items).keys()].join(' ')
+      done(order.arrange(fitted(payload, present).split(' '), `${labelOf(fieldName)} as it is in the draft`))
+      notice = { tone: 'good', text: `${labelOf(fieldName)} is in the order of the draft.` }
+    } else {
+      await field?.restore(payload)
+      notice = restoredNotice(labelOf(fieldName), field)
+    }
     announce(notice.text)
     changed()
-  }
-
-  /** Gives a field another text, in a step that can be taken back. */
-  function change (field: Field, text: string, words: string): void {
-    history.change([[field, text]], words)
-    announce(words)
   }
 
   /** Goes back to what is saved, in one field or in all. */
@@ -228,14 +285,38 @@ export function createSession ({ client, settings: { model }, user, samples, she
     announce(words)
   }
 
+  /** Takes in and tells what was done to a running order. */
+  function done (step: Step | undefined): void {
+    if (!step) return
+    history.add(step)
+    notice = undefined
+    announce(step.words)
+    changed()
+  }
+
+  /** What can be done to a running order, each a step that can be taken back. */
+  function acts (order: Order) {
+    const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
+    return {
+      move: (token: string, to: number) => done(order.move(token, to, `${titleAt(token)}: place ${to + 1} of ${order.items.length}`)),
+      remove: (token: string) => done(order.remove(token, `${titleAt(token)}: removed`)),
+      insert (article: Item, title: string, index: number): void {
+        done(order.insert(article, index, `${title}: added at place ${Math.min(index, order.items.length) + 1} of ${order.items.length + 1}`))
+      }
+    }
+  }
+
   function undo (): void {
-    const words = history.undo()
-    if (words !== undefined) announce(`Undone: ${words}`)
+    tell('Undone', history.undo())
   }
 
   function redo (): void {
-    const words = history.redo()
-    if (words !== undefined) announce(`Done again: ${words}`)
+    tell('Done again', history.redo())
+  }
+
+  function tell (what: string, turn: Turn | undefined): void {
+    if (turn) announce(turn.isDone ? `${what}: ${turn.words}` : `Left alone, since it has been changed: ${turn.words}`)
+    changed()
   }
 
   async function discard (text: Kept): Promise<void> {
@@ -248,10 +329,13 @@ export function createSession ({ client, settings: { model }, user, samples, she
     id,
     get edition () { return edition },
     titleOf: labels.titleOf,
+    isPublished: labels.isPublished,
+    learn: labels.learn,
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },
     get fields () { return fields },
+    get orders () { return orders },
     get board () { return board },
     get isLive () { return isLive },
     get kept () { return kept.all },
@@ -264,7 +348,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     restore,
     discard,
     history,
-    change,
+    fieldOf,
+    acts,
     revert,
     undo,
     redo,
@@ -274,6 +359,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       isClosed = true
       stop()
       clearTimeout(again)
+      for (const order of orders) order.close()
       await Promise.all(fields.map((field) => field.leave()))
     }
   }

@@ -11,7 +11,7 @@ const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'numbe
 /** A field with its label, its control and all that there is to say of it. */
 export function fieldView (field: Field, types: Named[], revert: (field: Field) => void): TemplateResult {
   const { shape: { name, label, kind, zone }, holder, isHeld } = field
-  const state = holder ? 'is-locked' : isHeld ? 'is-held' : ''
+  const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
       <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>Revert<span class="spoken"> ${label}</span></button>` : nothing}</div>
@@ -31,7 +31,7 @@ function control (field: Field, types: Named[]): TemplateResult {
     field.blur()
   }
   const invalid = problems.length > 0 ? 'true' : 'false'
-  const locked = holder !== undefined
+  const locked = holder !== undefined || field.forbidden !== undefined
   switch (kind) {
     case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
@@ -50,7 +50,7 @@ function control (field: Field, types: Named[]): TemplateResult {
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field): View {
-  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, hint, trouble } = field
+  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, forbidden, hint, trouble } = field
   const quoted = (text: string) => kind === 'order' ? 'another order' : text === '' ? 'nothing' : `“${text.length > 160 ? `${text.slice(0, 160)}…` : text}”`
   return html`
     ${holder
@@ -68,7 +68,8 @@ export function notes (field: Field): View {
           <button type="button" class="small" @click=${() => field.decide('theirs')}>Take theirs<span class="spoken"> of ${label}</span></button></span></p>`
       : nothing}
     ${hint === undefined ? nothing : html`<p class="note">${hint}</p>`}
-    ${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
+    ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}${forbidden}</p>`}
+    ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
 }
 

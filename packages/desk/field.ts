@@ -43,6 +43,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, changed)
+  let forbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let kept = { text: text.base, at: 0 }
 
@@ -156,11 +157,14 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     get isUnfinished () { return text.isUnfinished },
     get problems () { return text.problems },
     get hint () { return text.hint },
+    /** Why Drupal lets this user not change it, once it has said so. */
+    get forbidden () { return forbidden },
     get trouble () { return trouble.words },
 
     focus (): void {
       isFocused = true
-      if (!holder && shape.kind !== 'fixed') take()
+      // A running order is changed by operations, which need no lock.
+      if (!holder && forbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
     },
 
     type (now: string, isWhole = true): void {
@@ -251,6 +255,10 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     },
 
     refuse: text.refuse,
+    /** Closes the field. What is typed stays to be seen, and is not saved. */
+    forbid (reason: string): void {
+      forbidden = reason
+    },
     items: text.items,
 
     /** The page goes elsewhere: a typed text stays in its lock, any other lock is released. */

@@ -13,11 +13,18 @@ function targetIn (place: Element): HTMLElement | null {
   return place.querySelector(place.matches('.is-held, :has(.changed)') ? control : '.notes button') ?? place.querySelector('.notes')
 }
 
-/** What takes the place of something that had the focus takes its focus too; else the reader would be at the top of the page. */
-export function keepFocus (places: Element[]): void {
+/**
+ * Gives the focus back after the page was shown anew: to what had it, which loses it where it is moved, or to what has
+ * taken its place; else the reader would be at the top of the page.
+ */
+export function keepFocus (focused: Element | null, places: Element[]): void {
   const { activeElement } = document
   // A control that is disabled loses the focus a moment later.
   if (activeElement !== document.body && activeElement?.matches(':disabled') !== true) return
+  if (focused instanceof HTMLElement && focused.isConnected && focused !== document.body && !focused.matches(':disabled')) {
+    focused.focus({ preventScroll: true })
+    return
+  }
   const target = places.filter(({ isConnected }) => isConnected).map(targetIn).find(Boolean)
   target?.focus()
 }

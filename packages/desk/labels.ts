@@ -1,8 +1,23 @@
 import type { Item } from './settings.ts'
 
-/** What an edition refers to is called, by uuid, as far as `ask` tells it. */
-export function createLabels ({ ask, changed }: { ask: () => Promise<Record<string, string>>, changed: () => void }) {
+/** What the service tells of what an edition refers to, by uuid. */
+export interface Told {
+  data: Record<string, string>
+  /** Of what can be published. */
+  published: Record<string, boolean>
+}
+
+/** What an edition refers to is called, and whether it is published, as far as `ask` tells it. */
+export function createLabels ({ ask, changed }: { ask: () => Promise<Told>, changed: () => void }) {
   const labels = new Map<string, string>()
+  let published: Record<string, boolean> = {}
+
+  async function load (): Promise<void> {
+    const told = await ask()
+    for (const [uuid, label] of Object.entries(told.data)) labels.set(uuid, label)
+    published = { ...published, ...told.published }
+  }
+
   return {
     /** What something is called that the edition refers to; its number where that is not told, and why where that is known. */
     titleOf (item: Item | undefined): string {
@@ -10,12 +25,20 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Record<stri
       const number = `No. ${item?.['target_id'] ?? 'unknown'}`
       return String(label || item?.['alt'] || (label === '' ? `${number}, deleted or not for you to see` : number))
     },
+    /** Whether it is published; undefined where that is not told. */
+    isPublished: (item: Item): boolean | undefined => published[String(item['target_uuid'])],
+    /** Takes in what something is called that is about to be referred to. */
+    learn (item: Item, label: string, isPublished: boolean | undefined): void {
+      const uuid = String(item['target_uuid'])
+      labels.set(uuid, label)
+      if (isPublished !== undefined) published = { ...published, [uuid]: isPublished }
+    },
     /** Asks what these are called, where there is something new among them. */
     async load (items: Item[]): Promise<void> {
       const uuids = items.map((item) => String(item['target_uuid']))
       if (uuids.every((uuid) => labels.has(uuid))) return
-      const found = await ask()
-      for (const uuid of uuids) labels.set(uuid, found[uuid] ?? '')
+      await load()
+      for (const uuid of uuids) if (!labels.has(uuid)) labels.set(uuid, '')
       changed()
     }
   }

@@ -4,6 +4,7 @@ import { listAddress, placeOf, serviceOf, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
+import type { Told } from './labels.ts'
 import { createList, type List } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
@@ -48,9 +49,10 @@ function changed (): void {
   queueMicrotask(() => {
     [isStale, isPlanned] = [false, false]
     background.settle()
-    const places = placesOf(document.activeElement)
+    const focused = document.activeElement
+    const places = placesOf(focused)
     render(page(), root)
-    keepFocus(places)
+    keepFocus(focused, places)
     list?.rendered(root.querySelectorAll('[data-id]'))
     document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
   })
@@ -77,12 +79,12 @@ function page (): TemplateResult {
       : here.other
 ? otherView(here)
 : session
-        ? editionView(session, { model: settings.model, uid: user.uid, types })
+        ? editionView(session, { settings, uid: user.uid, types })
         : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
 }
 
-async function labelsOf (id: string): Promise<Record<string, string>> {
-  return (await ask<{ data: Record<string, string> }>(`api/desk/labels/${id}`, here)).data
+function labelsOf (id: string): Promise<Told> {
+  return ask<Told>(`api/desk/labels/${id}`, here)
 }
 
 /** The keys of the page; a text box undoes by itself what was typed into it. */
@@ -156,7 +158,7 @@ if (here.user) {
     for (const one of sessions()) one.keep()
   })
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined)) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
   client.editions.types().then((found) => { types = found; changed() }, () => {})
   addEventListener('hashchange', () => {
     open()

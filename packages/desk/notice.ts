@@ -31,8 +31,9 @@ export function restoredNotice (label: string, field: Field | undefined): Notice
  */
 export function refusedNotice (error: QuoinError, fields: Field[], sent: Map<Field, string>): Notice {
   const labels = new Map(fields.map(({ shape }) => [shape.name, shape.label]))
-  const { text, fields: wrong } = refusalOf(error, labels, { isUndecided: fields.some(({ theirs }) => theirs !== undefined), isAtRisk: isAtRisk(fields) })
+  const { text, fields: wrong, forbidden } = refusalOf(error, labels, { isUndecided: fields.some(({ theirs }) => theirs !== undefined), isAtRisk: isAtRisk(fields) })
   for (const field of fields) {
+    if (field.shape.name === forbidden) field.forbid(wrong.get(forbidden)!.join(' '))
     const isNewer = sent.has(field) && sent.get(field) !== field.text
     field.refuse(isNewer ? [] : wrong.get(field.shape.name) ?? [])
   }

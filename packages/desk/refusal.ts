@@ -6,7 +6,12 @@ export interface Refusal {
   text: string
   /** What is wrong, by field. */
   fields: Map<string, string[]>
+  /** The field that Drupal does not let this user change. */
+  forbidden?: string
 }
+
+/** What Drupal says of a field that the user may not change, in core REST's words. */
+const FORBIDDEN = /^Access denied on (?:updating|creating) field '([^']+)'\.\s*(.*)$/s
 
 export const UNDECIDED = 'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
 
@@ -33,6 +38,12 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
     const [name = ''] = path.split('.')
     if (labels.has(name)) fields.set(name, [...fields.get(name) ?? [], message])
     else others.push(path === '' ? message : `${path}: ${message}`)
+  }
+  const [, field = '', why] = FORBIDDEN.exec(code === 'CMS_FORBIDDEN' ? message : '') ?? []
+  const forbidden = labels.get(field)
+  if (forbidden !== undefined) {
+    fields.set(field, [`Drupal does not let you change this.${why ? ` ${why}` : ''}`])
+    return { text: `Not saved: Drupal does not let you change ${forbidden}. Save again to save the rest without it.`, fields, forbidden: field }
   }
   return { text: reason(), fields }
 

@@ -2,6 +2,8 @@
 export interface Settings {
   /** How callers are known. */
   auth: 'none' | 'jwt' | 'drupal'
+  /** The origin of Drupal. */
+  cms: string
   /** The site's names: see docs/content-model.md. */
   model: Model
 }
@@ -16,6 +18,11 @@ export interface Model {
   timeZone?: string
   /** Fields that hold references, and to what. */
   references: Record<string, string>
+  bundleEntityType: string | null
+  /** What editions are made of, by the names of lists. */
+  lists: Record<string, { entityType: string, keys?: Partial<Record<string, string>> }>
+  /** The field that closing an edition sets, by default the key `published`, and to what. */
+  closing: { field?: string, value: boolean | number | string }
   lockTypes: Record<string, string>
   lockIds: 'id' | 'uuid'
 }

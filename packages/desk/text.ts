@@ -1,10 +1,9 @@
 import { itemsOf, textOf, timesOf, type Shape } from './fields.ts'
-import { fitted, rebased, settle, settleOrder } from './merge.ts'
+import { rebased } from './merge.ts'
 import type { Item } from './settings.ts'
 
 /** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
 export function createText (shape: Shape, items: Item[]) {
-  const isOrder = shape.kind === 'order'
   // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
   const read = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
   let base = read(items)
@@ -49,11 +48,11 @@ export function createText (shape: Shape, items: Item[]) {
     /** Goes back to what is saved. */
     reset,
 
-    /** Goes on with a text of before; an order takes in what has come since. */
+    /** Goes on with a text of before. */
     restore (earlier: string): void {
       isUnfinished = false
       isTyped = true
-      now = isOrder ? fitted(earlier, base) : earlier
+      now = earlier
     },
 
     /** It was saved as this text. @returns whether there is none that is newer */
@@ -68,7 +67,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
     rebase (items: Item[]): void {
-      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, read(items), isOrder ? settleOrder : settle))
+      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, read(items)))
     },
 
     /** Decides between one's own text and what somebody else has saved. */

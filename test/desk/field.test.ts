@@ -628,14 +628,6 @@ t.test('what is no value yet, such as half a date, is no text, and the field is 
   t.strictSame([field.isDirty, field.isUnfinished, lost.length], [false, false, 1])
 })
 
-t.test('an order of before is restored with the articles that there are now', async (t) => {
-  const { field, called } = open(t, 'order')
-  field.rebase([{ target_id: 1 }, { target_id: 9 }, { target_id: 2 }])
-  field.restore('2 5 1')
-  called('acquire 2 1 9')
-  t.equal(field.text, '2 1 9', 'what was added meanwhile stays in, what was taken out stays out')
-})
-
 t.test('a save ends the lock, unless there is a newer text', async (t) => {
   const { field, called } = open(t)
   field.type('Mine')
@@ -746,11 +738,6 @@ t.test('what others have saved comes in; where both have changed it, the editor 
   called('release')
   field.rebase([{ value: 'Theirs 4' }])
   t.equal(field.theirs, undefined)
-
-  const { field: order } = open(t, 'order')
-  order.type('2 1')
-  order.rebase([{ target_id: 1 }, { target_id: 9 }, { target_id: 2 }])
-  t.strictSame([order.text, order.theirs], ['2 1 9', undefined], 'a running order takes in what was added')
 })
 
 t.test('a page that goes elsewhere leaves typed texts in their locks, and releases the others', async (t) => {

@@ -119,7 +119,7 @@ t.test('the settings tell the page how callers are known, and the names of the s
   for (const [app, auth] of [[jwt, 'jwt'], [drupal, 'drupal']] as const) {
     const settings = await app.inject({ url: '/desk/settings.json' })
     t.equal(settings.json().auth, auth)
-    t.strictSame(Object.keys(settings.json()), ['auth', 'model'])
+    t.strictSame(Object.keys(settings.json()), ['auth', 'cms', 'model'])
     t.notMatch(settings.body, /hunter2|PUBLIC KEY/)
     t.equal((await app.inject({ url: '/desk' })).statusCode, 200, 'the page itself is open')
     t.match((await app.inject({ url: '/api/desk/me' })).json(), { statusCode: 401, code: 'UNAUTHENTICATED' })
@@ -162,7 +162,7 @@ t.test('an edition that refers to nothing has no labels', async (t) => {
   const seed = content.entities.find(({ type, id }) => type === 'publisher_container--daily' && id === 60)!
   for (const name of ['field_articles', 'field_section', 'field_cover', 'uid', 'revision_uid']) delete seed.fields![name]
   const { call } = await open(t, { env: ON, content })
-  t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {} })
+  t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {}, published: {} })
 })
 
 t.test('labels are given of what Drupal includes where it does not include another field, and of editions of the same type', async (t) => {
@@ -174,7 +174,7 @@ t.test('labels are given of what Drupal includes where it does not include anoth
     const names = query[0]![1].split(',')
     const gone = ['field_section', 'field_related'].find((name) => names.includes(name) && asked.length < 3)
     if (gone) return { status: 400, document: { errors: [{ detail: `\`${gone}\` is not a valid relationship field name. Possible values: uid.` }] } }
-    return { status: 200, document: { included: [{ ...article, attributes: { title: 'B' } }] } }
+    return { status: 200, document: { included: [{ ...article, attributes: { title: 'B', status: true } }] } }
   }
   const options = {
     cms: { request } as unknown as Jsonapi,
@@ -182,11 +182,11 @@ t.test('labels are given of what Drupal includes where it does not include anoth
     model: contentModel({ entityType: 'issue', references: { field_related: 'issue', field_section: 'term' } })
   }
   const load: Load = async () => ({ resource, urlOf: () => undefined })
-  t.strictSame(await createLabels(options, load)('a', {}), { b: 'B' })
+  t.strictSame(await createLabels(options, load)('a', {}), { labels: { b: 'B' }, published: { b: true } })
   t.strictSame(asked.map((query) => query.split('&')), [
-    ['include=field_articles,field_related,field_section', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related,field_section', 'fields[term--x]=title,name,display_name'],
-    ['include=field_articles,field_related', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=title,name,display_name,field_articles,field_related'],
-    ['include=field_articles', 'fields[node--article]=title,name,display_name', 'fields[issue--daily]=field_articles']
+    ['include=field_articles,field_related,field_section', 'fields[node--article]=title,name,display_name,status', 'fields[issue--daily]=title,name,display_name,status,field_articles,field_related,field_section', 'fields[term--x]=title,name,display_name,status'],
+    ['include=field_articles,field_related', 'fields[node--article]=title,name,display_name,status', 'fields[issue--daily]=title,name,display_name,status,field_articles,field_related'],
+    ['include=field_articles', 'fields[node--article]=title,name,display_name,status', 'fields[issue--daily]=field_articles']
   ], 'a query has each name once: of two PHP takes the last')
 })
 
@@ -198,8 +198,8 @@ t.test('labels are what the CMS includes, and its refusal is passed on', async (
     model: contentModel({ entityType: 'issue' })
   }, async () => ({ resource, urlOf: () => undefined }))('a', {})
   const included = [{ type: 'node--article', id: 'b' }, { type: 'node--article', id: 'c', attributes: { title: 'C' } }]
-  t.strictSame(await labels({ status: 200, document: { included } }), { c: 'C' })
-  t.strictSame(await labels({ status: 200, document: {} }), {}, 'nothing that the caller may see')
+  t.strictSame(await labels({ status: 200, document: { included } }), { labels: { c: 'C' }, published: {} })
+  t.strictSame(await labels({ status: 200, document: {} }), { labels: {}, published: {} }, 'nothing that the caller may see')
   await t.rejects(labels({ status: 404, document: { errors: [{ status: '404', detail: 'gone' }] } }), { name: 'NotFoundError' })
 })
 

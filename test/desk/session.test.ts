@@ -3,10 +3,11 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
+import { applied } from '../../packages/desk/operations.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
-import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView } from '../../packages/client/src/client.ts'
+import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView, type OrderOperation } from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 
@@ -36,6 +37,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     /** Why the drafts cannot be told, each time that they are asked for. */
     undrafted: [] as Error[],
     labels: {} as Record<string, string>,
+    published: {} as Record<string, boolean>,
+    /** The operations that were sent to running orders, and what they are answered with. */
+    arranged: [] as OrderOperation[][],
+    arrangements: [] as Array<Edition | Error>,
     /** What the samples wait for. */
     learning: undefined as Promise<void> | undefined,
     sent: [] as object[],
@@ -74,6 +79,12 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         service.sent.push({ ...body, ifMatch })
         return answer(service.writes.shift() ?? { ...present.edition, ...body })
       },
+      arrange (_: string, operations: OrderOperation[]) {
+        service.arranged.push(operations)
+        const given = service.arrangements.shift() ?? { ...present.edition, field_articles: operations.reduce(applied, present.edition['field_articles'] ?? []) }
+        if (!(given instanceof Error)) present.edition = given
+        return answer(given)
+      },
       subscribe: subscribe('edition')
     },
     locks: {
@@ -104,10 +115,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
   const session = createSession({
     client,
     shelf,
-    settings: { auth: 'none', model },
+    settings: { auth: 'none', cms: 'https://cms.example', model },
     user: { uid: 'anna' },
     samples: { of: () => [], learn: async () => service.learning },
-    labelsOf: async () => service.labels,
+    labelsOf: async () => ({ data: service.labels, published: service.published }),
     changed: () => {},
     announce: (text) => { said.push(text) }
   }, '5')
@@ -359,38 +370,35 @@ t.test('a text that a draft is restored over is under the kept drafts', async (t
 })
 
 t.test('what was reverted comes back, and what has been changed since, or is somebody else\u2019s, is left alone', async (t) => {
-  const { session, field, board, said } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }], field_articles: [{ target_id: 1 }, { target_id: 2 }] }) })
+  const { session, field, board, said } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()
-  const texts = () => ['title', 'field_key', 'field_articles'].map((name) => field(name).text)
+  const texts = () => ['title', 'field_key'].map((name) => field(name).text)
   session.undo()
   session.redo()
   t.strictSame([session.history.canUndo, session.history.canRedo, said], [false, false, []], 'there is nothing to take back')
   field().type('Typed')
-  session.change(field('field_articles'), '2 1', 'A: place 2 of 2')
+  field('field_key').type('key')
   session.revert()
-  t.strictSame(texts(), ['Saved', 'k', '1 2'])
+  t.strictSame(texts(), ['Saved', 'k'])
   session.revert()
   session.undo()
-  t.strictSame([texts(), session.history.canRedo], [['Typed', 'k', '2 1'], true], 'to revert nothing was no step')
-  session.undo()
-  t.strictSame([texts(), said.at(-1)], [['Typed', 'k', '1 2'], 'Undone: A: place 2 of 2'])
+  t.strictSame([texts(), session.history.canRedo, said.at(-1)], [['Typed', 'key'], true, 'Undone: Everything as it is saved'], 'to revert nothing was no step')
   session.redo()
-  session.redo()
-  t.strictSame([texts(), said.at(-1)], [['Saved', 'k', '1 2'], 'Done again: Everything as it is saved'])
+  t.strictSame([texts(), said.at(-1)], [['Saved', 'k'], 'Done again: Everything as it is saved'])
   session.undo()
   field().type('Typed since')
   session.revert(field())
-  t.strictSame([texts(), session.history.canRedo, said.at(-1)], [['Saved', 'k', '2 1'], false, 'Title as it is saved'])
+  t.strictSame([texts(), session.history.canRedo, said.at(-1)], [['Saved', 'key'], false, 'Title as it is saved'])
   field().type('Typed later')
   session.undo()
-  t.equal(field().text, 'Typed later')
+  t.strictSame([field().text, said.at(-1)], ['Typed later', 'Left alone, since it has been changed: Title as it is saved'])
   await turn()
-  await board(lockOf('ben'))
-  session.change(field(), 'Not mine', 'x')
-  t.equal(field().text, 'Saved')
   field('field_key').type('half', false)
   session.revert(field('field_key'))
   t.notOk(field('field_key').isDirty)
+  await board(lockOf('ben'))
+  session.revert()
+  t.equal(field().text, 'Saved')
 })
 
 t.test('what was typed and is in no lock is there in the next window, until it is saved or thrown away', async (t) => {
@@ -492,19 +500,111 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   await session.save()
   t.strictSame([service.sent, session.notice?.text], [[], UNDECIDED])
   field().decide('mine')
-  service.writes = [moved(), moved()]
-  service.reads = [editionOf('Theirs'), { ...editionOf('Theirs'), field_key: [{ value: 'theirs' }] }]
+  service.writes = [moved(), new QuoinError(409, 'STALE_EDIT', 'Somebody else has saved'), moved()]
+  service.reads = ['one', 'two', 'three'].map((key) => ({ ...editionOf('Theirs'), field_key: [{ value: key }] }))
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [2, MOVED, 'theirs'], 'twice is enough')
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [4, 'Saved.', 'k'], 'other fields that are saved meanwhile, one after the other, stop none')
+  field().type('Mine once more')
+  service.writes = Array.from({ length: 10 }, moved)
+  service.reads = Array.from({ length: 10 }, () => ({ ...editionOf('Mine again'), field_key: [{ value: 'theirs' }] }))
+  await session.save()
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [10, MOVED, 'theirs'], 'ten times is enough')
   service.writes = [moved()]
   service.reads = [away()]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, field().text, session.notice?.text], [1, 'Mine again', 'Not saved: The CMS is away. Your text is kept; save again later.'])
+  t.strictSame([service.sent.splice(0).length, field().text, session.notice?.text], [1, 'Mine once more', 'Not saved: The CMS is away. Your text is kept; save again later.'])
   service.acquire = away()
   field('field_key').type('in this window alone')
   service.writes = [away()]
   await session.save()
   t.equal(session.notice?.text, 'Not saved: The CMS is away. Save again later.')
+})
+
+/** Articles by their numbers, as references. */
+const articles = (...ids: number[]): Item[] => ids.map((id) => ({ target_id: id, target_uuid: `u${id}` }))
+const numbers = (items: Item[] = []) => items.map((item) => item['target_id'])
+
+t.test('a running order is changed by operations, and each is undone beside its neighbours', async (t) => {
+  const { session, service, said } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
+  service.labels = { u3: 'The third' }
+  service.published = { u3: false }
+  await turn()
+  const [order] = session.orders as [typeof session.orders[number]]
+  t.strictSame(order.items.map(session.isPublished), [undefined, undefined, false])
+  const { move, remove, insert } = session.acts(order)
+  const [one, two, three] = articles(1, 2, 3)
+  move('3', 0)
+  t.strictSame([numbers(order.items), said], [[3, 1, 2], ['The third: place 1 of 3']], 'it is seen at once')
+  await turn()
+  remove('1')
+  await turn()
+  insert({ target_id: 9, target_uuid: 'u9' }, 'The ninth', 1)
+  await turn()
+  t.strictSame(service.arranged.splice(0), [[{ op: 'move', article: three, at: 'start' }], [{ op: 'remove', article: one }], [{ op: 'insert', article: { target_id: 9, target_uuid: 'u9' }, after: three }]])
+  t.strictSame([numbers(order.items), said.at(-1), order.isSaving], [[3, 9, 2], 'The ninth: added at place 2 of 3', false])
+  move('3', 0)
+  insert(two!, 'Again', 0)
+  t.strictSame([service.arranged, session.history.canRedo], [[], false], 'nothing is to be done')
+
+  for (const ids of [[3, 2], [3, 1, 2], [1, 2, 3]]) {
+    session.undo()
+    await turn()
+    t.strictSame(numbers(order.items), ids)
+  }
+  for (const ids of [[3, 1, 2], [3, 2], [3, 9, 2]]) {
+    session.redo()
+    await turn()
+    t.strictSame(numbers(order.items), ids)
+  }
+  t.equal(said.at(-1), 'Done again: The ninth: added at place 2 of 3')
+})
+
+t.test('what others do to a running order comes in, and is not undone', async (t) => {
+  const start = editionOf('Saved', { field_articles: articles(1, 2, 3, 4) })
+  const { session, service, said, pass } = open(t, { edition: start })
+  await turn()
+  const order = session.orders[0]!
+  session.acts(order).move('4', 0)
+  await turn()
+  service.reads = [editionOf('Theirs', { field_articles: articles(1, 2, 3, 4, 5) })]
+  service.listener!.saved!({ entityType: 'x', entityId: '5', etag: 'another', fields: [] })
+  await pass(50)
+  t.strictSame([numbers(order.items), session.title], [[1, 2, 3, 4, 5], 'Theirs'])
+  session.undo()
+  t.match(said.at(-1), /^Left alone, since it has been changed: /)
+  service.listener!.saved!({ entityType: 'x', entityId: '5', etag: '3', fields: [] })
+  await pass(1000)
+  t.equal(session.title, 'Theirs', 'a save of its own is no news')
+
+  service.arrangements = [new QuoinError(409, 'ORDER_CONFLICT', 'It is gone')]
+  service.reads = [editionOf('Theirs', { field_articles: articles(1, 3, 4, 5) })]
+  session.acts(order).move('2', 0)
+  t.strictSame(numbers(order.items), [2, 1, 3, 4, 5])
+  await turn()
+  t.strictSame([numbers(order.items), session.notice?.text], [[1, 3, 4, 5], 'Running order: a colleague has removed that article, or the one beside it. The order is as it was.'])
+  service.arrangements = [new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')]
+  session.acts(order).move('5', 0)
+  await turn()
+  t.equal(session.notice?.text, 'Running order was not changed: You may not')
+})
+
+t.test('what is done to a running order while the service is away is sent once it answers, and all at once', async (t) => {
+  const { session, service, pass } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3) }) })
+  await turn()
+  const order = session.orders[0]!
+  service.arrangements = [away(), away()]
+  session.acts(order).move('3', 0)
+  await turn()
+  session.acts(order).move('2', 0)
+  t.strictSame([numbers(order.items), order.isAway], [[2, 3, 1], true])
+  const background = createBackground<typeof session>()
+  background.add(session)
+  t.strictSame(background.all(), [session], 'an edition that is left waits for it')
+  await turn()
+  await pass(5000)
+  t.strictSame([service.arranged.map(({ length }) => length), order.isAway, order.isSaving], [[1, 2, 2], false, false])
+  background.settle()
+  t.strictSame(background.all(), [])
 })
 
 t.test('nothing is saved on top of a copy', async (t) => {
@@ -607,6 +707,34 @@ t.test('what the CMS refuses is said where it belongs, and what is no failure of
   t.strictSame(field().problems, [], 'not of what was typed since')
   service.reads = [new TypeError('a defect')]
   await t.rejects(session.load(), TypeError)
+})
+
+t.test('a field that Drupal forbids is closed, and the rest is saved without it', async (t) => {
+  const { session, service, field, released, pass } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  field().type('Mine')
+  field('field_key').type('mine')
+  await turn()
+  service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_key'. The key is for the publisher.")]
+  await session.save()
+  t.strictSame([session.notice?.text, field('field_key').forbidden, field('field_key').text, field().isDirty], [
+    'Not saved: Drupal does not let you change Key. Save again to save the rest without it.', 'Drupal does not let you change this. The key is for the publisher.', 'mine', true
+  ])
+  service.sent = []
+  service.writes = [editionOf('Mine', { field_key: [{ value: 'k' }] })]
+  await session.save()
+  t.strictSame([service.sent, session.notice?.text, field().isDirty, field('field_key').isDirty], [[{ title: [{ value: 'Mine' }], ifMatch: '1' }], 'Saved.', false, true])
+  await session.save()
+  t.equal(service.sent.length, 1, 'there is nothing else to save')
+  field('field_key').focus()
+  session.revert(field('field_key'))
+  await pass(400)
+  t.notOk(field('field_key').isDirty)
+  t.equal(released.length, 2)
+  service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', 'You may not')]
+  field().type('More')
+  await session.save()
+  t.equal(session.notice?.text, 'Not saved: You may not.')
 })
 
 t.test('what is said of a field is said until it is so no more', async (t) => {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Page } from 'playwright-core'
-import { articleOf, button, drag, newsroom, openEdition, press, shows, until } from './harness.ts'
+import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 const named = (...ids: number[]) => ids.map(articleOf)
 const mover = (page: Page, id: number, to: 'up' | 'down') => button(page, `Move ${articleOf(id)} ${to}`)
@@ -10,63 +10,79 @@ t.test('the running order', async (t) => {
   const { seat, edition, client } = await newsroom(t)
   const { editions, locks } = client('looker')
   const saved = async (id: string) => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id'])
+  const isSaved = (id: string, ...ids: number[]) => until(async () => isDeepStrictEqual(await saved(id), ids))
   const shown = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem').locator('.title').allTextContents()
   const inOrder = (page: Page, ...ids: number[]) => until(async () => isDeepStrictEqual(await shown(page), named(...ids)))
   const order = { type: 'publisher_container', fieldName: 'field_articles' }
 
-  t.test('articles are moved with buttons and by dragging, and saved', async (t) => {
-    const id = await edition('Order one', [4, 2, 9])
+  t.test('articles are moved with buttons and by dragging, removed, and saved at once, without a lock', async (t) => {
+    const id = await edition('Order one', [4, 2, 9, 11])
     const anna = await seat(t, 'anna')
     await openEdition(anna, id, 'Order one')
     // What articles are called comes after the rest.
     await shows(mover(anna, 9, 'up'))
-    await inOrder(anna, 4, 2, 9)
+    await inOrder(anna, 4, 2, 9, 11)
     await press(mover(anna, 9, 'up'))
-    await inOrder(anna, 4, 9, 2)
-    await until(async () => (await locks.list({ ...order, id })).at(0)?.userData.uid === 'anna')
+    await inOrder(anna, 4, 9, 2, 11)
+    await isSaved(id, 4, 9, 2, 11)
     const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
     await drag(rows.nth(0), rows.nth(2))
-    await inOrder(anna, 9, 2, 4)
-    await press(button(anna, 'Save changes'))
-    await shows(anna.getByText('Saved.'))
-    t.strictSame(await saved(id), [9, 2, 4])
+    await inOrder(anna, 9, 2, 4, 11)
+    await isSaved(id, 9, 2, 4, 11)
+    await press(button(anna, `Remove ${articleOf(2)}`))
+    await inOrder(anna, 9, 4, 11)
+    await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Remove ${articleOf(4)}'`))
+    await isSaved(id, 9, 4, 11)
+    t.strictSame(await locks.list({ ...order, id }), [])
+    const opened = anna.waitForEvent('popup')
+    const asked: string[] = []
+    await anna.context().route('**/node/4', (route) => { asked.push(route.request().url()); return route.fulfill({ body: 'Drupal' }) })
+    await press(anna.getByRole('link', { name: articleOf(4) }))
+    await (await opened).getByText('Drupal').waitFor()
+    t.match(asked, [/\/node\/4$/], 'an article opens in Drupal, in a tab of its own')
   })
 
-  t.test("a colleague's order, saved meanwhile, is never overwritten silently", async (t) => {
-    const id = await edition('Order two', [4, 2, 9])
-    const anna = await seat(t, 'anna')
-    await openEdition(anna, id, 'Order two')
-    await press(mover(anna, 9, 'up'))
-    await editions.update(id, { field_articles: [2, 4, 9].map((id) => ({ target_id: id })) })
-    await press(button(anna, 'Save changes'))
-    await shows(anna.getByText(/^Not saved: a colleague has saved/))
-    t.strictSame(await saved(id), [2, 4, 9])
-    const both = anna.getByRole('group', { name: 'Two running orders' })
-    t.strictSame(await both.getByRole('listitem').allTextContents(), named(4, 9, 2, 2, 4, 9))
-    await press(button(both, 'Keep my order'))
-    await press(button(anna, 'Save changes'))
-    await shows(anna.getByText('Saved.'))
-    t.strictSame(await saved(id), [4, 9, 2])
+  t.test('two desks at once never undo each other, and what comes in leaves the focus where it is', async (t) => {
+    const id = await edition('Order two', [4, 2, 9, 11, 7, 13])
+    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+    for (const page of [anna, ben]) {
+      await openEdition(page, id, 'Order two')
+      await shows(mover(page, 13, 'up'))
+    }
+    await mover(anna, 2, 'down').focus()
+    await press(mover(ben, 9, 'up'))
+    await inOrder(anna, 4, 9, 2, 11, 7, 13)
+    await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(2)} down'`))
+
+    await mover(ben, 13, 'up').focus()
+    await Promise.all([anna, ben].map((page) => page.keyboard.press('Alt+Home')))
+    await until(async () => (await saved(id)).slice(2).join() === '4,9,11,7')
+    const first = await saved(id)
+    for (const page of [anna, ben]) await inOrder(page, ...first as number[])
+    t.strictSame(first.slice(0, 2).sort(), [13, 2], 'both are in front')
+    await anna.keyboard.press('Control+z')
+    for (const page of [anna, ben]) await inOrder(page, 13, 4, 9, 2, 11, 7)
+    await isSaved(id, 13, 4, 9, 2, 11, 7)
   })
 
-  t.test('an article that a colleague has added meanwhile is taken in, wherever the others were moved', async (t) => {
+  t.test('what was moved while the service was away is sent once it answers', async (t) => {
     const id = await edition('Order three', [4, 2, 9])
     const anna = await seat(t, 'anna')
     await openEdition(anna, id, 'Order three')
+    await shows(mover(anna, 9, 'up'))
+    await anna.route('**/articles', (route) => route.abort(), { times: 1 })
     await press(mover(anna, 9, 'up'))
-    await editions.update(id, { field_articles: [4, 2, 9, 11].map((id) => ({ target_id: id })) })
-    await press(button(anna, 'Save changes'))
-    await shows(anna.getByText('Saved.'))
-    const now = await saved(id)
-    t.strictSame(now.filter((article) => article !== 11), [4, 9, 2])
-    t.ok(now.includes(11))
+    await inOrder(anna, 4, 9, 2)
+    await shows(anna.getByText(/^not saved yet: the service does not answer/))
+    await isSaved(id, 4, 9, 2)
+    await hides(anna.getByText(/^not saved yet/))
   })
 
-  t.test('while one orders, the other cannot', async (t) => {
+  t.test('while another program has the lock of the order, it is closed until it is taken over', async (t) => {
     const id = await edition('Order four', [4, 2])
-    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
-    for (const page of [anna, ben]) await openEdition(page, id, 'Order four')
-    await press(mover(anna, 2, 'up'))
+    const ben = await seat(t, 'ben')
+    await openEdition(ben, id, 'Order four')
+    await client('anna').locks.acquire({ ...order, id })
     await shows(ben.getByRole('region', { name: /^Running order/ }).getByText(/^Anna is editing this/))
     t.equal(await mover(ben, 2, 'up').getAttribute('aria-disabled'), 'true')
     await press(mover(ben, 2, 'up'), { force: true })
@@ -77,5 +93,16 @@ t.test('the running order', async (t) => {
     await until(() => ben.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(4)} down'`))
     await ben.getByRole('heading', { level: 1 }).focus()
     await until(async () => (await locks.list({ ...order, id })).length === 0)
+  })
+
+  t.test('an order that was kept as a draft is restored with the articles that there are now', async (t) => {
+    const id = await edition('Order five', [4, 2, 9, 11])
+    await client('anna').locks.acquire({ ...order, id }, { payload: '9 2 4' })
+    await (await client('ben').locks.overwrite({ ...order, id })).release()
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order five')
+    await press(button(anna, 'Restore the draft of Running order'))
+    await inOrder(anna, 9, 11, 2, 4)
+    await isSaved(id, 9, 11, 2, 4)
   })
 })

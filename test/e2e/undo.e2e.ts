@@ -54,9 +54,18 @@ t.test('there is a way back from every slip', async (t) => {
     }
     await anna.keyboard.press('Control+Shift+z')
     await inOrder(anna, 4, 9, 2)
+    const saved = async () => (await client('looker').editions.read(id)).edition['field_articles']!.map((item) => item['target_id']).join()
+    await until(async () => await saved() === '4,9,2')
+    await fieldOf(anna, 'Title').fill('The keys, pressed')
     await anna.keyboard.press('Control+s')
     await shows(anna.getByText('Saved.'))
-    t.match((await client('looker').editions.read(id)).edition, { field_articles: [{ target_id: 4 }, { target_id: 9 }, { target_id: 2 }] })
+    t.equal(await saved(), '4,9,2')
+    await button(anna, `Move ${articleOf(9)} up`).focus()
+    await anna.keyboard.press('Delete')
+    await inOrder(anna, 4, 2)
+    await anna.keyboard.press('Control+z')
+    await inOrder(anna, 4, 9, 2)
+    await until(async () => await saved() === '4,9,2')
   })
 
   t.test('the keys are told', async (t) => {

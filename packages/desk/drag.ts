@@ -1,0 +1,23 @@
+import type { Item } from './settings.ts'
+
+/** What is being dragged: an article of a running order by its token, or one that was found. */
+export type Dragged = { order: string, token: string } | { article: Item, title: string }
+
+let dragged: Dragged | undefined
+
+/** To be called when a drag begins. */
+export function startDrag (event: DragEvent, what: Dragged, title: string): void {
+  dragged = what
+  event.dataTransfer!.effectAllowed = 'copyMove'
+  event.dataTransfer!.setData('text/plain', title)
+}
+
+/** What is being dragged now. */
+export function draggedNow (): Dragged | undefined {
+  return dragged
+}
+
+/** To be called when it is dropped, or the drag ends without that. */
+export function endDrag (): void {
+  dragged = undefined
+}
