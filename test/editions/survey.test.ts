@@ -12,6 +12,8 @@ import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
 
 interface Place {
+  /** Paths by the path of an entity: what its link names. */
+  canonical?: Record<string, string>
   /** Collections by their path: what a list of them shows. */
   lists?: Record<string, Partial<Listed> | ((query: string) => Partial<Listed>)>
   /** Pages by their path; a page that is not there is 404. */
@@ -22,17 +24,22 @@ interface Place {
 }
 
 /** A site that answers from tables. */
-function site ({ lists = {}, pages = {}, sorts = [], jsonapiPath = '/jsonapi' }: Place): Ask {
-  return {
+function site (place: Place): Ask {
+  const { lists = {}, pages = {}, sorts = [], jsonapiPath = '/jsonapi', canonical = {} } = place
+  const self: Ask = {
     jsonapiPath,
     cms: { request: async () => { throw new Error('not asked') } },
     async list (path, query = []) {
       const found = lists[path]
       return { rows: [], hidden: 0, ...(typeof found === 'function' ? found(new URLSearchParams(query).toString()) : found) }
     },
+    one: async (path) => (await self.list(path.slice(0, path.lastIndexOf('/')))).rows.find(({ id }) => path.endsWith(`/${id}`)),
     takes: async (_path, query) => sorts.includes(query[0]![1]),
-    json: async (path) => ({ status: pages[path] ? 200 : 404, object: undefined, language: undefined, text: '', ...pages[path] })
-  } as Ask
+    json: async (path) => ({ status: pages[path] ? 200 : 404, object: undefined, language: undefined, canonical: undefined, text: '', ...pages[path] }),
+    canonicalOf: async (path) => canonical[path],
+    at: (path) => site({ lists: Object.fromEntries(Object.entries(lists).map(([at, found]) => [at.replace(path, ''), found])) })
+  }
+  return self
 }
 
 const collection = (entityType: string, bundle = entityType): Collection => ({ resourceType: `${entityType}--${bundle}`, entityType, bundle, path: `/${entityType}/${bundle}` })
@@ -91,6 +98,8 @@ t.test('keys are told by what JSON:API marks, by links and by values', async (t)
     ['no time in one edition', rowsOf(issues((id) => ({ attributes: id === 1 ? { changed: null } : {} }))), { 'keys.changed': ['guessed', 'changed'] }],
     ['languages', rowsOf(issues(() => ({ attributes: { langcode: 'en' } }))), { 'keys.langcode': ['shown', 'langcode'] }],
     ['languages under other names', rowsOf(issues(() => ({ attributes: { lang: 'pt-br', is_default: true } }))), { 'keys.langcode': ['guessed', 'lang'], 'keys.defaultLangcode': ['guessed', 'is_default'] }],
+    ['languages under a name that says nothing', rowsOf(issues((id) => ({ attributes: { motto: 'xx', tongue: id === 1 ? 'und' : 'de' } }))), { 'keys.langcode': ['guessed', 'tongue'] }],
+    ['a code beside words', rowsOf(issues(() => ({ attributes: { title: null, code: 'x-1', motto: 'two words' } }))), { 'keys.label': ['guessed', 'motto'] }],
     ['no languages', rowsOf(issues()), { 'keys.langcode': ['guessed', null] }],
     ['nothing to see', rowsOf([]), { keys: ['hidden', undefined], bundleEntityType: ['hidden', undefined], fields: ['hidden', undefined] }]
   ]
@@ -103,6 +112,9 @@ t.test('the bundle is the reference whose target is called like it', async (t) =
   })
   const collections = [collection('issue', 'daily'), collection('issue_kind'), collection('user')]
   t.match(await survey(kinds('kind'), collections), { 'keys.bundle': ['shown', 'kind'], bundleEntityType: ['shown', 'issue_kind'], bundles: ['shown', { daily: 'Daily' }] })
+  const labelled = (attributes: object) => survey({ lists: { ...kinds('kind').lists, '/issue_kind/issue_kind': { rows: [{ type: 'issue_kind--issue_kind', id: 'k', attributes: { drupal_internal__code: 'daily', langcode: 'en', ...attributes } }] } } }, collections)
+  t.match((await labelled({ status: true, caption: 'Daily' })).bundles, ['shown', { daily: 'Daily' }], 'a label of another name')
+  t.match((await labelled({})).bundles, ['hidden'], 'no label')
   t.match(await survey(kinds('issue_type'), collections), { 'keys.bundle': ['guessed', 'type'] })
   const twin = (field: string): Record<string, Partial<Plain>> => ({ '/issue/1': { object: { uid: [], [field]: [{ target_id: 'daily' }], code: [{ value: 'uuid-1' }] } } })
   for (const [field, key] of [['type', 'type'], ['issue_type', 'issue_type']] as const) {
@@ -114,6 +126,18 @@ t.test('the bundle is the reference whose target is called like it', async (t) =
   t.match(await survey(kinds('kind'), [collection('issue', 'daily'), collection('issue', 'special')]), { bundles: ['hidden', undefined, "daily, special; the permission 'administer issue types' would show their labels"] })
   const closed = rowsOf([...issues(() => ({ relationships: { kind: { data: reference('kind--kind', 'daily') } } }))], { '/kind/kind': { hidden: 1, permission: 'administer kinds' } })
   t.match((await survey(closed, [collection('issue', 'daily'), collection('kind')])).bundles, ['hidden', undefined, "daily; the permission 'administer kinds' would show their labels"])
+})
+
+t.test('what is true of an original and false of its translation tells them apart', async (t) => {
+  const first = (id: number) => ({ attributes: { tongue: 'de', origin: true, hot: true, quiet: false, status: id > 0 } })
+  const shownIn = (changed: object) => ({
+    lists: { '/issue/daily': { rows: issues(first) }, '/en/jsonapi/issue/daily': { rows: [...issues((id) => id > 2 ? first(id) : { attributes: { ...first(id).attributes, tongue: 'en', ...changed } }), issue(9, first(9))] } },
+    pages: { '/jsonapi': { language: 'de' }, '/en/jsonapi': { language: 'en' } }
+  })
+  const tell = async (place: Place) => (await surveySite(site(place), 'issue', [collection('issue', 'daily')], ['en'])).members.find(({ name }) => name === 'keys.defaultLangcode')
+  t.match(await tell(shownIn({ origin: false })), { certainty: 'guessed', value: 'origin' })
+  t.match(await tell(shownIn({})), { value: null }, 'nothing that differs')
+  t.match(await tell({ ...shownIn({ origin: false }), pages: {} }), { value: null }, 'no languages')
 })
 
 const storage = (field: string, type: string, settings: unknown = {}): Resource => ({ type: 'field_storage_config--field_storage_config', id: field, attributes: { field_name: field, field_storage_config_type: type, settings } })
@@ -131,6 +155,10 @@ t.test('the key is a field with another text in each edition', async (t) => {
   t.match(await key((id) => ({ field_code: `c${id}`, field_mark: `m${id}` }), [storage('field_code', 'string_long')]), ['guessed', 'field_mark'])
   t.match(await key(() => ({}), [storage('field_print_key', 'string')]), ['guessed', 'field_print_key', 'it is called like a key'])
   t.match(await key(() => ({}), [storage('field_city', 'string')]), ['guessed', null])
+  t.match(await key((id) => ({ signature: `s${id}`, field_city: 'x' })), ['guessed', 'signature', /^it is the one field/], 'of the entity type itself')
+  t.match(await key((id) => ({ signature: `s${id}`, field_mark: `m${id}` })), ['guessed', 'field_mark', /as in signature$/])
+  const rows = [...issues((id) => ({ attributes: { mark: `m${id}` } })), issue(5, { attributes: { mark: null } })]
+  t.match((await survey(rowsOf(rows)))['fields.key'], ['guessed', 'mark', 'no two editions have the same word in it'])
 })
 
 t.test('the edition type is a list, or a field of a few values that is called so', async (t) => {
@@ -138,12 +166,16 @@ t.test('the edition type is a list, or a field of a few values that is called so
     const { 'fields.editionType': field, editionTypes } = await survey(configured(issues(() => ({ attributes })), storages), WITH_STORAGES)
     return [field, editionTypes]
   }
-  t.match(await type({ field_kind: 'daily' }), [['guessed', 'field_kind', /of the fields with a few values \(field_kind\)/], ['hidden', undefined, /^the permission 'administer issue fields' would show them; Quoin goes by/]])
+  t.match(await type({ field_kind: 'daily' }), [['guessed', 'field_kind', 'it is the one field with a few values'], ['hidden', undefined, /^the permission 'administer issue fields' would show them; Quoin goes by/]])
   t.match(await type({ field_mood: 'good' }), [['guessed', null, /^field_mood hold/], ['hidden', undefined, 'the bundles are the types']])
   t.match(await type({}), [['guessed', null, /^no field is a list of texts/], ['hidden']])
   t.match(await type({}, [storage('field_kind', 'list_string', { allowed_values: { a: 'A' } })]), [['shown', 'field_kind'], ['shown', { a: 'A' }]])
   t.match(await type({}, [storage('field_kind', 'list_string', { allowed_values: [{ value: 'a', label: 'A' }] }), storage('field_mood', 'list_string')]), [['guessed', 'field_kind'], ['shown', { a: 'A' }]])
   t.match(await type({}, [storage('field_kind', 'list_string', 'none')]), [['shown', 'field_kind'], ['hidden', undefined, 'the values of field_kind are not in its configuration']])
+  t.match(await type({ flavour: 'sweet' }, [storage('field_city', 'string')]), [['guessed', 'flavour', 'it is the one field with a few values'], ['hidden', undefined, 'the values of flavour are not in its configuration']], 'of the entity type itself')
+  t.match(await type({ issue_type: 'sweet', flavour: 'sour' }), [['guessed', 'type', /^of the fields with a few values \((?:type|flavour), (?:type|flavour)\)/], ['hidden']], 'JSON:API calls the field type otherwise')
+  const twin = { ...rowsOf(issues(() => ({ attributes: { issue_type: 'sweet' } }))), pages: { '/issue/1': { object: { issue_type: [{ value: 'sweet' }] } } } }
+  t.match((await survey(twin))['fields.editionType'], ['guessed', 'issue_type'])
   const hidden = await survey(rowsOf([], { '/field_storage_config/field_storage_config': { rows: [storage('field_kind', 'string')] } }), WITH_STORAGES)
   t.match(hidden, { 'fields.editionType': ['guessed', null], keys: ['hidden'], 'fields.articles': ['hidden'] }, 'where no edition is seen')
 })
@@ -210,22 +242,38 @@ t.test('maps, and properties that are not called value', async (t) => {
   }, WITH_STORAGES)
   t.match(rawFields, ['guessed', ['field_more', 'field_layout']])
   t.match(mainProperty, ['shown', { field_place: 'lat' }])
+  const deep = await survey(rowsOf(issues(() => ({ attributes: { facts: { weather: 'rain', list: [1] }, field_link: { uri: 'x', options: { attributes: {} } } } }))))
+  t.match(deep.rawFields, ['guessed', ['facts']], 'lists in it')
   t.match(await survey(rowsOf(issues())), { rawFields: ['shown', []], mainProperty: ['hidden', undefined] })
 })
 
 t.test('languages and their prefixes are found by trying', async (t) => {
   const page = (language: string) => ({ status: 406, language })
   const pages = { '/jsonapi': page('de'), '/fr/jsonapi': page('fr'), '/pt/jsonapi': page('pt-br') }
-  t.match(await languageMember(site({ pages }), ['de', 'fr', 'pt-br'], [], undefined), { certainty: 'shown', value: { de: '', fr: 'fr', 'pt-br': 'pt' } })
-  t.match(await languageMember(site({ pages }), ['de', 'it'], USUAL_LANGUAGES, 'administer languages'), { certainty: 'guessed', value: { de: '', fr: 'fr' }, why: /; it have another prefix, which cannot be guessed; 'administer languages' would show/ })
-  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en'], [], undefined), { certainty: 'hidden', why: 'one language is all that can be seen' })
-  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en', 'fr'], USUAL_LANGUAGES, 'administer languages'), { certainty: 'hidden', why: /^fr have no path of their own/ })
-  t.match(await languageMember(site({ pages: { '/jsonapi': page('en'), '/en/jsonapi': page('en') } }), ['en'], [], undefined), { certainty: 'shown', value: { en: 'en' } }, 'the default language may have a prefix')
-  t.match(await languageMember(site({ pages: { ...pages, '/fr/jsonapi': page('fr') }, jsonapiPath: '/fr/jsonapi' }), ['fr'], [], undefined), { value: { de: '', fr: 'fr' } }, 'a path with a prefix')
-  t.match(await languageMember(site({ jsonapiPath: '/api/json' }), [], [], undefined), { certainty: 'hidden' })
-  t.match(await languageMember({ ...site({}), json: async () => undefined }, ['en'], [], undefined), { certainty: 'hidden' }, 'no answer')
+  t.match(await languageMember(site({ pages }), ['de', 'fr', 'pt-br'], { usual: [], permission: undefined, addressIn: async () => undefined }), { certainty: 'shown', value: { de: '', fr: 'fr', 'pt-br': 'pt' } })
+  t.match(await languageMember(site({ pages }), ['de', 'it'], { usual: USUAL_LANGUAGES, permission: 'administer languages', addressIn: async () => undefined }), { certainty: 'guessed', value: { de: '', fr: 'fr' }, why: /; it have another prefix, which cannot be guessed; 'administer languages' would show/ })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en'], { usual: [], permission: undefined, addressIn: async () => undefined }), { certainty: 'hidden', why: 'one language is all that can be seen' })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en') } }), ['en', 'fr'], { usual: USUAL_LANGUAGES, permission: 'administer languages', addressIn: async () => undefined }), { certainty: 'hidden', why: /^fr have no path of their own/ })
+  t.match(await languageMember(site({ pages: { '/jsonapi': page('en'), '/en/jsonapi': page('en') } }), ['en'], { usual: [], permission: undefined, addressIn: async () => undefined }), { certainty: 'shown', value: { en: 'en' } }, 'the default language may have a prefix')
+  t.match(await languageMember(site({ pages: { ...pages, '/fr/jsonapi': page('fr') }, jsonapiPath: '/fr/jsonapi' }), ['fr'], { usual: [], permission: undefined, addressIn: async () => undefined }), { value: { de: '', fr: 'fr' } }, 'a path with a prefix')
+  t.match(await languageMember(site({ jsonapiPath: '/api/json' }), [], { usual: [], permission: undefined, addressIn: async () => undefined }), { certainty: 'hidden' })
+  t.match(await languageMember({ ...site({}), json: async () => undefined }, ['en'], { usual: [], permission: undefined, addressIn: async () => undefined }), { certainty: 'hidden' }, 'no answer')
   const { languages } = await survey({ lists: { '/issue/daily': { rows: issues(() => ({ attributes: { langcode: 'de' } })) }, '/configurable_language/configurable_language': { rows: [language('fr'), language('und', true)] } }, pages: { ...pages } }, [collection('issue', 'daily'), collection('configurable_language')])
   t.match(languages, ['shown', { de: '', fr: 'fr' }])
+
+  // Prefixes that are not called like their language.
+  const links = { '/issue/1': '/site/welsch/issue/1', '/node/7': '/welsch/node/7', '/node/8': '/', '/node/9': '/node/9' }
+  const welsch = { '/jsonapi': page('de'), '/welsch/jsonapi': page('fr'), '/node/1': {} }
+  const inFrench = (nodes: Array<Record<string, unknown>>, place: Partial<Place> = {}) => survey({
+    pages: welsch, canonical: links, ...place, lists: { '/issue/daily': { rows: issues(() => ({ attributes: { langcode: 'de' } })) }, '/node/article': { rows: nodes.map((attributes) => ({ type: 'node--article', id: 'n', attributes })) }, ...place.lists }
+  }, [collection('issue', 'daily'), collection('node', 'article')])
+  const known = ['shown', { de: '', fr: 'welsch' }]
+  t.match((await inFrench([{ langcode: 'fr', drupal_internal__nid: 9, path: { alias: '/neuf' } }, { langcode: 'fr', drupal_internal__nid: 7, path: { alias: null } }])).languages, known, 'an article tells')
+  t.match((await inFrench([{ langcode: 'fr', drupal_internal__nid: 7 }])).languages, known)
+  t.match((await inFrench([], { pages: { ...welsch, '/issue/1': {} }, lists: { '/issue/daily': { rows: issues(() => ({ attributes: { langcode: 'fr' } })) } } })).languages, known, 'an edition tells')
+  for (const nid of [8, 9]) t.match((await inFrench([{ langcode: 'fr', drupal_internal__nid: nid }])).languages, ['hidden'], `node ${nid} has no prefix`)
+  t.match((await inFrench([{ langcode: 'fr', drupal_internal__nid: 7, path: { alias: '/sept' } }])).languages, ['hidden'], 'an alias is no path to go by')
+  t.match((await inFrench([{ langcode: 'fr', drupal_internal__nid: 7 }], { pages: { '/jsonapi': page('de'), '/welsch/jsonapi': page('it') } })).languages, ['hidden'], 'a prefix of another language')
 })
 
 const language = (id: string, locked = false): Resource => ({ type: 'configurable_language--configurable_language', id, attributes: { drupal_internal__id: id, locked } })
@@ -286,6 +334,30 @@ t.test('a survey reads several pages of configuration, and takes no answer for a
   t.equal((await ask.list('/a/a')).rows.length, 1)
   t.equal(await ask.takes('/a/a', [['sort', 'x']]), true)
   t.equal(await ask.json('/away', true), undefined)
+  t.equal(await ask.one('/a/a'), undefined, 'a collection is no resource')
+  t.equal((await ask.at('/en/jsonapi').list('/a/a')).rows.length, 1)
+  t.match(asked.at(-1), /^\/en\/jsonapi\/a\/a\?/)
   await t.rejects(ask.json('/defect', false), { message: 'a defect' })
   t.match(await ask.json('/there', true), { status: 200, language: undefined, object: { data: [] } })
+})
+
+t.test('the canonical path of an entity is told by core REST, or else by its page', async (t) => {
+  const answers: Record<string, string | string[] | undefined> = {
+    '/node/1?_format=json': '<http://cms/france/node/1>; rel="canonical", <http://cms/node/add>; rel="add-page"',
+    '/node/2': ['</node/2/edit>; rel="edit-form"', '</drupal/france/node/2>; rel="canonical"']
+  }
+  const asked: string[] = []
+  const http = {
+    async send ({ path, headers }: { path: string, headers: Record<string, string> }) {
+      asked.push(`${path}${headers['authorization'] ? ', known' : ''}`)
+      return { status: 200, headers: { ...(answers[path] && { link: answers[path] }) }, body: Buffer.from('') }
+    },
+    close: async () => {}
+  }
+  const account = { credentials: async () => ({ authorization: 'x' }), renew: async () => false }
+  const ask = createAsk({ http, jsonapiPath: '/jsonapi', account }).at('/en/jsonapi')
+  t.equal(await ask.canonicalOf('/node/1'), '/france/node/1')
+  t.equal(await ask.canonicalOf('/node/2'), '/drupal/france/node/2')
+  t.equal(await ask.canonicalOf('/node/3'), undefined)
+  t.strictSame(asked, ['/node/1?_format=json, known', '/node/2?_format=json, known', '/node/2', '/node/3?_format=json, known', '/node/3'])
 })

@@ -3,7 +3,7 @@ import type { Http } from '../../http/client.ts'
 import { textOf } from '../../http/exchange.ts'
 import type { Account } from '../../jsonapi/accounts.ts'
 import { createJsonapi, type Jsonapi } from '../../jsonapi/client.ts'
-import { isObject, objectIn, resources, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
+import { isObject, objectIn, oneResource, resources, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
 import { refusal } from '../translate/failures.ts'
 import { PAGE_MAX } from '../translate/query.ts'
 
@@ -15,8 +15,14 @@ export interface Ask {
   list (path: string, query?: Array<[string, string]>, pages?: number): Promise<Listed>
   /** Whether JSON:API takes this query. */
   takes (path: string, query: Array<[string, string]>): Promise<boolean>
+  /** A single resource; undefined where there is none to see. */
+  one (path: string): Promise<Resource | undefined>
   /** Any path of the site with `_format=json`, such as core REST's; undefined where there was no usable answer. */
   json (path: string, asAccount: boolean): Promise<Plain | undefined>
+  /** The canonical path that core REST or a page names in its `Link`: that of an entity has the prefix of the entity's language. */
+  canonicalOf (path: string): Promise<string | undefined>
+  /** The same site at another path of JSON:API. */
+  at (jsonapiPath: string): Ask
 }
 
 /** Resources, and those that the account may not see. */
@@ -34,6 +40,8 @@ export interface Plain {
   /** The object in its body, if there is one. */
   object: Record<string, unknown> | undefined
   language: string | undefined
+  /** The path of the link `canonical` in its header. */
+  canonical: string | undefined
   text: string
 }
 
@@ -45,6 +53,12 @@ export interface AskOptions {
 
 /** How Drupal names a permission that is missing. */
 const PERMISSION = /'([^']+)' permission is required|permissions? (?:is|are) required: '?([^'.]+)/
+
+/** Of several links in one header the one to the entity itself. Source: Drupal\rest\Plugin\rest\resource\EntityResource::addLinkHeaders(). */
+const CANONICAL = /<([^>]*)>;\s*rel="canonical"/
+
+/** What relative links are resolved against: their paths alone count. */
+const NOWHERE = 'http://nowhere.invalid'
 
 export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
   const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
@@ -67,19 +81,39 @@ export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
     return status < 400
   }
 
+  async function one (path: string): Promise<Resource | undefined> {
+    const { document } = await cms.request({ path, caller: {} })
+    return oneResource(document)
+  }
+
   async function json (path: string, asAccount: boolean): Promise<Plain | undefined> {
+    return plain(`${path}?_format=json`, asAccount)
+  }
+
+  async function canonicalOf (path: string): Promise<string | undefined> {
+    return (await json(path, true))?.canonical ?? (await plain(path, false))?.canonical
+  }
+
+  async function plain (path: string, asAccount: boolean): Promise<Plain | undefined> {
     try {
       const credentials = asAccount ? await account?.credentials() : undefined
-      const { status, headers, body } = await http.send({ method: 'GET', path: `${path}?_format=json`, headers: { ...credentials, accept: '*/*' } })
+      const { status, headers, body } = await http.send({ method: 'GET', path, headers: { ...credentials, accept: '*/*' } })
       const language = headers['content-language']
-      return { status, object: objectIn(body), language: typeof language === 'string' ? language : undefined, text: textOf(body) }
+      const canonical = CANONICAL.exec(String(headers.link))?.[1]
+      return {
+        status,
+        object: objectIn(body),
+        language: typeof language === 'string' ? language : undefined,
+        canonical: canonical === undefined ? undefined : URL.parse(canonical, NOWHERE)?.pathname,
+        text: textOf(body)
+      }
     } catch (error) {
       if (error instanceof Failure) return undefined
       throw error
     }
   }
 
-  return { cms, jsonapiPath, list, takes, json }
+  return { cms, jsonapiPath, list, takes, one, json, canonicalOf, at: (path) => createAsk({ http, jsonapiPath: path, ...(account && { account }) }) }
 }
 
 function listedIn (document: Document): Listed {

@@ -91,10 +91,16 @@ export function isChoice ({ values }: Attribute): boolean {
   return different.size <= Math.max(1, values.length / 3) && [...different].every((value) => /^[a-z][a-z0-9_-]{0,63}$/.test(scalarText(value)))
 }
 
-/** Whether the members of the objects differ from edition to edition, as those of a map do. */
+/** Whether half of the editions or more have a word in it, each another one. */
+export function isMark ({ values, empty }: Attribute): boolean {
+  return values.length > 3 && values.length >= empty && new Set(values).size === values.length && !values.some((value) => String(value).includes(' '))
+}
+
+/** Whether the members of the objects differ from edition to edition, or hold lists and objects, as those of a map do. */
 export function isMap ({ values }: Attribute): boolean {
   const objects = values.filter(isObject)
-  return objects.length === values.length && new Set(objects.map((value) => Object.keys(value).sort().join())).size > 1
+  const isDeep = objects.some((value) => Object.entries(value).some(([name, member]) => name !== 'options' && typeof member === 'object' && member !== null))
+  return objects.length > 0 && objects.length === values.length && (isDeep || new Set(objects.map((value) => Object.keys(value).sort().join())).size > 1)
 }
 
 /** The first of these names that there is, else the first attribute; undefined where there is none. */

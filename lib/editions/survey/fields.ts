@@ -1,5 +1,5 @@
 import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
-import { attributesOf, INTERNAL, isChoice, isConfigured, isLocalTime, isMap, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
+import { attributesOf, INTERNAL, isChoice, isConfigured, isLocalTime, isMap, isMark, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 
 /** The configuration of a field: its type and settings, as its storage has them. */
@@ -11,7 +11,10 @@ export interface Storage {
 
 /** What a survey knows of the fields of editions. */
 export interface FieldRows {
+  entityType: string
   rows: Resource[]
+  /** Fields that are keys of the entity type. */
+  keys: string[]
   /** The fields' configuration; undefined where the account may not see it. */
   storages: Storage[] | undefined
   /** The permission that would show it. */
@@ -37,12 +40,13 @@ export function fieldMembers (fields: FieldRows): Member[] {
   return [keyMember(fields, attributes), ...typeMembers(fields, attributes), ...articleMembers(fields), ...referenceMembers(fields), mainMember(fields), rawMember(fields, attributes)]
 }
 
-function keyMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
+function keyMember ({ storages, keys }: FieldRows, attributes: Attribute[]): Member {
   const texts = storages?.filter(({ type }) => type === 'string').map(({ field }) => field)
   const others = storages?.filter(({ type }) => type !== 'string').map(({ field }) => field)
-  const fields = attributes.filter((attribute) => isConfigured(attribute.name) && isText(attribute) && others?.includes(attribute.name) !== true)
+  const fields = configuredFirst(attributes).filter((attribute) => isText(attribute) && !keys.includes(attribute.name) && others?.includes(attribute.name) !== true)
   const unique = fields.filter(isUnique)
-  const key = likeliest(unique, unique.map(({ name }) => name).filter((name) => KEY.test(name))) ?? fields.find(({ name }) => KEY.test(name))
+  const isCalledKey = ({ name }: Attribute) => KEY.test(name)
+  const key = likeliest(unique, unique.filter(isCalledKey).map(({ name }) => name)) ?? fields.find(isCalledKey) ?? fields.find(isMark)
   if (!key) {
     const named = texts?.find((field) => KEY.test(field))
     return named === undefined ? guessed('fields.key', null, 'no field has another text in each edition') : guessed('fields.key', named, 'it is called like a key')
@@ -50,23 +54,33 @@ function keyMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
   const alike = unique.filter(({ name }) => name !== key.name).map(({ name }) => name)
   return guessed('fields.key', key.name, alike.length > 0
     ? `each edition has another text in it, as in ${alike.join(', ')}`
-    : unique.includes(key) ? 'it is the one field with another text in each edition' : 'it is called like a key')
+    : unique.includes(key) ? 'it is the one field with another text in each edition' : isCalledKey(key) ? 'it is called like a key' : 'no two editions have the same word in it')
 }
 
-function typeMembers ({ storages, storagesPermission }: FieldRows, attributes: Attribute[]): Member[] {
+/** The site's own fields, then those of the entity type itself: modules that define editions in code have their fields there. */
+function configuredFirst (attributes: Attribute[]): Attribute[] {
+  return attributes.toSorted((one, other) => Number(isConfigured(other.name)) - Number(isConfigured(one.name)))
+}
+
+function typeMembers ({ entityType, storages, storagesPermission, keys, twin }: FieldRows, attributes: Attribute[]): Member[] {
   const lists = storages?.filter(({ type }) => type === 'list_string')
-  const choices = attributes.filter((attribute) => isConfigured(attribute.name) && !attribute.many && isText(attribute) && isChoice(attribute)).map(({ name }) => name)
-  const candidates = lists ? lists.map(({ field }) => field) : choices
-  const type = candidates.find((name) => TYPE.test(name))
+  const choices = configuredFirst(attributes).filter((attribute) => !keys.includes(attribute.name) && isText(attribute) && isChoice(attribute)).map(({ name }) => fieldName(name, entityType, twin))
+  const candidates = lists ? [...lists.map(({ field }) => field), ...choices.filter((name) => !isConfigured(name))] : choices
+  const type = candidates.find((name) => TYPE.test(name)) ?? (candidates.length === 1 && !isConfigured(candidates[0]!) ? candidates[0] : undefined)
   if (type === undefined) {
     return [guessed('fields.editionType', null, candidates.length === 0 ? 'no field is a list of texts, so the bundle alone tells the type' : `${candidates.join(', ')} hold one of a few values, but none is called like a type`), noTypes('the bundles are the types')]
   }
-  const isSure = lists?.length === 1
+  const isSure = candidates.length === 1 && lists?.length === 1
   const labels = allowedValues(lists?.find(({ field }) => field === type)?.settings.allowed_values)
   return [
-    (isSure ? shown : guessed)('fields.editionType', type, isSure ? 'it is the one list of texts' : `of the fields with a few values (${candidates.join(', ')}) it is called most like a type`),
+    isSure ? shown('fields.editionType', type, 'it is the one list of texts') : guessed('fields.editionType', type, candidates.length === 1 ? 'it is the one field with a few values' : `of the fields with a few values (${candidates.join(', ')}) it is called most like a type`),
     labels ? shown('editionTypes', labels, `the allowed values of ${type}`) : noTypes(lists ? `the values of ${type} are not in its configuration` : `${storagesPermission} would show them; Quoin goes by the values that editions have`)
   ]
+}
+
+/** The name of a field that JSON:API shows under another: it keeps `type` for itself. */
+function fieldName (name: string, entityType: string, twin: Record<string, unknown> | undefined): string {
+  return name === `${entityType}_type` && !Object.hasOwn(twin ?? {}, name) ? 'type' : name
 }
 
 const noTypes = (why: string): Member => hidden('editionTypes', why)
@@ -139,7 +153,7 @@ function rawMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
   const maps = storages?.filter(({ type }) => type === 'map').map(({ field }) => field) ?? []
   const alike = attributes.filter((attribute) => attribute.values.length > 1 && isMap(attribute)).map(({ name }) => name)
   return alike.length > 0
-    ? guessed('rawFields', [...new Set([...maps, ...alike])], 'their items have other members from edition to edition')
+    ? guessed('rawFields', [...new Set([...maps, ...alike])], 'their items have other members from edition to edition, or lists in them')
     : shown('rawFields', maps, 'no item has other members than the next')
 }
 

@@ -14,6 +14,10 @@ export interface EntityRows {
   entityTypeOf (resourceType: string): string
   /** An edition as core REST shows it, if the site has core REST. It has the internal names. */
   twin: Record<string, unknown> | undefined
+  /** Languages that sites have: what holds no other text may be the language of an edition. */
+  languages: string[]
+  /** Editions as they are shown in another language, each beside itself. */
+  translations: Array<[one: Resource, other: Resource]>
 }
 
 /** Names that Drupal's modules give to keys, the usual one first. */
@@ -35,7 +39,9 @@ export function keyMembers (entity: EntityRows): Member[] {
   if (entity.rows.length === 0) return [hidden('keys', NO_ROWS), hidden('bundleEntityType', NO_ROWS)]
   const attributes = attributesOf(entity.rows)
   const base = attributes.filter(({ name }) => !isConfigured(name) && !name.startsWith(INTERNAL))
-  return [...idMembers(entity), uuidMember(entity), ...bundleMembers(entity), labelMember(base), publishedMember(base), changedMember(base), ...languageMembers(base)]
+  const languages = languageMembers(base, entity)
+  const others = base.filter(({ name }) => !languages.some(({ value }) => value === name))
+  return [...idMembers(entity), uuidMember(entity), ...bundleMembers(entity), labelMember(others), publishedMember(others), changedMember(others), ...languages]
 }
 
 /** The attributes that JSON:API marks are the id and the revision id; the links of an edition repeat the latter. */
@@ -83,7 +89,8 @@ function bundleMembers (entity: EntityRows): Member[] {
 
 function labelMember (base: Attribute[]): Member {
   const texts = base.filter((attribute) => isText(attribute) && attribute.empty === 0 && !CORE_TEXTS.includes(attribute.name))
-  const label = likeliest(texts, LABELS)
+  // Codes have no spaces.
+  const label = likeliest(texts.toSorted((one, other) => Number(hasWords(other)) - Number(hasWords(one))), LABELS)
   if (!label) return absent('keys.label', base.filter((attribute) => isText(attribute) || isUnset(attribute)), LABELS, 'no field of the entity type itself holds a text')
   return texts.length === 1
     ? shown('keys.label', label.name, 'no other field of the entity type itself holds a text')
@@ -122,15 +129,28 @@ function isLater (one: Attribute, other: Attribute): boolean {
   return one.empty === 0 && one.values.some((value, index) => Date.parse(String(value)) > Date.parse(String(other.values[index])))
 }
 
-function languageMembers (base: Attribute[]): Member[] {
+function languageMembers (base: Attribute[], { languages, translations }: EntityRows): Member[] {
   const named = (name: string) => base.some((attribute) => attribute.name === name)
-  const language = base.filter((attribute) => isText(attribute) && attribute.values.every((value) => /^[a-z]{2,3}(?:-[\w-]{1,12})?$/.test(String(value))) && /lang/.test(attribute.name))
-  const langcode = likeliest(language, ['langcode'])
-  const defaults = likeliest(base.filter((attribute) => isBoolean(attribute) && /default/.test(attribute.name) && attribute.name !== 'revision_default'), ['default_langcode'])
+  const codes = base.filter((attribute) => isText(attribute) && attribute.values.every((value) => /^[a-z]{2,3}(?:-[\w-]{1,12})?$/.test(String(value))))
+  const langcode = likeliest([...codes.filter(({ name }) => /lang/.test(name)), ...codes.filter(({ values }) => values.every((value) => [...languages, ...NO_LANGUAGES].includes(String(value))))], ['langcode'])
+  const booleans = base.filter((attribute) => isBoolean(attribute) && attribute.name !== 'revision_default')
+  const pairs = langcode ? translations.filter((pair) => isTranslated(pair, langcode.name)) : []
+  const telling = booleans.filter(({ name }) => pairs.length > 0 && pairs.every((pair) => !pair.every((row) => row.attributes?.[name] === true)) && pairs.some((pair) => pair.some((row) => row.attributes?.[name] === true)))
+  const defaults = likeliest([...booleans.filter(({ name }) => /default/.test(name)), ...telling], ['default_langcode'])
   return [
     langcode ? (named('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : guessed('keys.langcode', null, 'editions have no language'),
     defaults ? (named('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : guessed('keys.defaultLangcode', null, 'editions have no translations')
   ]
 }
+
+/** What Drupal has for a text in no language. */
+const NO_LANGUAGES = ['und', 'zxx']
+
+/** Whether the two are the same edition in two languages. */
+function isTranslated ([one, other]: [Resource, Resource], langcode: string): boolean {
+  return one.attributes?.[langcode] !== other.attributes?.[langcode]
+}
+
+const hasWords = ({ values }: Attribute): boolean => values.some((value) => String(value).includes(' '))
 
 const namesOf = (attributes: Attribute[]): string => attributes.map(({ name }) => name).join(', ')

@@ -20,21 +20,22 @@ const LANGUAGES = 100
  */
 export async function canonicalPath ({ json }: Ask, entityType: string, id: string): Promise<string | undefined> {
   const dashed = entityType.replaceAll('_', '-')
-  const paths = [entityType, dashed, entityType.replaceAll('_', '/'), ...[entityType, dashed].flatMap((name) => [`admin/content/${name}`, `admin/structure/${name}`, `${name}s`])]
+  const names = [entityType, dashed, entityType.replaceAll('_', '/'), ...[entityType, dashed].flatMap((name) => [`admin/content/${name}`, `admin/structure/${name}`, `${name}s`])]
+  const paths = [...names.map((name) => `${name}/{id}`), ...[entityType, `${entityType}s`, dashed, `${dashed}s`].flatMap((name) => [`${name}/{id}/show`, `${name}/{id}/view`])]
   const madeUp = await json(`/quoin-has-made-this-up/${id}`, false)
   if (madeUp?.status !== 404) return undefined
-  return firstOf([...new Set(paths)], async (path) => isThere(await json(`/${path}/${id}`, false), await json(`/${path}/${NOBODY}`, false)))
+  return firstOf([...new Set(paths)], async (path) => isThere(await json(`/${path.replace('{id}', id)}`, false), await json(`/${path.replace('{id}', NOBODY)}`, false)))
 }
 
 /** Media have pages of their own, or are shown in their form alone. Source: Drupal\media\Routing\MediaRouteProvider (media.settings, standalone_url). */
 export async function mediaPath ({ json }: Ask, id: string): Promise<string | undefined> {
-  return await firstOf(['media'], async () => isThere(await json(`/media/${id}`, false), await json(`/media/${NOBODY}`, false)))
+  return await firstOf(['media/{id}'], async () => isThere(await json(`/media/${id}`, false), await json(`/media/${NOBODY}`, false)))
 }
 
 async function firstOf (paths: string[], isRight: (path: string) => Promise<boolean>): Promise<string | undefined> {
   const [path, ...rest] = paths
   if (path === undefined) return undefined
-  return await isRight(path) ? `/${path}/{id}` : firstOf(rest, isRight)
+  return await isRight(path) ? `/${path}` : firstOf(rest, isRight)
 }
 
 /** A path of JSON is converted, so an entity that is not there is 404; another kind of page is 406 for every id. */
@@ -43,24 +44,36 @@ function isThere (page: Plain | undefined, nobody: Plain | undefined): boolean {
   return isPage && (page.status === 406 || nobody?.status === 404)
 }
 
+/** How a survey looks for the prefixes of languages. */
+export interface Languages {
+  /** Languages to be tried besides those that are used. */
+  usual: string[]
+  /** What would show the site's languages, where the account may not see them. */
+  permission: string | undefined
+  /** The path of an entity in a language, without a prefix. */
+  addressIn: (code: string) => Promise<string | undefined>
+}
+
 /**
  * The prefixes of languages, by trying `/<language>` before the path of JSON:API: Drupal says in Content-Language which language
- * a path is in. JSON:API does not show how a site tells languages.
+ * a path is in. JSON:API does not show how a site tells languages. Another prefix stands in the `Link` of an entity in that language.
  * @param used languages that the site or its editions show
- * @param usual languages to be tried as well
- * @param permission what would show the site's languages, where the account may not see them
  */
-export async function languageMember (ask: Ask, used: string[], usual: string[], permission: string | undefined): Promise<Member> {
+export async function languageMember (ask: Ask, used: string[], { usual, permission, addressIn }: Languages): Promise<Member> {
   const bare = await withoutPrefix(ask)
-  const own = (await ask.json(bare, false))?.language
+  const page = await ask.json(bare, false)
+  if (page === undefined) return hidden('languages', `no usable answer at ${bare}?_format=json`)
+  const own = page.language
   const codes = [...new Set([...(own === undefined ? [] : [own]), ...used, ...usual])].slice(0, LANGUAGES)
   const tried = await oneByOne(codes, async (code): Promise<[string, string | undefined]> => {
-    const prefixes = [...new Set([code, code.toLowerCase(), code.split('-', 1)[0]!])]
-    const found = await firstPrefix(prefixes, async (prefix) => {
+    const isRight = async (prefix: string) => {
       const answer = await ask.json(`/${prefix}${bare}`, false)
       return answer !== undefined && answer.status !== 404 && answer.status < 500 && answer.language === code
-    })
-    return [code, found ?? (code === own ? '' : undefined)]
+    }
+    const found = await firstPrefix([...new Set([code, code.toLowerCase(), code.split('-', 1)[0]!])], isRight)
+    if (found !== undefined || code === own) return [code, found ?? '']
+    const linked = used.includes(code) ? await linkedPrefix(ask, await addressIn(code)) : undefined
+    return [code, linked !== undefined && await isRight(linked) ? linked : undefined]
   })
   const prefixes = tried.filter((entry): entry is [string, string] => entry[1] !== undefined)
   const without = tried.filter(([code, prefix]) => prefix === undefined && used.includes(code)).map(([code]) => code)
@@ -74,8 +87,14 @@ export async function languageMember (ask: Ask, used: string[], usual: string[],
   return (permission === undefined && without.length === 0 ? shown : guessed)('languages', Object.fromEntries(prefixes), why)
 }
 
+/** The prefix that Drupal gives the path of an entity, that of the entity's language. */
+async function linkedPrefix ({ canonicalOf }: Ask, address: string | undefined): Promise<string | undefined> {
+  const canonical = address === undefined ? undefined : await canonicalOf(address)
+  return canonical?.endsWith(address!) ? canonical.slice(0, -address!.length).split('/').at(-1) || undefined : undefined
+}
+
 /** The path of JSON:API without the prefix of a language, which CMS_JSONAPI_PATH may have. */
-async function withoutPrefix ({ json, jsonapiPath }: Ask): Promise<string> {
+export async function withoutPrefix ({ json, jsonapiPath }: Ask): Promise<string> {
   const prefix = /^\/([^/]+)(\/.+)$/.exec(jsonapiPath)
   const language = prefix && (await json(jsonapiPath, false))?.language
   return language?.split('-', 1)[0] === prefix?.[1]?.split('-', 1)[0] && prefix ? prefix[2]! : jsonapiPath

@@ -7,7 +7,7 @@ import { attributesOf, INTERNAL, isTime, relationsOf, targetId } from './attribu
 import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
 import { keyMembers } from './keys.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
-import { canonicalPath, languageMember, mediaPath, twinOf } from './places.ts'
+import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES, withoutPrefix } from './places.ts'
 
 /** What a site shows of its content model to one account. */
 export interface Survey {
@@ -49,16 +49,30 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
 
   const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
-  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf }
-  const first = keyMembers({ ...entity, twin: undefined })
+  const known = await config('configurable_language')
+  const configured = languageCodes(known.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
+  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...configured, ...languages, ...USUAL_LANGUAGES] }
+  const first = keyMembers({ ...entity, twin: undefined, translations: [] })
   const id = idOf(rows[0], first)
   const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
-  const twin = path === undefined ? undefined : await twinOf(ask, path.replace('{id}', id!))
-  const keys = keyMembers({ ...entity, twin })
+  const twin = id === undefined ? undefined : await twinOf(ask, (path ?? `/entity/${entityType}/{id}`).replace('{id}', id))
+  const langcode = valueOf(first, 'keys.langcode')
+  // Editions may have no language, and yet refer to articles that have one.
+  const articles = known.rows.length > 0 ? [] : await articlesOf(ask, collections)
+  const used = [...new Set([...configured, ...langcode === undefined ? [] : languageCodes(rows, langcode), ...languageCodes(articles, 'langcode')])]
+  const spoken = await languageMember(ask, used, {
+    usual: known.rows.length > 0 ? [] : languages,
+    permission: known.rows.length > 0 ? undefined : known.permission,
+    addressIn: (code) => addressIn(ask, collections, code, path === undefined ? undefined : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path }))
+  })
+  const needsTranslations = langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
+  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, own, rows, spoken) : [] })
   const bundleEntityType = valueOf(keys, 'bundleEntityType')
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
+    entityType,
     rows,
+    keys: keys.flatMap(({ name, value }) => name.startsWith('keys.') && typeof value === 'string' ? value : []),
     storages: storages.rows.length > 0 ? storages.rows.map(storageOf) : undefined,
     storagesPermission: `the permission '${storages.permission ?? `administer ${entityType} fields`}'`,
     twin,
@@ -68,7 +82,6 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     bundle: bundle === 'type' ? `${entityType}_type` : bundle
   }
   const times = await triedTimes(ask, own, fields)
-  const known = await config('configurable_language')
   const held = members(keys, fieldMembers(fields))
   const references = Object.values(held.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
 
@@ -78,7 +91,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
       ...held,
       await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
-      await languageMember(ask, languageCodes(rows, known.rows), known.rows.length > 0 ? [] : languages, known.rows.length > 0 ? undefined : known.permission),
+      spoken,
       hidden('timeZone', "JSON:API shows the offset of times, and not the name of the site's time zone"),
       ...resourceTypeMembers(collections),
       ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
@@ -122,7 +135,8 @@ async function bundlesMember (own: Collection[], entityType: string, listed: Lis
   const names = own.map(({ bundle }) => bundle)
   const labels = new Map((listed?.rows ?? []).map(({ attributes = {} }): [string, string] => {
     const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
-    return [scalarText(id), scalarText(attributes.label ?? attributes.name)]
+    const [, other] = Object.entries(attributes).find(([name, value]) => !name.startsWith(INTERNAL) && name !== 'langcode' && typeof value === 'string') ?? []
+    return [scalarText(id), scalarText(attributes.label ?? attributes.name ?? other)]
   }))
   const bundles = names.flatMap((name): Array<[string, string]> => labels.get(name) ? [[name, labels.get(name)!]] : [])
   if (bundles.length === names.length && names.length > 0) return shown('bundles', Object.fromEntries(bundles), `${String(bundleEntityType)} has their labels`)
@@ -130,10 +144,39 @@ async function bundlesMember (own: Collection[], entityType: string, listed: Lis
   return hidden('bundles', `${names.join(', ')}; the permission '${listed?.permission ?? `administer ${entityType} types`}' would show their labels`)
 }
 
-function languageCodes (rows: Resource[], languages: Resource[]): string[] {
-  const configured = languages.filter(({ attributes }) => attributes?.locked !== true).map(({ attributes }) => scalarText(attributes?.drupal_internal__id))
-  const used = attributesOf(rows).filter(({ name }) => name === 'langcode').flatMap(({ values }) => values.map(scalarText))
-  return [...new Set([...configured, ...used])].filter((code) => /^[\w-]+$/.test(code) && code !== 'und' && code !== 'zxx')
+/** The languages in an attribute. */
+function languageCodes (rows: Resource[], name: string): string[] {
+  const codes = rows.map(({ attributes }) => scalarText(attributes?.[name]))
+  return [...new Set(codes)].filter((code) => /^[\w-]+$/.test(code) && code !== 'und' && code !== 'zxx')
+}
+
+/** The path of an edition in a language, if one was seen. */
+function pathIn (rows: Resource[], code: string, { langcode, id, path }: { langcode: string | undefined, id: string, path: string }): string | undefined {
+  const row = langcode === undefined ? undefined : rows.find(({ attributes }) => attributes?.[langcode] === code)
+  return row && path.replace('{id}', scalarText(row.attributes![id]))
+}
+
+/** Articles of each type, a page of each. */
+async function articlesOf ({ list }: Ask, collections: Collection[], query?: Array<[string, string]>): Promise<Resource[]> {
+  const bundles = collections.filter(({ entityType }) => entityType === 'node').slice(0, TRIES)
+  return (await Promise.all(bundles.map(({ path }) => list(path, query)))).flatMap(({ rows }) => rows)
+}
+
+/** The path, without a prefix, of an entity in a language that has no alias: an edition, or an article. */
+async function addressIn (ask: Ask, collections: Collection[], code: string, edition: string | undefined): Promise<string | undefined> {
+  if (edition !== undefined) return edition
+  const nodes = await articlesOf(ask, collections, [['filter[langcode]', code]])
+  const node = nodes.find(({ attributes }) => attributes?.langcode === code && !(isObject(attributes.path) && typeof attributes.path.alias === 'string'))
+  return node && DEFAULTS.canonicalPaths.node!.replace('{id}', scalarText(node.attributes![`${INTERNAL}nid`]))
+}
+
+/** Editions as each language shows them, beside the same editions in the default language. */
+async function translationsOf (ask: Ask, own: Collection[], rows: Resource[], { value }: Member): Promise<Array<[Resource, Resource]>> {
+  const prefixes = Object.values((value ?? {}) as Record<string, string>).filter((prefix) => prefix !== '').slice(0, TRIES)
+  const bare = await withoutPrefix(ask)
+  const pages = await Promise.all(prefixes.flatMap((prefix) => own.map(({ path }) => ask.at(`/${prefix}${bare}`).list(path))))
+  const byUuid = new Map(rows.map((row) => [row.id, row]))
+  return pages.flatMap(({ rows }) => rows).flatMap((row): Array<[Resource, Resource]> => byUuid.has(row.id) ? [[byUuid.get(row.id)!, row]] : [])
 }
 
 function resourceTypeMembers (collections: Collection[]): Member[] {
@@ -188,7 +231,8 @@ async function placeMembers (ask: Ask, { entityType, path, references, rows, byT
   const others = references.filter((type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType)
   const idKeys = await Promise.all(references.filter((type) => !Object.hasOwn(DEFAULTS.idKeys, type)).map(async (type): Promise<Array<[string, string]>> => {
     const target = targetOf(type)
-    const { rows: [row] } = target ? await ask.list(byType.get(target.type)!.path, uuidQuery([target.id])) : { rows: [] }
+    // Not by a filter, which a custom entity type may answer with nothing.
+    const row = target && await ask.one(`${byType.get(target.type)!.path}/${encodeURIComponent(target.id)}`)
     const key = Object.entries(row?.attributes ?? {}).find(([name, value]) => name.startsWith(INTERNAL) && value === targetId(target!))?.[0]
     return key === undefined ? [] : [[type, key.slice(INTERNAL.length)]]
   }))
