@@ -5,12 +5,16 @@ import { readConfig } from '../../config/env.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
 import { answer } from '../../plugins/errors.ts'
 import type { Site } from './site.ts'
+import { modelInstead } from './written.ts'
 
 /** The service beside a site, spoken to without a socket. */
-export function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
-  return startService(site.url, {
-    CMS_JSONAPI_PATH: site.names.jsonapiPath,
-    ...(site.names.entityType !== 'publisher_container' && { CONTENT_MODEL: new URL('content-model-renamed.json', import.meta.url).pathname }),
+export async function startQuoin (site: Site, env: Record<string, string> = {}): Promise<FastifyInstance> {
+  const { url, names: { entityType, jsonapiPath, bundles } } = site
+  const written = await modelInstead(`${entityType} ${bundles.length}`, { url, jsonapiPath }, entityType)
+  return startService(url, {
+    CMS_JSONAPI_PATH: jsonapiPath,
+    ...(entityType !== 'publisher_container' && { CONTENT_MODEL: new URL('content-model-renamed.json', import.meta.url).pathname }),
+    ...(written !== undefined && { CONTENT_MODEL: written }),
     ...env
   })
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { startService } from './quoin.ts'
 import { startRecipe, type RunningSite } from './site.ts'
 import type { Recipe } from './variants.ts'
+import { modelInstead } from './written.ts'
 
 /** What php/gazette-content.php made. */
 export interface StrangeContent {
@@ -17,7 +18,7 @@ export type StrangeSite = RunningSite<StrangeContent>
 /** The prefixes of its languages in paths; German is the default. */
 export const prefixes: Record<string, string> = { de: '', en: '/en', fr: '/france' }
 
-const jsonapiPath = '/dienst/daten'
+export const jsonapiPath = '/dienst/daten'
 
 /** A site that is modelled unlike the variants: module gazette. */
 export const strange: Recipe = { id: 'strange', names: { jsonapiPath }, structure: 'gazette-structure.php', content: 'gazette-content.php' }
@@ -45,6 +46,7 @@ export function startStrange (): Promise<StrangeSite> {
 }
 
 /** The service beside it, for one of its entity types. @param prefix of the language that it asks in */
-export function startStrangeQuoin (site: StrangeSite, { model }: StrangeType, prefix = '', env: Record<string, string> = {}): Promise<FastifyInstance> {
-  return startService(site.url, { CMS_JSONAPI_PATH: prefix + jsonapiPath, CONTENT_MODEL: new URL(model, import.meta.url).pathname, ...env })
+export async function startStrangeQuoin ({ url }: StrangeSite, { model, entityType }: StrangeType, prefix = '', env: Record<string, string> = {}): Promise<FastifyInstance> {
+  const written = await modelInstead(entityType, { url, jsonapiPath }, entityType)
+  return startService(url, { CMS_JSONAPI_PATH: prefix + jsonapiPath, CONTENT_MODEL: written ?? new URL(model, import.meta.url).pathname, ...env })
 }
