@@ -1,14 +1,16 @@
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
+import { checkBus } from './lib/doctor/bus.ts'
 import { checkCms } from './lib/doctor/cms.ts'
 import { checkIssuer } from './lib/doctor/issuer.ts'
 import { checkStore } from './lib/doctor/store.ts'
 import { createStore } from './lib/dynamodb/client.ts'
 import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
 import { createHttp } from './lib/http/client.ts'
+import { channelOf, countsOf } from './plugins/bus.ts'
 import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 
-/** `npm run doctor`: what is wrong with the settings, the issuer's keys, the lock table and the CMS, and what to do. All stays as it was. */
+/** `npm run doctor`: what is wrong with the settings, the issuer's keys, the bus, the lock table and the CMS, and what to do. All stays as it was. */
 async function * examine (): AsyncGenerator<Finding> {
   try {
     loadEnvFile()
@@ -16,6 +18,7 @@ async function * examine (): AsyncGenerator<Finding> {
     yield ok('settings: none is missing or wrong')
     for (const warning of misspeltSettings(process.env)) yield unchecked('settings', warning)
     if (config.auth?.kind === 'jwt' && 'jwksUrl' in config.auth.jwt.keys) yield await checkIssuer(config.auth.jwt.keys.jwksUrl)
+    if (config.bus) yield * checkBus({ url: config.bus.url, channel: channelOf(config), counts: config.rateLimit > 0 ? countsOf(config) : undefined })
     yield * table(config)
     yield * cms(config)
   } catch (error) {

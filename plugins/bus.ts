@@ -10,14 +10,20 @@ export interface SharedBus extends Bus { commands: Redis }
 /** Milliseconds between two lines of the log about failures of the connections. */
 const WARN_MS = 60_000
 
+/** Where the instances of an environment publish and listen. */
+export const channelOf = ({ table, environment }: Config): string => `quoin:${table}:${environment}`
+
+/** How the keys begin by which they count requests. */
+export const countsOf = ({ environment }: Config): string => `quoin:${environment}:requests:`
+
 /**
  * Opens the configured bus, if there is one, and tells the instance of it: the probe `bus`, readings, the closing. The bus
  * being away makes no instance unready: what it would tell comes later.
  */
-export async function openBus (fastify: FastifyInstance, { bus: settings, environment, table }: Config): Promise<SharedBus | undefined> {
-  if (!settings) return undefined
+export async function openBus (fastify: FastifyInstance, config: Config): Promise<SharedBus | undefined> {
+  if (!config.bus) return undefined
   let warnedAt = -WARN_MS
-  const { wire, commands } = await openRedis(settings.url, `quoin:${table}:${environment}`, (error) => {
+  const { wire, commands } = await openRedis(config.bus.url, channelOf(config), (error) => {
     if (performance.now() - warnedAt < WARN_MS) return
     warnedAt = performance.now()
     fastify.log.warn({ err: error }, 'a connection to the bus fails')

@@ -6,7 +6,7 @@ import type { Config } from '../config/env.ts'
 import { withoutPort } from '../lib/auth/address.ts'
 import { Failure } from '../lib/errors.ts'
 import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
-import type { SharedBus } from './bus.ts'
+import { countsOf, type SharedBus } from './bus.ts'
 import { ownPath } from './mount.ts'
 
 /** Of how many callers the requests are counted; beyond that the counts of those longest silent are dropped. */
@@ -22,13 +22,14 @@ const PATIENCE_MS = 100
  * together, else each process counts for itself. It keeps one caller's runaway script from the others. It is no wall against
  * an attack: who changes the credentials of every request, right or wrong, is another caller each time.
  */
-async function rateLimits (fastify: FastifyInstance, { config: { rateLimit: max, environment, cms: { cookieNames } }, bus }: { config: Config, bus?: SharedBus | undefined }) {
+async function rateLimits (fastify: FastifyInstance, { config, bus }: { config: Config, bus?: SharedBus | undefined }) {
+  const { rateLimit: max, cms: { cookieNames } } = config
   if (max === 0) return
   const { default: rateLimit, normalizeIP } = await import('@fastify/rate-limit')
   await fastify.register(rateLimit, {
     max,
     timeWindow: WINDOW_MS,
-    ...(bus && { store: await sharedCounts(bus, `quoin:${environment}:requests:`) }),
+    ...(bus && { store: await sharedCounts(bus, countsOf(config)) }),
     cache: CALLERS,
     keyGenerator: (request) => callerKey(request, normalizeIP, cookieNames),
     allowList: ({ server, routeOptions }) => ownPath(server, routeOptions.url!).startsWith('/health/'),

@@ -69,3 +69,18 @@ export async function openRedis (url: string, channel: string, onError: (error: 
     }
   }
 }
+
+/**
+ * Connects to a Redis or Valkey for commands, with one try.
+ * @throws {Error} with what is in the way
+ */
+export async function connectOnce (url: string): Promise<Redis> {
+  const { Redis } = await import('ioredis')
+  const connection = new Redis(url, { ...OPTIONS, commandTimeout: TIMEOUT_MS, retryStrategy: () => null })
+  let obstacle: Error | undefined
+  connection.on('error', (error: Error) => { obstacle ??= error })
+  await connection.connect().catch((error: Error) => { obstacle ??= error })
+  if (!obstacle) return connection
+  connection.disconnect()
+  throw obstacle
+}

@@ -209,7 +209,7 @@ t.test('the image has what production needs, and no more', async (t) => {
   for (const path of [...named, ...ignored]) t.ok(globSync(path, { cwd: ROOT }).length > 0, `${path} is there`)
   const files = imageFiles()
   for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'model.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'config/content-model.schema.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
-  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
+  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
   const dockerfile = text('Dockerfile')
   for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
   t.match(dockerfile, /^FROM node:24-/m)
@@ -222,7 +222,7 @@ t.test('the image has what production needs, and no more', async (t) => {
 const compose = parse(text('compose.yaml'))
 
 t.test('compose.yaml has settings that exist, no secrets, and ports of this machine alone', async (t) => {
-  const { quoin, table, dynamodb } = compose.services
+  const { balancer, instance, table, dynamodb, bus } = compose.services
   for (const [name, { environment = {}, ports = [] }] of Object.entries<any>(compose.services)) {
     for (const [setting, value] of Object.entries(environment)) {
       t.ok(Object.hasOwn(Environment.properties, setting), `${name}: ${setting}`)
@@ -230,15 +230,26 @@ t.test('compose.yaml has settings that exist, no secrets, and ports of this mach
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  t.strictSame(Object.keys(quoin.environment).sort(), Object.keys(Environment.properties).sort(), 'every setting is passed on')
-  const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = quoin.environment
+  t.strictSame(Object.keys(instance.environment).sort(), Object.keys(Environment.properties).sort(), 'every setting is passed on')
+  const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
   t.strictSame({ HOST, PORT, METRICS_HOST }, { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' }, 'what would leave the container out of reach is not')
-  for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:[-?].+\\}$`), `${name} comes from outside`)
+  for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)
   t.strictSame(table.environment, { DYNAMODB_ENDPOINT, DATA_STATE_TABLE: null, AWS_REGION: null }, 'both have the same table')
   t.equal(`exec ${table.command.join(' ')}`, manifest.scripts.table)
-  t.match({ quoin, table, dynamodb }, {
-    quoin: { build: '.', depends_on: { table: { condition: 'service_completed_successfully' } } },
+  t.match({ instance, table, dynamodb }, {
+    instance: { build: '.', deploy: { replicas: 2 }, depends_on: { table: { condition: 'service_completed_successfully' }, bus: { condition: 'service_healthy' } } },
     table: { build: '.', depends_on: { dynamodb: { condition: 'service_healthy' } } },
     dynamodb: { image: /^amazon\/dynamodb-local:\d/, healthcheck: {} }
   })
+  t.strictSame(Object.entries<any>(compose.services).filter(([, { ports }]) => ports).map(([name]) => name), ['balancer'], 'nothing else is reached from outside')
+  t.equal(bus.volumes, undefined, 'the bus keeps nothing')
+
+  const { bus: busConfig, hosts } = readConfig({ ENVIRONMENT: 'local', CMS_URL: 'http://cms.example', DYNAMODB_ENDPOINT, EVENTS_BUS_URL: /-(.*)\}$/.exec(others.EVENTS_BUS_URL)![1], HOSTS: /-(.*)\}$/.exec(others.HOSTS)![1] })
+  t.equal(busConfig!.url, 'redis://bus:6379')
+  t.strictSame(balancer.networks.default.aliases, hosts, 'other containers call it by a name that instances answer to')
+  const [volume] = balancer.volumes
+  const haproxy = text(volume.split(':')[0])
+  t.match(haproxy, new RegExp(`^  bind :${balancer.ports[0].split(':').at(-1)}$`, 'm'))
+  t.match(haproxy, new RegExp(`^  server-template instance \\d+ instance:${PORT} `, 'm'))
+  t.match(haproxy, '\n  option httpchk GET /health/live\n')
 })
