@@ -54,8 +54,8 @@ declare module 'fastify' {
 }
 
 /**
- * Tells `fastify.observers` of every request and of every call made for it; the log is the first of them. Gives each answer the
- * header fields that all have.
+ * Tells `fastify.observers` of every request and of every call made for it; the first of them is the log. Gives each answer its
+ * X-Request-Id and the security headers.
  */
 async function observers (fastify: FastifyInstance) {
   const current = new AsyncLocalStorage<FastifyReply>()

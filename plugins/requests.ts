@@ -7,8 +7,8 @@ import { ownPath, pathOf } from './mount.ts'
 const MOST_HEADERS = 1000
 
 /**
- * Refuses what no route is to see: a request for what is not there, with too many header fields, without one Host, or with a
- * query string that is not percent-encoded UTF-8.
+ * Refuses a request before any route sees it: for a path or a method that Quoin does not have, with too many header fields,
+ * without exactly one Host, or with a query string that is not percent-encoded UTF-8.
  */
 async function requests (fastify: FastifyInstance, { ownsPaths }: { ownsPaths: boolean }) {
   const methodsOf = new Map<string, Set<string>>()

@@ -19,15 +19,15 @@ const OWN_MACHINE = /^(?:localhost|127(?:\.\d{1,3}){3}|::1)$/
 const SHOWN_LENGTH = 255
 
 /**
- * With AUTH=none everybody in a trusted network may do everything. The network has browsers in it, which send what a page of
- * any other site bids them.
+ * With AUTH=none everybody in the network may do everything. This keeps pages of other sites from doing it through the browsers
+ * in that network, in two ways.
  *
- * Answers only to names that are Quoin's own: a page whose name was pointed at Quoin's address (DNS rebinding) is of the same
- * origin to its browser, which then lets it read and write everything. It cannot change the name in Host. A request without
- * Host (HTTP/1.0) comes from no browser. Health answers under every name, since it tells nothing of anybody and balancers ask
- * it under names of their own.
+ * Quoin answers to its own names only. A page can point its name at Quoin's address (DNS rebinding): to the browser both then
+ * have the same origin, and the page may read and write everything. It cannot change the name in Host. A request without Host
+ * (HTTP/1.0) comes from no browser. Health answers under every name: it tells nothing of anybody, and balancers ask it under
+ * names of their own.
  *
- * Refuses what a page of another site may send without asking first. What takes JSON alone refuses that anyway.
+ * Quoin refuses a POST that a page of another site may send without a preflight. Routes that take JSON alone refuse it anyway.
  */
 async function trustedNetwork (fastify: FastifyInstance, { config: { auth, host, hosts, corsOrigins } }: { config: Config }) {
   if (auth) return

@@ -30,7 +30,7 @@ export interface Call {
   endWrite (): void
 }
 
-/** The answer to a caller. Once it is destroyed, or says `close`, nobody waits for it any more. node:http's ServerResponse is one. */
+/** The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed, or emits `close`. */
 export interface Answer {
   readonly destroyed: boolean
   once (event: 'close', listener: () => void): unknown

@@ -18,7 +18,7 @@ interface Flight<T> {
   waiting: number
   isOver: boolean
   aborter: Aborter
-  /** Lets nobody join it any more. */
+  /** From now on nobody joins it. */
   end (): void
 }
 

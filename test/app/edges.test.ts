@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type AddressInfo, type Socket } from 'node:net'
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { normalizeIP } from '@fastify/rate-limit'
-import Fastify, { type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import t from 'tap'
 import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
@@ -64,6 +64,9 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
   t.strictSame([...methods].sort(), ['delete', 'get', 'post', 'put'], 'a method that a route has may be asked for')
 })
 
+/** An answer without the seconds after which the circuit breaker lets the next request through. */
+const withoutSeconds = ({ statusCode, body, headers: { allow } }: LightMyRequestResponse) => [statusCode, body.replace(/ in \d+ s"/, ' in a while"'), allow]
+
 t.test('to an origin that is not listed the service answers as ever, without a word of CORS', async (t) => {
   const plain = await build(t)
   const fastify = await build(t, { CORS_ORIGINS: DESK })
@@ -73,7 +76,7 @@ t.test('to an origin that is not listed the service answers as ever, without a w
       const what = `${method} ${url} from ${origin}`
       const request = { method, url, headers: { ...preflight, ...(origin !== undefined && { origin }), 'content-type': 'text/plain' }, ...(method === 'OPTIONS' && { body: 'x' }) }
       const [reply, asEver] = await Promise.all([fastify.inject(request), plain.inject(request)])
-      t.strictSame([reply.statusCode, reply.json(), reply.headers.allow], [asEver.statusCode, asEver.json(), asEver.headers.allow], what)
+      t.strictSame(withoutSeconds(reply), withoutSeconds(asEver), what)
       t.strictSame(corsOf(reply.headers), { vary: 'Origin' }, `${what}: caches tell it from an answer to a listed one`)
     }
   }

@@ -66,7 +66,7 @@ const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => bo
   none: () => false
 }
 
-/** Finds out what to include, once for as long as neither the fields of a resource type nor the collections change. */
+/** Remembers what to include until the fields of the resource type or the collections change. */
 export function createIncludes (model: ContentModel) {
   const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], include: Include }>>()
 

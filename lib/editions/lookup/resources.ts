@@ -76,7 +76,7 @@ const DROP_ROUNDS = 50
 export function createResources ({ cms, model, noun, catalog, shapes, targets, ids }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
   const includeFor = createIncludes(model)
-  /** By the document, the edition that it is at a path. */
+  /** The edition that a document shows, and the path that it came from. */
   const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
 
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
