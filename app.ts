@@ -15,6 +15,7 @@ import cors from './plugins/cors.ts'
 import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
+import idempotency, { openIdempotency } from './plugins/idempotency.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore, { openLocks } from './plugins/locks.ts'
 import logPrivacy from './plugins/log-privacy.ts'
@@ -104,6 +105,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(async function editionScope (scope) {
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
+    await scope.register(idempotency, { idempotency: openIdempotency(config, store) })
     await scope.register(stale)
     await scope.register(boardStore, { boards, closing })
     await scope.register(editionRoutes)

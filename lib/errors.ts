@@ -18,6 +18,8 @@ export const failures = {
   STALE_EDIT: { status: 409, name: 'ConflictError' },
   ORDER_CONFLICT: { status: 409, name: 'ConflictError' },
   NOT_READY: { status: 409, name: 'ConflictError' },
+  IDEMPOTENCY_KEY_BUSY: { status: 409, name: 'ConflictError' },
+  OUTCOME_UNKNOWN: { status: 409, name: 'ConflictError' },
   LOCK_CHANGED: { status: 412, name: 'ConditionalCheckFailedException' },
   PRECONDITION_FAILED: { status: 412, name: 'PreconditionFailedError' },
   TOO_LARGE: { status: 413, name: 'PayloadTooLargeError' },
@@ -25,6 +27,7 @@ export const failures = {
   UNSUPPORTED_MEDIA_TYPE: { status: 415, name: 'UnsupportedMediaTypeError' },
   MISDIRECTED: { status: 421, name: 'MisdirectedRequestError' },
   UNPROCESSABLE: { status: 422, name: 'UnprocessableEntityError' },
+  IDEMPOTENCY_KEY_REUSED: { status: 422, name: 'UnprocessableEntityError' },
   FIELD_LOCKED: { status: 423, name: 'ConditionalCheckFailedException' },
   TOO_MANY_REQUESTS: { status: 429, name: 'TooManyRequestsError' },
   HEADERS_TOO_LARGE: { status: 431, name: 'RequestHeaderFieldsTooLargeError' },
@@ -71,6 +74,8 @@ export const texts = {
   hidden: ({ type, id }: { type: string, id: string }) => `There is no ${type} ${id}, or you may not see it`,
   internal: 'Internal Server Error',
   invalid: (violations: Array<{ path: string, message: string }>) => `Unprocessable Entity: validation failed.\n${violations.map(({ path, message }) => `${path}: ${message}\n`).join('')}`,
+  keyBusy: 'An earlier request with this Idempotency-Key is still under way. Nothing was done now: send it again later.',
+  keyReused: 'This Idempotency-Key came with another body before. Nothing was done: another request needs another key.',
   keysUnavailable: "The issuer's keys cannot be fetched, so the token cannot be checked; try again",
   listTooDeep: (requests: number) => `This takes more than ${requests} requests to the CMS: too many editions before those that you ask for are hidden from you, or are not what you search for. ` +
     'Narrow it: search with q, status, type or key, ask for a smaller offset, leave out total=1; name an edition, or what it refers to, by its uuid. ' +
@@ -84,6 +89,7 @@ export const texts = {
   notReady: (reasons: string[]) => `The edition is not ready and was not closed: ${reasons.slice(0, 3).join('; ')}${reasons.length > 3 ? `; and ${reasons.length - 3} more` : ''}`,
   notYourUid: (where: string, uid: string) => `${where} must be your own, which is ${JSON.stringify(uid)}`,
   numberTooLarge: (where: string) => `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
+  outcomeUnknown: 'An earlier attempt at this request broke off, and the edition has changed since, so whether it was saved cannot be told. Nothing was saved now: load the edition, and send what is still to be done with another Idempotency-Key.',
   placedUnknown: (most: number, isFilterable: boolean) => `Which editions hold these cannot be known, since that takes a look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
   stale: (changed?: string) => `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
   storeFailed: 'The lock store could not do what was asked',

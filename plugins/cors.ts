@@ -17,12 +17,12 @@ declare module 'fastify' {
   }
 }
 
-const EXPOSED = ['Edition-Turn', 'ETag', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
+const EXPOSED = ['Edition-Turn', 'ETag', 'Idempotency-Replayed', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
 
 const shared: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
-  allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
+  allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
   exposedHeaders: EXPOSED,
   maxAge: PREFLIGHT_SECONDS,
   strictPreflight: false

@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { Editor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
-import { answers } from '../lib/editions/answers.ts'
+import { answers, orReplayed } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
@@ -11,6 +11,7 @@ import { noBody, ref } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
 import { notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
+import { repeatable } from './repeatable.ts'
 
 /** Whether an edition is ready to close, and its closing. */
 export default async function closing (fastify: FastifyInstance) {
@@ -53,12 +54,15 @@ const closeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Nothing is read from it', examples: [{}] }),
-  response: answers({ 200: asText(Closed) }, 409, 412, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(asText(Closed)) }, 409, 412, 415, 422, 423, ...ALWAYS)
 }
 
 const close: Handler<typeof closeSchema> = async function (request, reply) {
-  const { params: { id }, caller, headers } = request
-  const { json, etag, isShared, since } = await this.closing.close(id, caller, editorOf(request), { ifMatch: headers['if-match'] })
+  const { params: { id }, caller, headers: { 'if-match': ifMatch } } = request
+  const { json, etag, isShared, since } = await repeatable(request, reply, {
+    save: (attempt) => this.closing.close(id, caller, editorOf(request), { ifMatch, attempt }),
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true, since: null })
+  })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
 }

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { answers, orStale } from '../lib/editions/answers.ts'
+import { answers, orReplayed, orStale } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
@@ -9,6 +9,7 @@ import { noBody } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
 import { notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
+import { repeatable } from './repeatable.ts'
 
 /** POST /api/collection and its neighbours: editions in core REST's JSON. */
 export default async function editions (fastify: FastifyInstance) {
@@ -31,18 +32,23 @@ const createSchema = {
   operationId: 'createEdition',
   tags: ['editions'],
   summary: 'Create an edition',
-  description: 'After 502, 503 or 504 with a uuid, send the same body again with that uuid: it does not create a second edition. Give each create a uuid of your own, so that you can do the same when there is no answer at all.',
+  description: 'After 502, 503 or 504 with a uuid, send the same body again with that uuid: it does not create a second edition. Give each create a uuid of your own, or an Idempotency-Key, so that you can do the same when there is no answer at all.',
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
-    201: asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }),
-    200: asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' })
+    201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
+    200: orReplayed(asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' }))
   }, 409, 413, 415, 422, ...ALWAYS)
 }
 
 const create: Handler<typeof createSchema> = async function (request, reply) {
-  const { json, etag, id, isNew } = await this.editions.create(request.body, request.caller, authorOf(request))
-  reply.code(isNew ? 201 : 200).headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
+  const { body, caller } = request
+  const { json, etag, id } = await repeatable(request, reply, {
+    save: (attempt) => this.editions.create(body, caller, { ...authorOf(request), attempt }),
+    replay: async ({ uuid, status }) => ({ ...await this.editions.read(uuid, caller), isNew: status === 201 }),
+    status: ({ isNew }) => isNew ? 201 : 200
+  })
+  reply.headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
   return json
 }
 
@@ -54,12 +60,14 @@ const updateSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
-  response: answers({ 200: asText({ ...Edition, description: 'The edition as it is now, with all its fields' }) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(asText({ ...Edition, description: 'The edition as it is now, with all its fields' })) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
-  const { json, etag, isShared } = await this.editions.update(request.params.id, request.body, request.caller, {
-    ifMatch: request.headers['if-match'], ...authorOf(request)
+  const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
+  const { json, etag, isShared } = await repeatable(request, reply, {
+    save: (attempt) => this.editions.update(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
@@ -73,12 +81,14 @@ const arrangeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: OrderChange,
-  response: answers({ 200: asText(OrderChanged) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(asText(OrderChanged)) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
-  const { json, etag, isShared, outcomes } = await this.editions.arrange(request.params.id, request.body, request.caller, {
-    ifMatch: request.headers['if-match'], ...authorOf(request)
+  const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
+  const { json, etag, isShared, outcomes } = await repeatable(request, reply, {
+    save: (attempt) => this.editions.arrange(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
+    replay: async ({ uuid, outcomes }) => ({ ...await this.editions.read(uuid, caller), isShared: true, outcomes: outcomes! })
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }

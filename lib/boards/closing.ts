@@ -51,7 +51,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
 
   /**
    * Closes an edition: looks once more when the save has its turn, and again afterwards.
-   * @returns `since`: what came between, null where the second look failed
+   * @returns `since`: what came between, null where the second look failed, and where an earlier attempt has closed it
    * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
    */
   async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<Updated & { since: Finding[] | null }> {
@@ -67,7 +67,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
       again: (inspected) => look(inspected, editor)
     })
     const { before, after, ...updated } = closed
-    return { ...updated, since: after && newOf(after, before) }
+    return { ...updated, since: before && after && newOf(after, before) }
   }
 
   async function look ({ edition, etag, articles }: Inspected, { uid, mayView }: Editor): Promise<Look> {

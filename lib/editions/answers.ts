@@ -10,11 +10,11 @@ const descriptions: Record<number, string> = {
   403: 'The CMS does not allow this user to do that',
   404: 'There is no such edition, bundle or list',
   405: 'This path does not take this method; see Allow',
-  409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken; or an article that an operation names is not in the running order; or the edition is not ready to close. Nothing was changed',
+  409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken; or an article that an operation names is not in the running order; or the edition is not ready to close; or an earlier request with the same Idempotency-Key is still under way, or its outcome cannot be told. Nothing was changed',
   412: 'The edition has changed since it had an ETag of If-Match. Nothing was changed',
   413: 'The request body is too large. The message has its size and the limit',
   415: 'The request body is not application/json',
-  422: 'The CMS refuses the values; see violations',
+  422: 'The CMS refuses the values; see violations. Or the Idempotency-Key came with another body before',
   423: 'Another user has locked a field that would change; see locks. Nothing was changed',
   500: 'This service failed',
   502: 'The CMS cannot be reached, fails, or does not answer in JSON:API',
@@ -34,10 +34,13 @@ const samples: Array<[code: FailureCode, message: string, details?: object]> = [
   ['ORDER_CONFLICT', texts.notInOrder(0, '9'), { order: [{ target_id: 4, target_type: 'node', target_uuid: '5488028b-da9e-41aa-aa6a-f0b640c7436e' }] }],
   ['NOT_READY', texts.notReady(['Node 20 is not published']), { blockers: [{ code: 'ARTICLE_UNPUBLISHED', message: 'Node 20 is not published', entityType: 'node', entityId: '20' }], warnings: [] }],
   ['CONFLICT', texts.unpublishedDraft],
+  ['IDEMPOTENCY_KEY_BUSY', texts.keyBusy],
+  ['OUTCOME_UNKNOWN', texts.outcomeUnknown],
   ['PRECONDITION_FAILED', texts.editionChanged],
   ['TOO_LARGE', texts.bodyTooLarge('5000000 bytes', 4194304)],
   ['UNSUPPORTED_MEDIA_TYPE', texts.mediaType(['application/json'])],
   ['UNPROCESSABLE', texts.invalid(violations), { violations }],
+  ['IDEMPOTENCY_KEY_REUSED', texts.keyReused],
   ['FIELD_LOCKED', 'Nothing was saved: field_articles is locked by Ada', { locks: [{ entityType: 'publisher_container', entityId: '12', fieldName: 'field_articles', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] }],
   ['INTERNAL', texts.internal],
   ['CMS_UNREACHABLE', texts.cmsUnreachable],
@@ -64,6 +67,15 @@ const MARKS = {
 /** The success of a route whose answers are kept (plugins/stale.ts). */
 export function orStale<T extends TSchema> (schema: T): T {
   return { ...schema, headers: MARKS }
+}
+
+const REPLAYED = {
+  'Idempotency-Replayed': { type: 'string', enum: ['true'], description: 'Only where an earlier request with the same Idempotency-Key had saved this: nothing was saved now. The edition is as it is now' }
+}
+
+/** The success of a route that takes an Idempotency-Key. */
+export function orReplayed<T extends TSchema> (schema: T): T {
+  return { ...schema, headers: REPLAYED }
 }
 
 function failureOf (status: number) {

@@ -12,6 +12,7 @@ import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName, type ContentModel } from './model.ts'
 import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
+import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { recorded, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorders.ts'
 import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
@@ -22,7 +23,7 @@ import { listSite } from './site/list-site.ts'
 import type { Site } from './site/site.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { typeOf } from './translate/edition-type.ts'
-import { etagOf, isSame, matches } from './translate/etag.ts'
+import { etagOf, isSame, matches, referencesOf, stateOf } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
 import { read, type LoadedEdition } from './translate/read.ts'
 import { completed, shapeOf, type Shape } from './translate/shape.ts'
@@ -39,6 +40,8 @@ export interface EditionPage extends RowPage {
 /** Who saves, and what is told of it besides the recorders of all saves. */
 export interface SaveOptions extends Author {
   recorders?: readonly Recorder[] | undefined
+  /** Of a request that its caller may repeat. */
+  attempt?: Attempt | undefined
 }
 
 export interface UpdateOptions extends SaveOptions {
@@ -71,7 +74,7 @@ export interface Editions {
   /**
    * Creates an edition. Where the edition with the body's uuid is there already and has the same fields, answers with that
    * one: so a caller can repeat a create whose outcome is not known.
-   * @returns `isNew`: whether this call has created it
+   * @returns `isNew`: whether this call, or an earlier attempt at it, has created it
    * @throws {Failure} UNPROCESSABLE without a bundle, with one that does not exist, or as Drupal validates; CONFLICT where
    *   another edition has the uuid.
    */
@@ -102,10 +105,11 @@ export interface Editions {
    * Sets the field that closes an edition, as the content model says, when the save has its turn.
    * @param options.check looks at the edition then, and throws where it may not be closed
    * @param options.again looks once more, after the save
-   * @returns what both looks came to; `after` is null where the second failed, since the edition is closed all the same
+   * @returns what both looks came to; null where the second failed, since the edition is closed all the same, and where an
+   *   earlier attempt has closed it
    * @throws {Failure} as update; what `check` throws
    */
-  close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<Updated & { before: Look, after: Look | null }>
+  close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<Updated & { before: Look | null, after: Look | null }>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<EditionJson>
   /**
@@ -150,6 +154,14 @@ export interface EditionsOptions {
 /** How often operations on the running order are applied anew, each time that somebody else has saved first. */
 const ATTEMPTS = 5
 
+interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
+  kind: SaveKind
+  /** Whether it is saved only over the state that was read. */
+  isConditional: boolean
+  /** What the operations on the running order come to. */
+  outcomes?: Rearranged['outcomes']
+}
+
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
@@ -187,24 +199,33 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     return read(resource, model, urlOf, site.planFor(resource))
   }
 
-  async function create (json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<EditionText & { isNew: boolean }> {
+  async function create (json: Record<string, unknown>, caller: Caller, { attempt, ...options }: SaveOptions = {}): Promise<EditionText & { isNew: boolean }> {
     const body = write.normalize(json, model)
     const collection = collectionFor(body, await catalog.editions(caller))
     const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(body, shape, model), caller)
     // With an id of its own Quoin can find out afterwards whether the CMS has saved the edition.
     const uuid = write.uuidOf(body, model)
-    const id = uuid ?? randomUUID()
+    const id = uuid ?? attempt?.uuid ?? randomUUID()
     const find = () => findCreated(id, collection, body, caller)
-    const attempt = (body: EditionJson) => sendResolved(() => references.resolver(write.unresolved(body, shape, model), caller), (resolve) => {
+    if (attempt?.earlier) {
+      // A uuid of Quoin's own is no other edition's, so its edition is what was asked for, whoever has changed it since.
+      const edition = uuid === undefined ? await loadOrNothing(id, caller) : (await find())?.saved
+      if (edition) return { ...editionOf(edition), isNew: true }
+    }
+    const make = (body: EditionJson) => sendResolved(() => references.resolver(write.unresolved(body, shape, model), caller), async (resolve) => {
       const resource = { ...write.create(body, collection.resourceType, shape, model, resolve), id }
-      return confirmWrite(id, () => send(resource, caller), find, warn)
+      await attempt?.intend({ before: '', after: referencesOf(resource) })
+      return confirmWrite(id, () => {
+        attempt?.confirm()
+        return send(resource, caller)
+      }, find, warn)
     })
     const typedBody = await withType(body, collection, shape, caller)
     const save = { kind: 'create' as const, uuid: id, by: authorOf(options), caller, before: undefined, fields: changesOf(typedBody), isShared: false }
     const result = await recorded(recordersOf(options), save, async () => {
-      const result = await attempt(typedBody)
+      const result = await make(typedBody)
       // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
-      return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? attempt(body) : result
+      return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
     }, outcomeOf)
     if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
     // A uuid that is taken is 409; or 422, since Drupal validates first, where something else has to be unique too.
@@ -301,23 +322,37 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
-    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, kind: options.kind ?? 'update', isConditional: model.keys.changed !== null && Object.hasOwn(body, model.keys.changed) }))
+    const isConditional = model.keys.changed !== null && Object.hasOwn(body, model.keys.changed)
+    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, kind: options.kind ?? 'update', isConditional }), async (current) => {
+      // A save moves the time of change, so that is not the one that was sent.
+      const { [String(model.keys.changed)]: _changed, ...fields } = body
+      return shows(fields, current) ? editionOf(await load(current.resource.id, caller)) : undefined
+    })
+  }
+
+  /** Whether an edition has these fields already. */
+  function shows (fields: EditionJson, { resource }: LoadedEdition): boolean {
+    return Object.keys(write.difference(fields, resource, model)).length === 0
   }
 
   async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
     if (!model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
     checkOperations(operations)
-    return inTurn(id, caller, options, (current, turn) => attempt(current, turn, ATTEMPTS))
+    return inTurn(id, caller, options, (current, turn) => apply(current, turn, ATTEMPTS), async ({ resource }, { after, outcomes }) => {
+      if (after !== referencesOf(resource, [publicName(model, field)])) return undefined
+      return { ...editionOf(await load(resource.id, caller)), outcomes: outcomes! }
+    })
 
-    async function attempt (current: LoadedEdition, turn: Turn, left: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
+    async function apply (current: LoadedEdition, turn: Turn, left: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
       const { [field]: articles } = jsonObjectOf(current)
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
       try {
-        return { ...await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true }), outcomes }
+        const saved = await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes })
+        return { ...saved, outcomes: options.attempt?.earlier?.outcomes ?? outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || left === 1) throw error
-        return attempt(await load(current.resource.id, caller, 'bare'), turn, left - 1)
+        return apply(await load(current.resource.id, caller, 'bare'), turn, left - 1)
       }
     }
   }
@@ -334,20 +369,24 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
   async function close<Look> (id: string, caller: Caller, { check, again, ...options }: CloseOptions<Look>) {
     const { field = model.keys.published, value } = model.closing
     if (field === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no key published in the content model: name the field that closes an edition (closing.field)`)
-    return inTurn(id, caller, options, async ({ resource: known, urlOf }, turn) => {
+    const closed = { [field]: [{ value }] }
+    return inTurn<EditionText & { before: Look | null, after: Look | null }>(id, caller, options, async ({ resource: known, urlOf }, turn) => {
       const { resource, ...now } = await inspected(known, caller)
       const before = await check(now)
-      const saved = await change({ resource, urlOf }, { [field]: [{ value }] }, caller, turn, { ...options, kind: 'close', isConditional: true })
+      const saved = await change({ resource, urlOf }, closed, caller, turn, { ...options, kind: 'close', isConditional: true })
       const after = await inspected(resource, caller).then(again).catch(() => null)
       return { ...saved, before, after }
+    }, async (current) => {
+      return shows(closed, current) ? { ...editionOf(await load(current.resource.id, caller)), before: null, after: null } : undefined
     })
   }
 
   /**
    * Reads an edition, and saves it when it is its turn, from the state that it has then.
+   * @param unlessSaved the answer where an earlier attempt has saved, as the present edition shows; undefined where it does not show so
    * @throws {Failure} PRECONDITION_FAILED where that is not the state that If-Match names
    */
-  async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch }: UpdateOptions, save: (current: LoadedEdition, turn: Turn) => Promise<T>): Promise<T & { isShared: boolean }> {
+  async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch, attempt }: UpdateOptions, save: (current: LoadedEdition, turn: Turn) => Promise<T>, unlessSaved: (current: LoadedEdition, earlier: Intent) => Promise<T | undefined>): Promise<T & { isShared: boolean }> {
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
     const since = saves.now()
@@ -357,6 +396,8 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     return saves.run(uuid, since, async (turn) => {
       try {
         const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
+        const earlier = attempt?.earlier && await unlessSaved(current, attempt.earlier)
+        if (earlier) return { ...earlier, isShared: turn.isShared }
         if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
         return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
@@ -365,9 +406,11 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     }, callOf(caller)?.waiting)
   }
 
-  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, isConditional: hasChanged, ...options }: Omit<UpdateOptions, 'kind'> & { kind: SaveKind, isConditional: boolean }): Promise<EditionText> {
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, attempt, outcomes, isConditional: hasChanged, ...options }: ChangeOptions): Promise<EditionText> {
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
+    const before = stateOf(current.resource)
+    if (attempt?.earlier && attempt.earlier.before !== before) throw outcomeUnknown()
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
@@ -379,11 +422,13 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     }
     const result = await recorded(recordersOf(options), save, () => sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
+      await attempt?.intend({ before, after: referencesOf(resource), ...(outcomes && { outcomes }) })
       await turn.permit?.(planned)
       return confirmWrite(
         current.resource.id,
         () => {
           turn.confirm()
+          attempt?.confirm()
           return send(isConditional ? withChanged(resource, current) : resource, caller, current.resource)
         },
         () => findUpdated(current, changes, caller),

@@ -36,7 +36,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
   const read = {
     'access-control-allow-origin': DESK,
     'access-control-allow-credentials': 'true',
-    'access-control-expose-headers': 'Edition-Turn, ETag, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
+    'access-control-expose-headers': 'Edition-Turn, ETag, Idempotency-Replayed, Location, Lock-Expires, Lock-Since, Retry-After, X-Request-Id, Cache-Status, Age, Date',
     vary: 'Origin'
   }
   const answers: Array<[method: 'GET' | 'POST' | 'PATCH' | 'OPTIONS', url: string, status: number]> = [
@@ -55,7 +55,7 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
     t.strictSame(corsOf(reply.headers), {
       ...read,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, DELETE',
-      'access-control-allow-headers': 'Authorization, Content-Type, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
+      'access-control-allow-headers': 'Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-CSRF-Token, X-User-Uid, X-Request-Id, Accept-Language, Last-Event-ID, traceparent, tracestate',
       'access-control-max-age': '7200'
     })
   }

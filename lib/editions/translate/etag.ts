@@ -13,16 +13,21 @@ const LENGTH = 16
  * @param urls of the references, in their order
  */
 export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {
-  return `"${fieldsOf(resource)}.${digest(urls)}"`
+  return `"${stateOf(resource)}.${digest(urls)}"`
 }
 
 /** Whether two resources show the same fields, of the same edition to the same caller. */
 export function isSame (a: Resource, b: Resource): boolean {
-  return fieldsOf(a) === fieldsOf(b)
+  return stateOf(a) === stateOf(b)
+}
+
+/** A digest of some relationships: what they refer to, and in which order. */
+export function referencesOf ({ relationships = {} }: Pick<Resource, 'relationships'>, names = Object.keys(relationships)): string {
+  return digest(names.map((name) => [name, identifiers(relationships[name]).map(({ type, id }) => [type, id])]))
 }
 
 /** A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. */
-function fieldsOf ({ id, attributes, relationships }: Resource): string {
+export function stateOf ({ id, attributes, relationships }: Resource): string {
   return digest([id, attributes, Object.entries(relationships ?? {}).map(([name, relationship]) => [name, identifiers(relationship)])])
 }
 

@@ -7,11 +7,12 @@ import { etagOf } from './etag.ts'
 import type { Plans } from './plans.ts'
 import { read, type LoadedEdition, type UrlOf } from './read.ts'
 
-/** An edition in core REST's JSON, as a text, with its entity tag and integer id. */
+/** An edition in core REST's JSON, as a text, with its entity tag, integer id and uuid. */
 export interface EditionText {
   json: JsonText<EditionJson>
   etag: string
   id: string
+  uuid: string
 }
 
 /** Makes the JSON of editions, once for as long as the resource does not change. */
@@ -52,7 +53,7 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
     editionOf (loaded) {
       const { resource } = loaded
       const text = textOf(loaded)
-      text.edition ??= { json: text.json, etag: etagOf(resource, text.urls), id: scalarText(resource.attributes?.[idAttribute]) || resource.id }
+      text.edition ??= { json: text.json, etag: etagOf(resource, text.urls), id: scalarText(resource.attributes?.[idAttribute]) || resource.id, uuid: resource.id }
       return text.edition
     }
   }

@@ -1,0 +1,32 @@
+import { Failure, texts } from '../../errors.ts'
+import type { Rearranged } from '../order/operations.ts'
+
+/** What a save is about to do, small enough to be noted before it is sent. */
+export interface Intent {
+  /** Names the state that the edition has before. */
+  before: string
+  /** Names what its references become. */
+  after: string
+  /** What the operations on the running order come to. */
+  outcomes?: Rearranged['outcomes']
+}
+
+/** One attempt at a request that its caller may repeat. */
+export interface Attempt {
+  /** Of the edition that a create makes, where the body gives none. */
+  uuid: string
+  /** What an attempt before this one was about to do, and may have done; until this one notes what it does itself. */
+  readonly earlier: Intent | undefined
+  /**
+   * Notes what is about to be sent.
+   * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt has begun since; STORE_UNAVAILABLE, STORE_FAILED
+   */
+  intend (intent: Intent): Promise<void>
+  /** Called before something is sent. @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt may have begun */
+  confirm (): void
+}
+
+/** The failure of a request whose earlier attempt may have saved: the edition is neither as it was before, nor as it would be after. */
+export function outcomeUnknown (): Failure {
+  return new Failure('OUTCOME_UNKNOWN', texts.outcomeUnknown)
+}

@@ -1,0 +1,231 @@
+import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Attempt, Intent } from '../editions/save/attempt.ts'
+import { isUncertain } from '../editions/save/outcome.ts'
+import { Failure, texts } from '../errors.ts'
+import { condition, expressionOf, rule, type Condition } from '../locks/expression.ts'
+import type { Item, Key, StoredItem } from '../locks/record.ts'
+import { createLockTable } from '../locks/table.ts'
+import { createVersions } from '../locks/version.ts'
+
+/** For how long a record is kept, in seconds. */
+const KEPT_SECONDS = 86_400
+/** How long an attempt has until it sends something, in milliseconds: so long a crashed one keeps the next away. */
+const LEASE_MS = 15_000
+/** How much longer than Drupal has to answer the next attempt is kept away once something is sent, in milliseconds: Drupal may still be at it. */
+const SETTLE_MS = 8000
+
+const isNew = expressionOf(rule('attribute_not_exists(#key)'))
+const isPresent = expressionOf(rule('#version = :version'))
+
+/** What a caller repeats: who, where, under which key, and with what. */
+export interface KeyedRequest {
+  /** Undefined where nobody is known: all of those share their keys. */
+  uid: string | undefined
+  method: string
+  path: string
+  /** The header field, as it was sent. */
+  key: string
+  body: unknown
+}
+
+/** What a request came to. */
+export interface Done {
+  status: number
+  uuid: string
+  /** Of the edition when it was saved. */
+  etag: string
+  outcomes?: Intent['outcomes']
+}
+
+export interface Idempotency {
+  /**
+   * Does a request once, however often it is sent with its key, within a day.
+   * @returns what it came to now, and whether an earlier attempt had saved it; or only what it came to earlier
+   * @throws {Failure} IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY; STORE_UNAVAILABLE, STORE_FAILED with nothing sent; what `work` throws
+   */
+  once<T>(request: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: Done }>): Promise<{ result: T, isReplayed: boolean } | { earlier: Done }>
+}
+
+export interface IdempotencyDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** First part of every record's key. */
+  environment: string
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** How long the CMS may take for an answer, in milliseconds. */
+  timeoutMs: number
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic?: () => number
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+/** What a record says beside its keys, its version and its times. */
+interface Entry {
+  fingerprint: string
+  uuid: string
+  intent?: Intent
+  done?: Done
+}
+
+/**
+ * Remembers requests by their Idempotency-Key
+ * (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). A record of the table is taken by a
+ * conditional put, gets the intent of the save just before that is sent, and what the request came to afterwards: three
+ * write units. Each write names a new version and the one that it replaces, so one that reaches the table late is refused.
+ *
+ * Only successes are kept: a refused request has changed nothing, so its key is free again.
+ */
+export function createIdempotency ({ client, table: name, environment, now, ready, timeoutMs, monotonic = () => performance.now(), wait = sleep, random = Math.random }: IdempotencyDeps): Idempotency {
+  const table = createLockTable({ client, table: name, wait, random })
+  const nextVersion = createVersions(now)
+
+  async function once<T> ({ body, key: header, method, path, uid }: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: Done }>) {
+    const key = { env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`, fieldName: 'request' }
+    const claim = await take(key, digest(body))
+    if (claim.done) return { earlier: claim.done }
+    const attempt = begin(key, claim)
+    let outcome: { result: T, done: Done }
+    try {
+      outcome = await work(attempt)
+    } catch (error) {
+      await attempt.fail(error)
+      throw error
+    }
+    await attempt.succeed(outcome.done)
+    return { result: outcome.result, isReplayed: attempt.earlier !== undefined }
+  }
+
+  /** The record of a request, taken by this attempt; or what the request came to. */
+  async function take (key: Key, fingerprint: string): Promise<Claim> {
+    await ready()
+    const sentAt = monotonic()
+    const fresh = { fingerprint, uuid: randomUUID() }
+    const version = nextVersion()
+    const { isDone, record } = await put(item(key, version, fresh, LEASE_MS), condition(isNew))
+    if (isDone) return { ...fresh, version, sentAt }
+    if (!record) throw busy()
+    if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
+    const entry = entryOf(record)
+    if (entry.fingerprint !== fingerprint) throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
+    if (entry.done) return { ...entry, version, sentAt }
+    const leaseMs = Number(record['leaseUntil']) - now()
+    if (leaseMs > 0) throw busy(leaseMs)
+    return takeOver(key, record, entry)
+  }
+
+  async function takeOver (key: Key, record: Item, entry: Entry): Promise<Claim> {
+    const sentAt = monotonic()
+    const version = nextVersion(record['version'])
+    const { isDone } = await put(item(key, version, entry, LEASE_MS), condition(isPresent, { ':version': record['version'] }))
+    if (!isDone) throw busy()
+    return { ...entry, version, sentAt }
+  }
+
+  /** @returns whether the record was written, else the one that is in the way */
+  async function put (item: StoredItem, condition: Condition): Promise<{ isDone: boolean, record?: Item | undefined }> {
+    const written = await table.put(item, condition)
+    if (written.done) return { isDone: true }
+    const record = await written.found()
+    // One that got no answer and was sent again finds itself.
+    return { isDone: record?.['version'] === item['version'], record }
+  }
+
+  function begin (key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
+    let version = first
+    let earlier = intent
+    let own: Intent | undefined
+    let leaseEnds = sentAt + LEASE_MS
+
+    /** Replaces the record, if it is still this attempt's. */
+    async function write (more: Partial<Entry>, leaseMs: number): Promise<boolean> {
+      const next = nextVersion(version)
+      const { isDone } = await put(item(key, next, { ...entry, ...more }, leaseMs), condition(isPresent, { ':version': version }))
+      if (isDone) version = next
+      return isDone
+    }
+
+    return {
+      uuid: entry.uuid,
+      get earlier () { return earlier },
+      async intend (intent: Intent) {
+        const leaseMs = timeoutMs + SETTLE_MS
+        const sentAt = monotonic()
+        if (!await write({ intent }, leaseMs)) throw busy()
+        leaseEnds = sentAt + leaseMs
+        earlier = undefined
+        own = intent
+      },
+      confirm () {
+        if (monotonic() >= leaseEnds) throw busy()
+      },
+      /** The edition is saved, whether or not this can be noted: the next attempt sees it. */
+      async succeed (done: Done) {
+        await write({ done }, 0).catch(() => {})
+      },
+      /** Leaves to the next attempt what it needs to find out whether this one or an earlier one has saved. */
+      async fail (error: unknown) {
+        const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? own : undefined)
+        const ended = intent ? write({ intent }, own ? SETTLE_MS : 0) : table.remove(key, condition(isPresent, { ':version': version }))
+        await ended.catch(() => {})
+      }
+    }
+  }
+
+  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: Entry, leaseMs: number): StoredItem {
+    return {
+      ...key,
+      version,
+      fingerprint,
+      uuid,
+      ...(intent && { before: intent.before, after: intent.after }),
+      ...(done && { status: done.status, etag: done.etag, saved: done.uuid }),
+      ...lettersOf((done ?? intent)?.outcomes),
+      leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
+      removeAt: Math.floor(now() / 1000) + KEPT_SECONDS
+    }
+  }
+
+  return { once }
+}
+
+/** A record that this attempt has taken; or, with `done`, one of a request that has come to its end. */
+interface Claim extends Entry {
+  version: string
+  /** When it was sent that it is taken, by `monotonic`. */
+  sentAt: number
+}
+
+function entryOf (record: Item): Entry {
+  const { fingerprint, uuid, before, after, status, etag, saved, outcomes } = record as Item & Record<string, string | undefined>
+  const more = outcomes === undefined ? {} : { outcomes: [...outcomes].map((letter) => letter === 'd' ? 'done' as const : 'already' as const) }
+  return {
+    fingerprint: fingerprint!,
+    uuid: uuid!,
+    ...(before !== undefined && { intent: { before, after: after!, ...more } }),
+    ...(status !== undefined && { done: { status: Number(status), uuid: saved!, etag: etag!, ...more } })
+  }
+}
+
+/** What operations came to, one letter each. */
+function lettersOf (outcomes: Intent['outcomes']): { outcomes?: string } {
+  return outcomes ? { outcomes: outcomes.map((outcome) => outcome.charAt(0)).join('') } : {}
+}
+
+/** @throws {Failure} BAD_REQUEST for a body whose nesting the stack does not take */
+function digest (value: unknown): string {
+  try {
+    return hash('sha256', JSON.stringify([value]), 'base64url')
+  } catch (cause) {
+    throw new Failure('BAD_REQUEST', 'body is nested too deep', { cause })
+  }
+}
+
+function busy (leaseMs = 0): Failure {
+  return new Failure('IDEMPOTENCY_KEY_BUSY', texts.keyBusy, { headers: { 'retry-after': String(Math.max(1, Math.ceil(leaseMs / 1000))) } })
+}

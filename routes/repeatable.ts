@@ -1,0 +1,34 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Attempt } from '../lib/editions/save/attempt.ts'
+import type { Done } from '../lib/idempotency/idempotency.ts'
+
+/** What of a save a repeated request is answered with. */
+interface Saved extends Pick<Done, 'uuid' | 'etag' | 'outcomes'> {}
+
+export interface Repeatable<T extends Saved> {
+  save (attempt?: Attempt): Promise<T>
+  /** The same of an edition that was saved earlier, as it is now. */
+  replay (earlier: Done): Promise<T>
+  status?: (saved: T) => number
+}
+
+/** Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and `Idempotency-Replayed` where nothing was saved now. */
+export async function repeatable<T extends Saved> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: Pick<FastifyReply, 'code' | 'header'>, { save, replay, status = () => 200 }: Repeatable<T>): Promise<T> {
+  const saved = await once()
+  reply.code(status(saved))
+  return saved
+
+  async function once (): Promise<T> {
+    const { server: { idempotency }, headers: { 'idempotency-key': key }, uid, method, url, body } = request
+    if (key === undefined) return save()
+    const outcome = await idempotency.once({ uid, method, path: url.split('?', 1)[0]!, key: String(key), body }, async (attempt) => {
+      const result = await save(attempt)
+      const { uuid, etag, outcomes } = result
+      return { result, done: { status: status(result), uuid, etag, ...(outcomes && { outcomes }) } }
+    })
+    const isReplayed = 'earlier' in outcome || outcome.isReplayed
+    const saved = 'earlier' in outcome ? await replay(outcome.earlier) : outcome.result
+    if (isReplayed) reply.header('idempotency-replayed', 'true')
+    return saved
+  }
+}
