@@ -3,8 +3,7 @@ FROM node:24-alpine
 WORKDIR /quoin
 
 COPY package.json package-lock.json ./
-# The optional dependency is another Node.
-RUN npm ci --omit=dev --omit=optional --no-audit --no-fund && npm cache clean --force
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
 COPY . .
 

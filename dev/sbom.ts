@@ -6,7 +6,7 @@ import { join } from 'node:path'
 // `npm run sbom`: prints the bill of materials of what production runs, in CycloneDX. Not by `npm sbom --omit dev` in this
 // tree: npm leaves out every package that a development tool needs too, such as ajv (`.dev` of its query selectors).
 
-interface Package { link?: boolean, dev?: boolean, optional?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object, workspaces?: unknown }
+interface Package { link?: boolean, dev?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object, workspaces?: unknown }
 
 const ROOT = join(import.meta.dirname, '..')
 const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
@@ -19,7 +19,7 @@ function pruned<T extends Package> ({ devDependencies, optionalDependencies, wor
 const { packages, ...lock } = read('package-lock.json') as { packages: Record<string, Package> }
 const { '': root, ...others } = packages
 // A link leads to a folder of this tree (packages/): of what production runs none has a dependency.
-const installed = Object.entries(others).filter(([path, { link, dev, optional, devOptional }]) => path.includes('node_modules/') && !link && !dev && !optional && !devOptional)
+const installed = Object.entries(others).filter(([path, { link, dev, devOptional }]) => path.includes('node_modules/') && !link && !dev && !devOptional)
 
 const directory = mkdtempSync(join(tmpdir(), 'sbom-'))
 try {

@@ -1,16 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
+import { Failure } from '../lib/errors.ts'
 import { OF_PAGES } from '../lib/http/security-headers.ts'
-import { readSources, sourcePaths, type Source } from '../lib/desk/sources.ts'
-import { JSON_TYPE } from '../lib/json-text.ts'
+import { readSources, type Source } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
 
 /** No part of the API, so none of its documentation. */
 const schema = { hide: true }
+
+/** The content of a file never changes: another one has another name. */
+const FOR_EVER = 'public, max-age=31536000, immutable'
 
 /**
  * The page /desk: its files, and what it has to know of this service. It may load nothing from anywhere but here, and
@@ -19,19 +23,23 @@ const schema = { hide: true }
 export default async function desk (fastify: FastifyInstance, { config }: { config: Config }) {
   const { origin } = new URL(config.cms.url)
   const csp = policyFor(origin)
-  let sources: ReturnType<typeof readSources> | undefined
+  const settings = settingsOf(config, origin)
 
-  for (const path of sourcePaths()) {
-    fastify.get(path, { schema }, async (request, reply) => {
-      if (path === '/desk') reply.headers({ ...OF_PAGES, 'content-security-policy': csp })
-      // What reads them takes a tenth of a second, so it waits until somebody looks.
-      sources ??= readSources()
-      return send(request, reply, (await sources).get(path)!)
-    })
-  }
+  fastify.get('/desk', { schema }, async ({ headers }, reply) => {
+    const { page } = await readSources()
+    const { body, etag } = page(settings)
+    reply.headers({ ...OF_PAGES, 'content-security-policy': csp, etag, 'cache-control': 'no-cache' })
+    return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
+  })
 
-  const settings = JSON.stringify(settingsOf(config, origin))
-  fastify.get('/desk/settings.json', { schema }, async (_request, reply) => reply.type(JSON_TYPE).send(settings))
+  fastify.get<{ Params: { name: string } }>('/desk/files/:name', { schema }, async ({ params: { name }, headers }, reply) => {
+    const file = (await readSources()).files.get(name)
+    if (!file) throw new Failure('NOT_FOUND', `The desk has no file ${name}; one of an earlier release is gone, so load the page again`)
+    return send(headers, reply, file)
+  })
+
+  // Browsers ask for it on pages that name no icon, such as an answer of the API.
+  fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect(`desk/files/${(await readSources()).icon}`))
 
   // Below /api, where it is asked who calls.
   fastify.withTypeProvider<TypeBoxTypeProvider>()
@@ -50,10 +58,14 @@ const labels: Handler<typeof labelsSchema> = async function (request) {
   return { data, published }
 }
 
-/** Asked again each time, which 304 makes cheap: a page never runs with modules of two versions for long. */
-function send ({ headers }: FastifyRequest, reply: FastifyReply, { type, body, etag }: Source) {
-  reply.headers({ etag, 'cache-control': 'no-cache' })
-  return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type(type).send(body)
+function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: Source) {
+  reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(type)
+  return takesGzip(headers['accept-encoding']) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
+}
+
+/** Whether a caller takes gzip (RFC 9110 section 12.5.3); one that would rather have something else gets it all the same. */
+function takesGzip (accepted = ''): boolean {
+  return accepted.split(',').some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding))
 }
 
 function policyFor (cms: string): string {

@@ -18,6 +18,4 @@ export default async function home (fastify: FastifyInstance, { config: { desk }
 
   if (!desk) return
   fastify.get('/desk/', { schema }, async (_request, reply) => reply.redirect('../desk'))
-  // Browsers ask for it on pages that name no icon, such as an answer of the API.
-  fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect('desk/files/desk/icon.svg'))
 }

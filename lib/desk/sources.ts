@@ -1,71 +1,92 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
-import { findPackageJSON } from 'node:module'
-import { dirname, extname, join, posix } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, extname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import { PACKAGE_ROOT } from '../package-root.ts'
 
 /** Something of the page that a browser asks for. */
 export interface Source {
   type: string
-  body: string
-  /** A strong entity tag of the body (RFC 9110 section 8.8.3). */
-  etag: string
+  body: Buffer
+  /** The same, compressed. */
+  gzipped: Buffer
 }
 
-/** What the page consists of, by path from packages/: its own files, the client, and the modules of lit-html that it imports. */
-const PACKAGES = join(PACKAGE_ROOT, 'packages')
-const OWN = ['desk/*.{ts,css,svg}', 'client/src/*.ts']
-const LIT = ['lit-html.js', 'directive.js', 'directive-helpers.js', 'directives/live.js', 'directives/repeat.js']
+export interface Sources {
+  /** The page, with what it has to know of the service. */
+  page: (settings: object) => { body: string, etag: string }
+  /** By name, which has a hash of what is in it, so that another content has another name. */
+  files: ReadonlyMap<string, Source>
+  /** The name of the icon in it. */
+  icon: string
+}
 
-/** Where all of it is served: the paths below are those from packages/, so that relative imports hold. */
-const FILES = '/desk/files/'
+const DESK = join(PACKAGE_ROOT, 'packages/desk')
+
+/** Where the files are, as seen from the page: all addresses are relative, so that it works wherever /desk is served. */
+const FILES = 'desk/files/'
 
 const types: Record<string, string> = {
-  '.ts': 'text/javascript; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.html': 'text/html; charset=utf-8'
+  '.svg': 'image/svg+xml'
 }
 
-/** The files of the page by URL path: where they are. */
-function findFiles (): Array<[url: string, path: string]> {
-  const lit = dirname(findPackageJSON('lit-html', import.meta.url)!)
-  const own = globSync(OWN, { cwd: PACKAGES }).sort()
-  return [...LIT.map((path): [string, string] => [`${FILES}lit-html/${path}`, join(lit, path)]), ...own.map((path): [string, string] => [FILES + path, join(PACKAGES, path)])]
+const compress = promisify(gzip)
+
+/** All that is served, made when somebody first asks and then kept, for all instances in this process. */
+export function readSources (): Promise<Sources> {
+  sources ??= bundle()
+  return sources
 }
 
-/** The URL paths of the page and its files. */
-export function sourcePaths (): string[] {
-  return ['/desk', ...findFiles().map(([url]) => url)]
-}
+let sources: Promise<Sources> | undefined
 
-/**
- * Reads the page and its files, by URL path. TypeScript loses its types, each replaced by as many spaces, so that lines
- * and columns stay; there is no build step. All addresses are relative, so that the page works wherever /desk is served.
- */
-export async function readSources (): Promise<Map<string, Source>> {
-  // What Node itself strips types with; it is large, and nothing else needs it.
-  const { transformSync } = await import('amaro')
-  const files = findFiles().map(([url, path]): [string, string] => {
-    const text = readFileSync(path, 'utf8')
-    return [url, path.endsWith('.ts') ? resolved(transformSync(text, { mode: 'strip-only' }).code, url) : withoutMap(text)]
+/** Makes one script of the page's modules, the client and lit-html, and one style sheet. */
+async function bundle (): Promise<Sources> {
+  // It takes some time to load, and nothing else needs it.
+  const { build } = await import('esbuild')
+  const { outputFiles } = await build({
+    entryPoints: [join(DESK, 'main.ts'), join(DESK, 'desk.css')],
+    outdir: DESK,
+    write: false,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    tsconfigRaw: '{}',
+    logLevel: 'silent'
   })
-  const modules = files.map(([path]) => path).filter((path) => /\.[jt]s$/.test(path)).map((path) => `<link rel="modulepreload" href="${path.slice(1)}">`)
-  const page = readFileSync(join(PACKAGES, 'desk/index.html'), 'utf8').replace('<!-- modules -->', modules.join('\n  '))
-  return new Map([['/desk', source('.html', page)], ...files.map(([path, text]): [string, Source] => [path, source(extname(path), text)])])
+  const files = new Map<string, Source>()
+  const textOf = (name: string) => outputFiles.find(({ path }) => basename(path) === name)!.text
+  async function add (name: string, text: string): Promise<string> {
+    const extension = extname(name)
+    const body = Buffer.from(text)
+    const hashed = `${basename(name, extension)}-${hashOf(body).slice(0, 12)}${extension}`
+    files.set(hashed, { type: types[extension]!, body, gzipped: await compress(body, { level: 9 }) })
+    return hashed
+  }
+  const [icon, icons, style] = await Promise.all([
+    add('icon.svg', readFileSync(join(DESK, 'icon.svg'), 'utf8')),
+    add('icons.svg', readFileSync(join(DESK, 'icons.svg'), 'utf8')),
+    add('desk.css', textOf('desk.css'))
+  ])
+  const script = await add('desk.js', textOf('main.js').replaceAll(`${FILES}desk/icons.svg`, FILES + icons))
+  const names: Record<string, string> = { 'icon.svg': icon, 'icons.svg': icons, 'desk.css': style, 'main.ts': script }
+  const html = readFileSync(join(DESK, 'index.html'), 'utf8').replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+
+  return {
+    files,
+    icon,
+    page (settings) {
+      const text = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
+      const body = html.replace('<html ', () => `<html data-settings="${text}" `)
+      return { body, etag: `"${hashOf(body)}"` }
+    }
+  }
 }
 
-/** A browser finds a package only by an address; an import map would have to stand inline in the page. */
-function resolved (code: string, url: string): string {
-  const lit = posix.relative(posix.dirname(url), `${FILES}lit-html`)
-  return code.replaceAll(/(?<= from )'lit-html(\/[^']+)?'/g, (_, path = '/lit-html.js') => `'${lit}${path}'`)
-}
-
-function withoutMap (code: string): string {
-  return code.replace(/\n\/\/# sourceMappingURL=\S+\s*$/, '\n')
-}
-
-function source (extension: string, body: string): Source {
-  return { type: types[extension]!, body, etag: `"${createHash('sha256').update(body).digest('base64url').slice(0, 22)}"` }
+function hashOf (content: string | Buffer): string {
+  return createHash('sha256').update(content).digest('base64url').replaceAll(/[-_]/g, '').slice(0, 22)
 }

@@ -14,7 +14,7 @@ import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
-import { settingsOf, type Settings } from './settings.ts'
+import type { Settings } from './settings.ts'
 import { avatar, icon } from './ui.ts'
 import { nameOf, useZone } from './words.ts'
 
@@ -25,7 +25,7 @@ const PAUSE_MS = 250
 const TICK_MS = 30_000
 
 const root = document.getElementById('desk')!
-const settings: Settings = await settingsOf(root.firstElementChild!)
+const settings: Settings = JSON.parse(document.documentElement.dataset['settings']!)
 useZone(settings.model.timeZone)
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()

@@ -1,4 +1,4 @@
-/** What the service says of itself in /desk/settings.json. */
+/** What the service says of itself with the page. */
 export interface Settings {
   /** How callers are known. */
   auth: 'none' | 'jwt' | 'drupal'
@@ -47,16 +47,4 @@ export function isPublished (edition: Edition, { keys: { published } }: Pick<Mod
 /** What the locks of an edition are on. */
 export function entityOf (edition: Edition, { entityType, keys, lockTypes, lockIds }: Model): { type: string, id: string } {
   return { type: lockTypes[entityType] ?? entityType, id: valueOf(edition, keys[lockIds]) }
-}
-
-/** How long to wait before settings that could not be had are asked for again, in milliseconds. */
-const AGAIN_MS = 3000
-
-/** The settings, as soon as they can be had; until then the page says that they cannot. */
-export async function settingsOf (page: { textContent: string | null }, ask: (path: string) => Promise<Pick<Response, 'ok' | 'json'>> = fetch): Promise<Settings> {
-  const answer = await ask('desk/settings.json').catch(() => undefined)
-  if (answer?.ok) return await answer.json() as Settings
-  page.textContent = 'The service does not answer. It is asked again.'
-  await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
-  return settingsOf(page, ask)
 }

@@ -91,7 +91,8 @@ const HOST = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(ROOT, 'docs/embeddin
 t.test('a host serves it below a prefix: the API, the desk and the documentation', async (t) => {
   writeFileSync(join(project, 'host.js'), `${HOST}
 const answers = {}
-for (const url of ['/own', '/quoin/health/live', '/quoin/desk', '/quoin/desk/files/desk/main.ts', '/quoin/desk/files/client/src/client.ts', '/quoin/desk/files/lit-html/lit-html.js', '/quoin/docs/json']) {
+const files = [...(await host.inject('/quoin/desk')).body.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, path]) => '/quoin/' + path)
+for (const url of ['/own', '/quoin/health/live', '/quoin/desk', ...files, '/quoin/docs/json']) {
   const { statusCode, body } = await host.inject(url)
   answers[url] = [statusCode, body.length]
 }

@@ -14,7 +14,7 @@ interface Component {
   hashes?: Array<{ alg: string, content: string }>
 }
 
-interface Locked { version?: string, dev?: boolean, optional?: boolean, devOptional?: boolean, link?: boolean }
+interface Locked { version?: string, dev?: boolean, devOptional?: boolean, link?: boolean }
 
 const bom = JSON.parse(execFileSync('npm', ['run', '--silent', 'sbom'], { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }))
 const components: Component[] = bom.components
@@ -33,7 +33,7 @@ assert.equal(new Set(refs).size, refs.length, 'a reference stands for one compon
 for (const { ref, dependsOn } of bom.dependencies) for (const each of [ref, ...dependsOn]) assert.ok(refs.includes(each), `${each} is no component`)
 
 const locked = Object.entries(lock.packages as Record<string, Locked>)
-  .filter(([path, { dev, optional, devOptional, link }]) => path.includes('node_modules/') && !dev && !optional && !devOptional && !link)
+  .filter(([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link)
   .map(([path, { version }]) => `${path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)}@${version}`)
 assert.deepEqual(components.map(({ name, version }) => `${name}@${version}`).sort(), [...new Set(locked)].sort())
 

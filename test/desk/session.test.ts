@@ -6,7 +6,7 @@ import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
 import { applied } from '../../packages/desk/operations.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createBackground } from '../../packages/desk/background.ts'
-import { settingsOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
+import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView, type OrderOperation } from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
@@ -754,16 +754,4 @@ t.test('what is said of a field is said until it is so no more', async (t) => {
   t.match(session.notice?.text, 'Not saved')
   field().type('Saved')
   t.equal(session.notice, undefined, 'there is nothing to be saved')
-})
-
-t.test('settings that cannot be had are asked for again, and the page says so', async (t) => {
-  const page = { textContent: 'Opening the desk' as string | null }
-  const answers = [async () => { throw new TypeError('fetch failed') }, async () => ({ ok: false, json: async () => ({}) }), async () => ({ ok: true, json: async () => ({ auth: 'none' }) })]
-  const asking = settingsOf(page, () => answers.shift()!())
-  await turn()
-  t.match(page.textContent, 'does not answer')
-  mock.timers.tick(3000)
-  await turn()
-  mock.timers.tick(3000)
-  t.match(await asking, { auth: 'none' })
 })
