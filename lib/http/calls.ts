@@ -79,16 +79,14 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   answer?.once('close', hangUp)
   const own = { call: createCall(waiting, limits), running: 1 }
   state[CALL] = own
-  try {
-    return await work()
-  } catch (error) {
-    hangUp()
-    throw error
-  } finally {
+  return work().finally(() => {
     own.running--
     clearTimeout(timer)
     answer?.off('close', hangUp)
-  }
+  }).catch((error) => {
+    hangUp()
+    throw error
+  })
 }
 
 async function join<T> (shared: { running: number }, work: () => Promise<T>): Promise<T> {

@@ -71,6 +71,13 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
   t.equal(await read, '200', 'a CMS that is just being restarted is not missed')
 })
 
+t.test('a read that is sent twice counts twice', async (t) => {
+  const { script, outcome } = await clientFor(t)
+  const caller = {}
+  script.push(resets)
+  t.strictSame(await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000 }, async () => [await outcome({ caller }), await outcome({ caller })]), ['200', 'LIST_TOO_DEEP'])
+})
+
 t.test('a write of a caller who has hung up is not sent', async (t) => {
   const { cms, outcome } = await clientFor(t)
   const caller = {}
