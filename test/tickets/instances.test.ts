@@ -50,7 +50,8 @@ t.test('without a table that both share a save is lost, and Edition-Turn says th
 
 t.test('a save that timed out keeps its turn, and one that failed gives it back', async (t) => {
   const { endpoint, client } = await startEngine(t, 'dynalite')
-  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint, CMS_TIMEOUT_MS: '500' } })
+  // Enforcing locks it saves nothing without a ticket, however slow the engine is.
+  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint, EDITION_LOCKS: 'enforce', CMS_TIMEOUT_MS: '2000' } })
   const tickets = async () => (await client.send(new ScanCommand({ TableName: 'DataState' }))).Items
   for (const [fault, status, held] of [['hang', 504, true], [{ status: 500, body: 'The website encountered an unexpected error.' }, 502, false]] as const) {
     cms.behave = ({ method }) => method === 'PATCH' ? fault : undefined
