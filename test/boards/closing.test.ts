@@ -28,7 +28,7 @@ interface Desk {
 }
 
 async function desk (t: Test, env: Record<string, string> = {}): Promise<Desk> {
-  const { endpoint } = await startEngine(t, engineNames[0]!)
+  const { endpoint } = await startEngine(t, engineNames.at(-1)!)
   const content = newspaper()
   // An editor may not see article 20, and there is no article 999.
   content.entities.push({ type: 'publisher_container--daily', id: 900, uuid: 'a1c0ffee-0000-4000-8000-000000000900', fields: { title: 'Odd', status: false, uid: 2, field_key: 'odd', field_publisher_edition_type: 'daily', field_articles: [20, 6, 999, 6].map((id) => ({ target_id: id })) } })

@@ -14,6 +14,7 @@ import { basicAccount } from '../../lib/jsonapi/accounts.ts'
 import { createCms, type CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import publisher from '../../config/content-model.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'
+import { variants } from '../scope.ts'
 import { serve } from '../editions/site.ts'
 
 interface Outcome {
@@ -57,11 +58,11 @@ const jsonapi = (response: ServerResponse, status: number, body: object) => resp
 const without = (line: string) => line.startsWith('-') || line.startsWith('!')
 
 t.test('the model of each sample site is the one that Quoin has for it, and the doctor takes it for right', async (t) => {
-  const sites: Array<[name: string, content: CmsContent, users: string[]]> = [
+  const sites = variants<[name: string, content: CmsContent, users: string[]]>([
     ['two bundles', newspaper(), ['admin', 'editor']],
     ['one bundle', singleBundleNewspaper(), ['admin', 'editor']],
     ['as recorded', recordedSite(), ['admin', 'editor', 'cfgtype']]
-  ]
+  ])
   const isRight = new Ajv().compile(JSON.parse(contentModelSchema()))
   for (const [name, content, users] of sites) {
     const url = await open(t, content)
@@ -167,7 +168,7 @@ t.test('a site that cannot be asked is one line that says what to do, and no fil
   const refusal = { errors: [{ status: '403', detail: "The 'access content' permission is required." }] }
   const cases: Array<[what: string, site: Parameters<typeof write>[1], expected: RegExp]> = [
     ['nothing listens', { url: 'http://127.0.0.1:9' }, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached/m],
-    ['it does not answer', { url: await serve(t, () => {}), timeoutMs: 100 }, /^! {4}CMS: The CMS did not answer within 100 ms/m],
+    ['it does not answer', { url: await serve(t, () => {}), timeoutMs: 1000 }, /^! {4}CMS: The CMS did not answer within 1000 ms/m],
     ['it answers HTML', { url: await serve(t, (_request, response) => response.end('<html>')) }, /^! {4}CMS: The CMS answered something that is not JSON:API/m],
     ['it answers other JSON', { url: await serve(t, (_request, response) => response.writeHead(200, { 'content-type': 'application/json' }).end('{"data":[]}')) }, /^! {4}CMS: The CMS answered JSON, but not as Drupal's JSON:API does/m],
     ['it fails', { url: await serve(t, (_request, response) => response.writeHead(500).end()) }, /^! {4}CMS: /m],

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import { createCms, type CmsOptions } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 
 const daily = '/jsonapi/publisher_container/daily'
 
@@ -167,7 +168,7 @@ t.test('no document makes the stand-in itself fail', async t => {
   await fc.assert(fc.asyncProperty(fc.oneof(document, fc.jsonValue()), fc.boolean(), async (body, isNew) => {
     const { body: answer } = await send(isNew ? daily : `${daily}/${one.id}`, { method: isNew ? 'POST' : 'PATCH', body })
     return answer.jsonapi !== undefined
-  }), { numRuns: 200 })
+  }), { numRuns: runs(200) })
 })
 
 t.test('what is read through JSON:API is what core REST shows', async t => {

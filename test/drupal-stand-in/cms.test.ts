@@ -2,6 +2,7 @@ import t from 'tap'
 import { recordings } from '../fixtures/recordings.ts'
 import { replay } from '../fixtures/replay.ts'
 import { recordedSite } from '../fixtures/site.ts'
+import { sample } from '../scope.ts'
 
 const content = recordedSite()
 const all = recordings()
@@ -28,7 +29,7 @@ t.test('every recording of the real Drupal is replayed, in exactly one group', a
 
 for (const [title, pattern] of groups) {
   t.test(`the stand-in answers as Drupal was recorded to: ${title}`, async t => {
-    for (const one of all.filter(({ name }) => pattern.test(name))) {
+    for (const one of sample(all.filter(({ name }) => pattern.test(name)))) {
       const { wanted, found } = await replay(one, content)
       t.strictSame(found, wanted, one.name)
     }

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { createClock } from '../../lib/dynamodb/clock.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 
 const START = Date.UTC(2026, 0, 1)
 
@@ -43,7 +44,7 @@ t.test('whatever the offset and the network, the corrected time is within a seco
       }
       return true
     }
-  ), { seed: 1, numRuns: 500 })
+  ), { seed: 1, numRuns: runs(500) })
 })
 
 t.test('many answers tell the offset to some milliseconds', async (t) => {

@@ -3,13 +3,14 @@ import t, { type Test } from 'tap'
 import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { build } from '../helper.ts'
+import { variants } from '../scope.ts'
 import { basic, editionsOf, failed, open, serve, writes } from './site.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
-const models: Array<[name: string, content: () => CmsContent, bundle: (kind: string) => string]> = [
+const models = variants<[name: string, content: () => CmsContent, bundle: (kind: string) => string]>([
   ['two bundles', newspaper, (kind) => kind],
   ['one bundle', singleBundleNewspaper, () => 'publisher_container']
-]
+])
 
 const seconds = (iso: string) => Date.parse(iso) / 1000
 const value = (field: Array<{ value: unknown }>) => field[0]?.value

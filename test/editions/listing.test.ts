@@ -3,6 +3,7 @@ import t from 'tap'
 import { list, type ListOptions } from '../../lib/editions/list/listing.ts'
 import type { Source } from '../../lib/editions/list/source.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 
 const PAGE_MAX = 50
 
@@ -70,7 +71,7 @@ t.test('a list is a slice of all visible rows in order, for any number of collec
     const bound = Math.ceil((hiddenIds.size === 0 ? offset + limit : last + 1) / PAGE_MAX) + collections.length
     const again = hiddenIds.size === 0 ? 0 : Math.ceil(limit / 25) + collections.length
     if (!total) assert.ok(requests <= bound + again, `${requests} requests, at most ${bound} + ${again} for hidden rows`)
-  }), { numRuns: 300 })
+  }), { numRuns: runs(300) })
 })
 
 t.test('a page of a two-bundle site costs no more requests than it must', async (t) => {
@@ -109,7 +110,7 @@ t.test('while rows come and go nothing comes twice, and a skip is followed by a 
     const between = [...untouched].filter((id) => id <= ids[0]! && id >= ids.at(-1)!)
     if (between.some((id) => !ids.includes(id))) moved++
     if (requests > Math.ceil((offset + limit) / PAGE_MAX) + collections.length) restarts++
-  }), { numRuns: 500, seed: 20261120 })
+  }), { numRuns: runs(500), seed: 20261120 })
   t.ok(restarts > 0, `${restarts} lists were started again`)
   t.equal(moved, 0, 'no row that stayed was skipped inside the window')
 })

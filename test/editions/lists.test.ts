@@ -2,11 +2,12 @@ import t from 'tap'
 import type { CmsContent } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { createCountCheck } from '../../lib/editions/list/visibility.ts'
+import { variants } from '../scope.ts'
 import { model } from './fixtures.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
-const models: Array<[name: string, content: () => CmsContent]> = [['two bundles', newspaper], ['one bundle', singleBundleNewspaper]]
+const models = variants<[name: string, content: () => CmsContent]>([['two bundles', newspaper], ['one bundle', singleBundleNewspaper]])
 
 const value = (field: Array<{ value: unknown }>) => field[0]?.value
 

@@ -4,6 +4,7 @@ import { newspaper } from '../../dev/content.ts'
 import { checkOperations, rearrange } from '../../lib/editions/order/operations.ts'
 import type { OrderOperation } from '../../lib/editions/schemas.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 import { openHostile } from './hostile-cms.ts'
@@ -84,7 +85,7 @@ t.test('whatever is inserted, moved and removed, nothing is lost and nothing dou
     } catch (error) {
       return (error as { code?: string }).code === 'ORDER_CONFLICT'
     }
-  }), { numRuns: 2000 })
+  }), { numRuns: runs(2000) })
 })
 
 const edition = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!

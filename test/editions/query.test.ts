@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { filterQuery, idQuery, pageQuery } from '../../lib/editions/translate/query.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { model } from './fixtures.ts'
 
 /** Reads a query string as PHP does: brackets make nested arrays. */
@@ -42,7 +43,7 @@ t.test('a filter says what was meant, whatever the text, and stays short (proper
       ])
       assert.deepEqual(either, selection.q ? { group: { conjunction: 'OR' } } : undefined, 'a group is there where it is named, and nowhere else')
     }
-  }), { numRuns: 200 })
+  }), { numRuns: runs(200) })
   for (const letter of ['日', 'ж', 'ა']) {
     const longest = filterQuery({ q: letter.repeat(255), status: 1, types: ['special'], key: 'daily-2026-01-01' }, model)
     t.ok(encode(longest).length < 8000, `${encode(longest).length} characters at the longest text`)

@@ -9,6 +9,7 @@ import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { recording, recordings, versions } from '../fixtures/recordings.ts'
 import { anyEdition, model, recordedEditions, recordedResources, withoutUrls } from './fixtures.ts'
 
@@ -71,7 +72,7 @@ t.test('flat and itemised values read the same (property 2)', async () => {
   fc.assert(fc.property(anyEdition, (edition) => {
     const itemised = Object.entries(edition.attributes!).map(([name, value]) => [name, value === null ? [] : [value].flat().map((item) => typeof item === 'object' && item !== null ? item : { value: item })])
     assert.deepEqual(read({ ...edition, attributes: Object.fromEntries(itemised) }, model), read(edition, model))
-  }), { numRuns: 50 })
+  }), { numRuns: runs(50) })
 })
 
 t.test('the names that JSON:API reserves are given back', async (t) => {
@@ -153,7 +154,7 @@ t.test('the address of a file is what a parser of URLs makes of it, whatever its
   fc.assert(fc.property(paths, (path) => {
     const urlOf = urlsOf(told([{ type: 'file--file', id: 'f', attributes: { uri: { url: path } } }]), model, new URL(`${CMS}/cms`))
     assert.equal(urlOf({ type: 'file--file', id: 'f' }, 'file'), new URL(path, CMS).href)
-  }), { numRuns: 1000 })
+  }), { numRuns: runs(1000) })
 })
 
 t.test('an edition reads the same after many others, with other fields, as alone', async (t) => {

@@ -3,6 +3,7 @@ import t from 'tap'
 import { findById } from '../../lib/editions/lookup/find-by-id.ts'
 import { matchesSelection } from '../../lib/editions/list/selection.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { model } from './fixtures.ts'
 
 t.test('a row is found by its id in a few pages, whatever ids are missing and rows hidden', async () => {
@@ -18,7 +19,7 @@ t.test('a row is found by its id in a few pages, whatever ids are missing and ro
     const id = pick % 2 === 0 && rows.length > 0 ? rows[pick % rows.length]! : pick % 25_000
     assert.equal(await findById(id, page, (row) => row), rows.includes(id) && !hidden(id) ? id : undefined)
     assert.ok(requests <= 16, `${requests} requests for ${rows.length} rows`)
-  }), { numRuns: 300 })
+  }), { numRuns: runs(300) })
 })
 
 t.test('a long run of hidden rows is walked over', async (t) => {

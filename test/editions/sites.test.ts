@@ -7,6 +7,7 @@ import { contentModel, publicName } from '../../lib/editions/model.ts'
 import { createReferences } from '../../lib/editions/lookup/references.ts'
 import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
+import { variants } from '../scope.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 
 const ids = (rows: any[]) => rows.map((row) => row.id[0].value)
@@ -18,7 +19,7 @@ function modelled (t: Test, members: object): Record<string, string> {
   return { CONTENT_MODEL: path }
 }
 
-for (const [name, content] of [['two bundles', newspaper], ['one bundle', singleBundleNewspaper]] as const) {
+for (const [name, content] of variants([['two bundles', newspaper], ['one bundle', singleBundleNewspaper]] as const)) {
   t.test(`where Drupal lets nobody filter editions, everything is found all the same, with ${name}`, async (t) => {
     const big = enlarged(content(), 70)
     const { call } = await open(t, { content: big, filterAccess: false })

@@ -8,6 +8,7 @@ import { shapeOf, type Shape } from '../../lib/editions/translate/shape.ts'
 import * as write from '../../lib/editions/translate/write.ts'
 import { identifiers, type NewResource, type Resource, type ResourceIdentifier } from '../../lib/jsonapi/document.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { recording, recordings, versions } from '../fixtures/recordings.ts'
 import { anyEdition, editions, model, recordedShape, resolve, withoutUrls } from './fixtures.ts'
 
@@ -88,7 +89,7 @@ t.test('an edition that is read and created again is the same document (property
       assert.equal(Array.isArray(sent), Array.isArray(data), 'the cardinality is kept')
       assert.deepEqual(identifiers({ data: sent! }).map(({ id }) => id), identifiers({ data: data! }).map(({ id }) => id), 'in order (property 11)')
     }
-  }), { numRuns: 100 })
+  }), { numRuns: runs(100) })
 
   function strip (attributes: Record<string, unknown>): Record<string, unknown> {
     const description = attributes.field_description as Record<string, unknown> | null
@@ -106,7 +107,7 @@ t.test('what is written and applied reads as it was given (property 4)', async (
       assert.ok(sameItems(field, items, result[field]!, model), field)
       assert.ok(sameItems(field, result[field]!, items, model), `${field}, the other way round`)
     }
-  }), { numRuns: 100 })
+  }), { numRuns: runs(100) })
 })
 
 t.test('an edition sent back as it was read writes nothing (property 5)', async (t) => {
@@ -124,7 +125,7 @@ t.test('an update has the fields that were sent and differ, and no others (prope
     const written = [...Object.keys(document.attributes ?? {}), ...Object.keys(document.relationships ?? {})]
     const was = read(before, model)
     assert.deepEqual(written.sort(), Object.keys(given).filter((field) => !sameItems(field, was[field]!, given[field]!, model)).sort())
-  }), { numRuns: 100 })
+  }), { numRuns: runs(100) })
   const [edition] = editions.filter(({ attributes, relationships }) => attributes!.field_labels && identifiers(relationships!.field_articles).length > 0)
   for (const empty of [null, []]) {
     const changes = difference(normalize({ field_articles: empty, title: empty }, model), edition!, model)
@@ -162,7 +163,7 @@ t.test('no document has what only core REST knows (property 9)', async () => {
     assert.deepEqual(forbidden(document), [])
     for (const name of Object.keys(document.attributes ?? {})) assert.equal(before.relationships![name], undefined, `${name} is an attribute`)
     for (const field of model.timestampFields) assert.doesNotMatch(JSON.stringify(document.attributes?.[field] ?? null), /format/)
-  }), { numRuns: 100 })
+  }), { numRuns: runs(100) })
 })
 
 t.test('time stamps keep their instant and lose their milliseconds, dates are left alone (property 12)', async (t) => {
@@ -172,7 +173,7 @@ t.test('time stamps keep their instant and lose their milliseconds, dates are le
     assert.equal(instant(attributes!.created), Math.floor(date.getTime() / 1000) * 1000)
     assert.doesNotMatch(String(attributes!.created), /\.\d/)
     assert.equal(attributes!.field_publication_date, date.toISOString().slice(0, 10))
-  }), { numRuns: 100 })
+  }), { numRuns: runs(100) })
   const [edition] = editions
   const same = (field: string, value: unknown) => Object.keys(difference({ [field]: [{ value }] }, { ...edition!, attributes: { created: '2026-01-01T01:00:00+00:00', title: 'T', status: true, field_page_count: 3, field_price: '2.5' } }, model)).length === 0
   t.ok(same('created', 1767229200), 'seconds')

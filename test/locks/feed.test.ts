@@ -6,6 +6,7 @@ import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { Entity, LockRecord, LockView } from '../../lib/locks/schemas.ts'
 import { createWatched } from '../../lib/locks/watched.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf, scheduled } from './fixtures/schedule.ts'
 import { nextOf, take } from './fixtures/watching.ts'
@@ -359,7 +360,7 @@ t.test('whatever overtakes whatever on its way, all states of a field are told i
       if (told.get(fieldName)!.at(-1) !== seen.at(-1)) return false
     }
     return true
-  }), { numRuns: 300, timeout: 10_000 })
+  }), { numRuns: runs(300), timeout: 10_000 })
 })
 
 t.test('a watcher that is slow skips states, but not the last one', async (t) => {
@@ -666,5 +667,5 @@ t.test('whoever takes in all events knows the locks, across instances, reconnect
     } finally {
       for (const locks of instances) locks.feed.close()
     }
-  }), { numRuns: 150, timeout: 10_000 })
+  }), { numRuns: runs(150), timeout: 10_000 })
 })

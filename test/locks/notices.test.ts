@@ -7,6 +7,7 @@ import { changesIn, LockNotice, noticeOf } from '../../lib/locks/notice.ts'
 import type { Entity, LockView } from '../../lib/locks/schemas.ts'
 import { createHub, FOREIGN } from '../bus/fixtures/hostile-wire.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { randomOf } from './fixtures/schedule.ts'
 import { take } from './fixtures/watching.ts'
@@ -333,5 +334,5 @@ t.test('whoever takes in all events knows the locks at last, whatever the bus lo
       for (const close of [...closed, ...instances.map(({ close }) => close)]) close()
       await listening
     }
-  }), { numRuns: 100, timeout: 12_000 })
+  }), { numRuns: runs(100), timeout: 12_000 })
 })

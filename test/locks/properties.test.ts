@@ -6,6 +6,7 @@ import { createLocks } from '../../lib/locks/locks.ts'
 import { recordKey, recordOf } from '../../lib/locks/record.ts'
 import type { LockRequest } from '../../lib/locks/schemas.ts'
 import fc from '../fixtures/property.ts'
+import { runs } from '../scope.ts'
 import { engineNames, startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Command } from './fixtures/memory-store.ts'
 
@@ -53,7 +54,7 @@ t.test('a record has the members of the contract, the uid as a string, and passe
     t.strictSame(Object.keys(record).sort(), ['env_entityType_entityId', 'fieldName', ...(payload === null ? [] : ['payload']), 'timestamp', 'userData'])
     t.equal(record['timestamp'], timestamp ?? 1234)
     t.equal((record['userData'] as Map<string, unknown>).get('uid'), String(uid))
-  }), { numRuns: 30 })
+  }), { numRuns: runs(30) })
 })
 
 t.test('every read is consistent but that of the health check', async (t) => {
@@ -107,7 +108,7 @@ for (const engine of engineNames) {
       await locks.overwrite(at, request)
       const { Items: [record] } = await locks.list(at, { fieldName: 'round' })
       return JSON.stringify(sorted(record?.userData)) === JSON.stringify(sorted(request.userData))
-    }), { numRuns: 40 })
+    }), { numRuns: runs(40) })
 
     await fc.assert(fc.asyncProperty(userData(ascii), fc.nat(), async (extra, timestamp) => {
       const request = { fieldName: 'edge', userData: { ...extra, uid: '7' }, timestamp, payload: '' }
@@ -116,7 +117,7 @@ for (const engine of engineNames) {
       await locks.overwrite(at, { ...request, payload: 'x'.repeat(room + 1) }).then(
         () => { throw new Error('one byte too many was accepted') },
         (error: Failure) => { if (error.code !== 'TOO_LARGE') throw error })
-    }), { numRuns: 12 })
+    }), { numRuns: runs(12) })
     t.pass('round trips and edges hold')
   })
 

@@ -28,7 +28,7 @@ const cancelled = (...codes: string[]): Script => (_operation, _input, response)
   say(response, 400, { __type: 'com.amazonaws.dynamodb.v20120810#TransactionCanceledException', Message: 'Transaction cancelled', ...(codes.length > 0 && { CancellationReasons: codes.map((Code) => ({ Code })) }) })
 
 t.test('a ticket is taken anew only as long as no other holds one of the fields', needsDynoxide, async (t) => {
-  const { client } = await startEngine(t, engineNames.at(-1)!)
+  const { client } = await startEngine(t, engineNames[0]!)
   const locks = createLocks({ client, table: 'DataState', environment: 'test', leaseSeconds: 60, foreignSeconds: 100 })
   const heard: Array<Error | undefined> = []
   const ticket = await ticketsOf(client, { onTransactions: (refusal) => heard.push(refusal) }).take(UUID, Date.now())
