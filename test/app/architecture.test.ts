@@ -43,8 +43,17 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 
-/** What a file imports, for its values or its types: paths from the root, or packages. */
+const remembered = new Map<string, string[]>()
+
+/** What a file imports, for its values or its types: paths from the root, or packages. Each text is searched once. */
 function importsOf (path: string, text: string): string[] {
+  const key = `${path}\n${text}`
+  const imports = remembered.get(key) ?? search(path, text)
+  remembered.set(key, imports)
+  return imports
+}
+
+function search (path: string, text: string): string[] {
   const specifiers = text.matchAll(/^(?:import|export)\s(?:[^'"]*?\sfrom\s)?'([^']+)'|\b(?:import|require)\('([^']+)'\)/gm)
   return [...specifiers].map(([, from, called]) => {
     const specifier = (from ?? called)!
