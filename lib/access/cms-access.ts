@@ -34,10 +34,10 @@ const REFUSED_MS = 60_000
  */
 export function createCmsAccess ({ questions, editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
-  const kept = { ...memory, keyOf, refusedMs: () => REFUSED_MS }
-  const place = remembering<Question, Place>({ ...kept, ask: ({ entity, caller }) => questions.find(entity, caller) })
+  const options = { ...memory, keyOf, refusedMs: () => REFUSED_MS }
+  const place = remembering<Question, Place>({ ...options, ask: ({ entity, caller }) => questions.find(entity, caller) })
   const edit = remembering<Question, Place>({
-    ...kept,
+    ...options,
     ask: async (question) => {
       const found = await place(question)
       return found && await questions.isEditable(found, question.caller) ? found : undefined

@@ -53,21 +53,21 @@ const TOKEN_MARGIN_MS = 30_000
 export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
   const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
-  let seen = -Infinity
+  let checkedAt = -Infinity
   let wasKnown = false
 
   async function check (mayTry: () => void): Promise<Attempt<Headers>> {
     mayTry()
     if (!await isKnown(http, jsonapiPath, headers)) {
-      seen = -Infinity
+      checkedAt = -Infinity
       return { refused: 'user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)', isLasting: !wasKnown }
     }
-    seen = now()
+    checkedAt = now()
     wasKnown = true
     return { accepted: headers }
   }
 
-  const checked = async (afterMs: number) => now() - seen < afterMs ? headers : tryOnce(check)
+  const checked = async (afterMs: number) => now() - checkedAt < afterMs ? headers : tryOnce(check)
 
   async function renew (): Promise<boolean> {
     await checked(JUST_CHECKED_MS)
