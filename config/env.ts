@@ -319,7 +319,7 @@ export function readStoreConfig (env: Record<string, string | undefined>): Pick<
   return storeOf(settings)
 }
 
-/** The settings that say where Drupal is, and as whom to ask it. */
+/** The settings that say where Drupal is, and with which account to ask it. */
 const CMS_SETTINGS = [...Object.keys(CmsEnvironment), ...Object.keys(CmsAuthEnvironment), ...Object.keys(SecretFilesEnvironment)]
 
 /**
@@ -378,7 +378,7 @@ function parsed (schema: TSchema, text: string): string | number {
 /** Not to be printed; instead of a path to a key the key itself may have been given. */
 const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
 
-/** A wrong value as it may be printed: without a password, be it one inside a URL. */
+/** A wrong value as it may be printed: without a password, also without one inside a URL. */
 function shown (name: string, text: string): string {
   return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(text.includes('//') ? /(?<=\/\/).*@/ : /^.*@/, '…@'))
 }

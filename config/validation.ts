@@ -11,7 +11,7 @@ const options = { removeAdditional: false, useDefaults: true, verbose: true, key
 
 const require = createRequire(import.meta.url)
 
-/** An object of a request, be it its query string, and what its schema says of it. */
+/** A part of a request that is an object, such as its query string, and what its schema says of it. */
 type Values = Record<string, unknown>
 interface ObjectSchema { properties: Record<string, { type?: string }> }
 

@@ -68,8 +68,8 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
 }
 
 /**
- * Refuses what is no HTTP request, or does not arrive whole: Fastify's `clientErrorHandler`. Once its header has arrived a
- * request is answered like any other. Before, the body has the shape of the path, where that can be read, else that of the
+ * Fastify's `clientErrorHandler`: refuses bytes that are not an HTTP request, and requests that do not arrive whole. Once its
+ * header has arrived a request is answered like any other. Before, the body has the shape of the path, where that can be read, else that of the
  * lock endpoints, which promise theirs in every answer.
  */
 export function refuse (this: FastifyInstance | void, error: ConnectionError, socket: Socket): void {

@@ -76,7 +76,7 @@ function isPlausible (count: Count | null): count is Count {
 }
 
 /**
- * For whom a request counts: the user that it was authenticated as, else whoever has its credentials, else its address
+ * Whose limit a request counts towards: the authenticated user's, else that of its credentials, else that of its address
  * as `networkOf` gives it (of IPv6 the /64 network, all of which one caller has).
  */
 export function callerKey (request: FastifyRequest, networkOf: (ip: string) => string, cookieNames: readonly string[]): string {

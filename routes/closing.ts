@@ -29,7 +29,7 @@ const readinessSchema = {
   operationId: 'readReadiness',
   tags: ['editions'],
   summary: 'Say whether an edition is ready to close',
-  description: "Looks at the edition, its articles, their locks and their drafts as they are now, never at a copy. Locks of the caller's own are in nobody's way. The content model says which findings block. ETag names the state of all that was looked at.",
+  description: "Looks at the edition, its articles, their locks and their drafts as they are now, never at a copy. The caller's own locks neither block nor warn. The content model says which findings block. ETag names the state of everything that was checked.",
   params: EditionParams,
   headers: ReadinessHeaders,
   response: answers({
@@ -50,7 +50,7 @@ const closeSchema = {
   operationId: 'closeEdition',
   tags: ['editions'],
   summary: 'Close an edition that is ready',
-  description: 'Looks once more when the save has its turn. With blockers the answer is 409 NOT_READY and nothing is saved; else the field that the content model names is set, by default `status` to true. Then Quoin looks again and tells what came between.',
+  description: 'Repeats the checks when the save has its turn. If there are blockers, the answer is 409 NOT_READY and nothing is saved. Otherwise the field that the content model names is set, by default `status` to true. After the save Quoin checks again, and `meta.since` has the findings that are new.',
   params: EditionParams,
   headers: UpdateHeaders,
   body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Nothing is read from it', examples: [{}] }),

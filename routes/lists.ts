@@ -73,7 +73,7 @@ const readSchema = {
   operationId: 'readListed',
   tags: ['editions'],
   summary: 'Read one of what editions are made of, such as an article',
-  description: 'ETag is as that of an edition.',
+  description: 'ETag works as it does for an edition.',
   params: ListedParams,
   headers: ReadHeaders,
   response: answers({

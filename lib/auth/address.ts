@@ -9,7 +9,7 @@ export function withoutPort (address: string): string {
   return ip4 ?? ip6 ?? address
 }
 
-/** For whom an event stream counts: the user, or, where nobody is known, the address. */
+/** Whose limit an event stream counts towards: the user's, or the address's where the user is not known. */
 export function streamOwner ({ identity: user, ip }: { identity?: { uid: string } | undefined, ip: string | undefined }): string {
   return user ? `user ${user.uid}` : `address ${networkOf(withoutPort(String(ip)))}`
 }

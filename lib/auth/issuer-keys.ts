@@ -31,7 +31,7 @@ const PAUSE_MS = 5000
 const FETCH_MS = 5000
 
 /**
- * The keys of an issuer, fetched when they are needed. A token that names a key not seen yet has them fetched anew, so a
+ * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a
  * rotated key is accepted with the first token that names it. Within PAUSE_MS of the last look that token waits for the
  * next one, together with all others, which keeps made-up names from the issuer.
  *

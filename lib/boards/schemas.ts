@@ -40,7 +40,7 @@ export type Readiness = Static<typeof Readiness>
 
 export const Closed = Type.Object({
   data: Edition,
-  meta: Type.Object({ since: Type.Union([Type.Array(ref(Finding)), Type.Null()], { description: 'What came between the check and the save; null where Quoin could not look again' }) })
+  meta: Type.Object({ since: Type.Union([Type.Array(ref(Finding)), Type.Null()], { description: 'The findings that are new since the check; null if Quoin could not check again after the save' }) })
 }, { description: 'The edition as it is now, with all its fields', examples: [{ data: Edition['examples'][0], meta: { since: [] } }] })
 export type Closed = Static<typeof Closed>
 

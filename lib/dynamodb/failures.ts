@@ -33,7 +33,7 @@ export class UnmetCondition extends Stackless {
   }
 }
 
-/** Whether an error says that the condition of a write is not met, be it the SDK's. */
+/** Whether an error says that the condition of a write is not met. It may also be the SDK's own error. */
 export function isUnmetCondition (error: unknown): error is UnmetCondition | ConditionalCheckFailedException {
   return error instanceof UnmetCondition || error instanceof ConditionalCheckFailedException
 }

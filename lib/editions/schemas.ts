@@ -39,8 +39,8 @@ export const EditionChange = Type.Unsafe<Record<string, unknown>>({ ...EditionBo
 /** An article, as a reference of core REST names it. */
 export const ArticleRef = Type.Object({
   target_id: Type.Optional(Type.Union([Type.Integer(), Type.String({ minLength: 1, maxLength: 255 })], { description: 'Its id' })),
-  target_uuid: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Its uuid, which goes before an id' })),
-  target_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Its entity type, where the field takes several' }))
+  target_uuid: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Its uuid. It counts if an id is there too' })),
+  target_type: Type.Optional(Type.String({ minLength: 1, maxLength: 64, description: 'Its entity type, if the field takes several' }))
 })
 export type ArticleRef = Static<typeof ArticleRef>
 
@@ -50,7 +50,7 @@ export const OrderOperation = Type.Object({
   before: Type.Optional(ArticleRef),
   after: Type.Optional(ArticleRef),
   at: Type.Optional(Type.Unsafe<'start' | 'end'>({ type: 'string', enum: ['start', 'end'] })),
-  occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Which one is meant of an article that is in the order several times; 1, the first, by default' }))
+  occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Which one is meant, if the article is in the order several times. Default: 1, the first' }))
 }, { description: 'An insert and a move have one of `before`, `after` and `at`' })
 export type OrderOperation = Static<typeof OrderOperation>
 
@@ -77,7 +77,7 @@ export type ReadHeaders = Static<typeof ReadHeaders>
 
 export const ReadinessHeaders = Type.Object({
   'if-none-match': Type.Optional(Type.String({ description: 'The ETag of an earlier answer. If nothing has changed since, the answer is 304' })),
-  'x-user-uid': Type.Optional(Type.String({ description: 'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks are in nobody\'s way' }))
+  'x-user-uid': Type.Optional(Type.String({ description: 'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks neither block nor warn' }))
 })
 
 /** A String of RFC 9651 (section 3.3.3), of 1 to 255 characters. */
@@ -115,12 +115,12 @@ function withDefault (options: IntegerOptions & { default: number }): TInteger {
 export const SearchQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })),
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
-  type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type; of editions only' })),
-  key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key; of editions only' })),
+  type: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Edition type; only for lists of editions' })),
+  key: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Exact key; only for lists of editions' })),
   limit: withDefault({ minimum: 1, maximum: LIMIT_MAX, default: 20, description: `How many rows at most; more is taken as ${LIMIT_MAX}, with placed=1 or locks=1 as ${DETAILED_MAX}` }),
   offset: withDefault({ minimum: 0, maximum: OFFSET_MAX, default: 0, description: 'How many rows to leave out first' }),
   total: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 has the total counted, even when that takes more requests to the CMS' })),
-  placed: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 adds which editions hold each row; of the lists of what editions are made of' })),
+  placed: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 adds which editions hold each row; only for lists of what editions are made of' })),
   locks: Type.Optional(Type.Unsafe<1>({ type: 'integer', enum: [1], description: '1 adds who is at work in each row' })),
   _format: Type.Optional(Type.Unsafe<'json'>({ type: 'string', enum: ['json'], description: 'Has no effect. Clients of core REST send it' }))
 })

@@ -153,7 +153,7 @@ export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData 
 
 const isOfMoment = expressionOf(rule('#displacedAt = :displacedAt'))
 
-/** Condition of a delete: the draft has not been kept anew. */
+/** Condition of a delete: nobody has kept the draft again since. */
 export function isDisplacedAt (displacedAt: number): Condition {
   return condition(isOfMoment, { ':displacedAt': displacedAt })
 }

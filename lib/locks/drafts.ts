@@ -84,7 +84,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   }
 
   /**
-   * The drafts of an entity, be it of one field or one user, or one alone: the newest first. The text of an expired lock is one before anybody takes the field.
+   * The drafts of an entity, or only those of one field or user, or a single one: the newest first. The text of an expired lock counts as a draft, even before anybody takes the field.
    * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
    */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {

@@ -13,7 +13,7 @@ export function etagOf (version: string): string {
 }
 
 /**
- * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1), nor does what is no tag.
+ * The versions that an If-Match names. A weak tag matches nothing (RFC 9110 section 13.1.1). Text that is not an entity tag matches nothing either.
  * @throws {Failure} BAD_REQUEST for more tags than are compared
  */
 export function versionsIn (ifMatch: string): Versions {

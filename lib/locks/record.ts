@@ -194,7 +194,7 @@ const isSettled = rule('NOT #version > :settled')
 /** As `isSettled`; of its own writes an instance knows that anyway. */
 const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
-/** The user's own, and of a writer who is known to be done, be it because its version is named. */
+/** The user's own lock, of a writer who has finished for sure: for example because the request names the lock's version. */
 const isOwnKnown = ({ versions }: Shape): Rule => versions === 1 ? isOwn : all(isOwn, isKnown)
 
 const isRemovable = (shape: Shape): Rule => all(isReplaceable(shape), isKnown)

@@ -80,7 +80,7 @@ const IfMatch = Type.Optional(Type.String({ description: 'Act only on a lock in 
 
 /** Conditions in the header of a request. */
 export const PostHeaders = Type.Object({
-  'if-none-match': Type.Optional(Type.String({ pattern: '^\\s*\\*\\s*$', description: "* refuses the same user's own lock too, which is another tab's: 412" })),
+  'if-none-match': Type.Optional(Type.String({ pattern: '^\\s*\\*\\s*$', description: '* takes the field only if nobody has it, not even another tab of the same user; otherwise 412' })),
   'if-match': IfMatch
 })
 export type PostHeaders = Static<typeof PostHeaders>
