@@ -69,7 +69,10 @@ async function run ({ short, say }: SuiteOptions): Promise<Comparison[]> {
     for (const [hasBus, balance] of [[false, 'in turn'], [true, 'in turn'], [true, 'by edition']] as const) {
       const work = `${times} times, ${instances} instances, ${hasBus ? 'with' : 'without'} a bus, streams ${balance}`
       say(work)
-      comparisons.push({ work, contestants: { Quoin: figuresOf(await simulate(newsroomOf(times, { instances, hasBus, balance, ms: 30_000 }))) }, ratios: {} })
+      const figures = figuresOf(await simulate(newsroomOf(times, { instances, hasBus, balance, ms: 30_000 })))
+      // The largest take many minutes of CPU time.
+      say(JSON.stringify(figures))
+      comparisons.push({ work, contestants: { Quoin: figures }, ratios: {} })
     }
   }
   return comparisons
