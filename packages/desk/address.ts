@@ -10,15 +10,19 @@ export function criteriaOf ({ keys, fields }: Pick<Model, 'keys' | 'fields'>): A
 }
 
 /** Where the reader is: everything behind the # of the address. */
-export type Place = { view: 'list', query: Query } | { view: 'edition', id: string }
+export type Place = { view: 'list', query: Query } | { view: 'edition', id: string } | { view: 'new', from?: string }
 
 const EDITION = /^#\/editions\/([A-Za-z0-9-]+)$/
+
+const NEW = /^#\/new(?:\?|$)/
 
 /** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; the list is where nothing else is */
 export function placeOf (hash: string): Place {
   const id = EDITION.exec(hash)?.[1]
   if (id !== undefined) return { view: 'edition', id }
   const given = new URLSearchParams(hash.split('?')[1] ?? '')
+  const from = given.get('from')
+  if (NEW.test(hash)) return { view: 'new', ...(from !== null && { from }) }
   const text = (name: string) => given.get(name) ?? ''
   const offset = /^\d{1,6}$/.test(text('offset')) ? Number(text('offset')) : 0
   return { view: 'list', query: { q: text('q'), bundle: text('bundle'), type: text('type'), status: text('status'), key: text('key'), offset } }
@@ -32,6 +36,11 @@ export function listAddress (query: Partial<Query>): string {
 
 export function editionAddress (id: string): string {
   return `#/editions/${id}`
+}
+
+/** The address of the form for a new edition. @param from the edition to duplicate, `latest` for the newest */
+export function newAddress (from?: string): string {
+  return `#/new${from === undefined ? '' : `?${new URLSearchParams({ from })}`}`
 }
 
 /**

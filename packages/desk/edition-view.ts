@@ -1,10 +1,15 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
-import type { LockView, Named } from '../client/src/client.ts'
+import type { Finding, LockView, Named } from '../client/src/client.ts'
+import { newAddress } from './address.ts'
+import { fieldOf as closingFieldOf } from './closing.ts'
+import { closingButton, closingView } from './closing-view.ts'
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
+import { tokensOf } from './fields.ts'
+import { finderView } from './finder-view.ts'
 import type { Kept } from './kept.ts'
-import { orderView } from './order-view.ts'
+import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Settings } from './settings.ts'
 import { at, count, day, duration, nameOf, since } from './words.ts'
 
@@ -31,7 +36,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
   const { settings: { model, cms }, types, uid } = context
   const { titleOf, isPublished } = session
   const edition = session.edition!
-  const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed')
+  const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed' && shape.name !== closingFieldOf(model))
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
   const dirty = session.fields.filter(({ isDirty }) => isDirty)
   const locksOf = (item: Item | undefined) => {
@@ -40,6 +45,24 @@ function content (session: Session, context: EditionContext): TemplateResult {
     const locks = session.board.filter((lock) => lock.entityId === id && lock.entityType === (model.lockTypes[type] ?? type))
     return [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
   }
+  const [first] = session.orders
+  const own = entityOf(edition, model)
+  const idOf = (item: Item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
+
+  /** Leads to what a finding is about: an article, a field, the drafts, or the search where there are no articles. */
+  function goTo ({ code, entityType, entityId, fieldName }: Finding): void {
+    if (code === 'ORDER_EMPTY') return goToFinder()
+    const isOwn = entityType === own.type && entityId === own.id
+    const token = isOwn ? undefined : session.orders.flatMap((order) => [...tokensOf(order.items)]).find(([, item]) => idOf(item) === entityId)?.[0]
+    const target = isOwn && code === 'DRAFT_KEPT'
+      ? document.querySelector<HTMLElement>('.kept button') ?? document.getElementById('kept')
+      : isOwn
+        ? document.getElementById(`field-${fieldName}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(fieldName ?? '')}"] :is(.notes button, li button)`)
+        : token === undefined ? null : document.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] :is(a, button)`)
+    target?.scrollIntoView({ block: 'center' })
+    target?.focus()
+  }
+
   const addressOf = ({ url }: Item) => typeof url === 'string' ? new URL(url, cms).href : undefined
   return html`
     <header class="head">
@@ -50,7 +73,9 @@ function content (session: Session, context: EditionContext): TemplateResult {
           <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
           ${model.keys.changed === null ? nothing : html`<span>saved ${day(valueOf(edition, model.keys.changed))}</span>`}</p>
       </div>
+      <span class="choices">${closingButton(session.closing)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}Duplicate</a></span>
     </header>
+    ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo })}
     ${session.age === undefined
       ? nothing
       : notice('warn', `The CMS does not answer. This is the edition as it was ${duration(session.age)} ago. Locks work on and your text is kept in them; saving has to wait.`)}
@@ -73,17 +98,17 @@ function content (session: Session, context: EditionContext): TemplateResult {
         </div>
       </form>
       <aside aria-label="At work">
+        ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
         ${keptView(session)}
       </aside>
     </div>`
 
   function boardView ({ isLive, board, labelOf }: Session): TemplateResult {
-    const own = entityOf(edition, model)
     const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
     const where = ({ entityType, entityId, fieldName }: LockView) => {
       if (entityType === own.type && entityId === own.id) return labelOf(fieldName)
-      return `${titleOf(items.find((item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid']) === entityId))}: ${fieldName}`
+      return `${titleOf(items.find((item) => idOf(item) === entityId))}: ${fieldName}`
     }
     return html`<section aria-labelledby="board">
       <h2 id="board">${icon('users')}Lock board <span class="live ${isLive ? 'is-on' : ''}">${isLive ? 'live' : 'connecting'}</span></h2>
@@ -100,7 +125,7 @@ function keptView (session: Session): TemplateResult {
     : `${displacedBy ? `taken over by ${nameOf(displacedBy)}` : 'its lock ended'} at ${at(displacedAt, Date.now())}`
   const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
-    <h2 id="kept">${icon('archive-restore')}Kept drafts</h2>
+    <h2 id="kept" tabindex="-1">${icon('archive-restore')}Kept drafts</h2>
     ${session.kept.length === 0 ? html`<p class="quiet">What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`
       <li>

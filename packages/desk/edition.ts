@@ -1,5 +1,7 @@
 import type { Client, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
+import { createClosing } from './closing.ts'
+import { createFinder, type Found } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
@@ -60,6 +62,22 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), changed })
   const history = createHistory()
+  const finder = createFinder({ search: client.editions.search, model, changed, announce })
+  const closing = createClosing({
+    editions: client.editions,
+    id,
+    model,
+    present: () => ({ edition: edition!, etag }),
+    saved (read, tag, words) {
+      edition = read
+      etag = tag
+      rebase()
+      notice = { tone: 'good', text: words }
+      announce(words)
+    },
+    changed,
+    announce
+  })
   let isSaving = false
   let notice: Notice | undefined
   let stop = () => {}
@@ -95,6 +113,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     }
     if (isClosed) return
     labels.load(references()).catch(() => {})
+    closing.refresh()
     if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
     changed()
   }
@@ -126,6 +145,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function arranged (): void {
+    closing.refresh()
     catchUp()
     changed()
   }
@@ -171,6 +191,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
         isLive = !isStale
         told(known, locks)
         known = board = locks
+        closing.refresh()
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
         changed()
       },
@@ -235,6 +256,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     }
     isSaving = false
     announce(notice.text)
+    closing.refresh()
     catchUp()
     changed()
   }
@@ -300,7 +322,14 @@ export function createSession ({ client, settings: { model }, user, samples, she
     return {
       move: (token: string, to: number) => done(order.move(token, to, `${titleAt(token)}: place ${to + 1} of ${order.items.length}`)),
       remove: (token: string) => done(order.remove(token, `${titleAt(token)}: removed`)),
+      /** Puts in what was found, at the place that the search names. */
+      add ({ item, title, isPublished }: Found): void {
+        labels.learn(item, title, isPublished)
+        const length = order.items.length
+        done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), `${title}: added at place ${Math.max(1, Math.min(length + 1, finder.place ?? length + 1))} of ${length + 1}`))
+      },
       insert (article: Item, title: string, index: number): void {
+        labels.learn(article, title, undefined)
         done(order.insert(article, index, `${title}: added at place ${Math.min(index, order.items.length) + 1} of ${order.items.length + 1}`))
       }
     }
@@ -349,6 +378,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     discard,
     history,
     fieldOf,
+    finder,
+    closing,
     acts,
     revert,
     undo,
@@ -360,6 +391,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
       stop()
       clearTimeout(again)
       for (const order of orders) order.close()
+      finder.close()
+      closing.end()
       await Promise.all(fields.map((field) => field.leave()))
     }
   }

@@ -6,6 +6,8 @@ const KEYS = [
   ['Esc', 'in a field: back to what is saved'],
   ['Alt+↑, Alt+↓', 'in the running order: move the article by one place'],
   ['Alt+Home, Alt+End', 'in the running order: move it to the first or last place'],
+  ['Delete', 'in the running order: remove the article'],
+  ['/', 'outside a text: search for articles to add; Enter adds the first'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'outside a text: undo and redo moves, reverts and discards'],
   ['?', 'outside a text: this list']
 ] as const

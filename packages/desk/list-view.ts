@@ -2,7 +2,7 @@ import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import type { Named } from '../client/src/client.ts'
-import { criteriaOf, editionAddress, listAddress, type Query } from './address.ts'
+import { criteriaOf, editionAddress, listAddress, newAddress, type Query } from './address.ts'
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import { PAGE, type List } from './list.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
@@ -21,6 +21,7 @@ export function listView (list: List, context: ListContext): TemplateResult {
   return html`
     <h1 tabindex="-1">Editions</h1>
     ${filters(list, context)}
+    <p class="choices"><a class="button primary" href=${newAddress()}>${icon('plus')}New edition</a><a class="button" href=${newAddress('latest')}>${icon('copy')}Duplicate yesterday’s</a></p>
     ${failure ? notice('bad', failure.message, html`<button type="button" @click=${() => list.show(list.query)}>Try again</button>`) : nothing}
     ${page?.age === undefined ? nothing : notice('warn', `The CMS does not answer. This is the list as it was ${duration(page.age)} ago.`)}
     ${page && list.editions.length === 0 && !isLoading ? html`<p class="empty">No editions match. <a href="#/">Show all</a></p>` : nothing}

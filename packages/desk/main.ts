@@ -1,6 +1,6 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
 import { createClient, type Client, type Named } from '../client/src/client.ts'
-import { listAddress, placeOf, serviceOf, type Query } from './address.ts'
+import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
@@ -8,6 +8,9 @@ import type { Told } from './labels.ts'
 import { createList, type List } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
+import { createMaker, type Maker } from './maker.ts'
+import { makerView } from './maker-view.ts'
+import { goToFinder } from './order-view.ts'
 import { createBackground } from './background.ts'
 import { createShelf, isAtRisk, type Shelf } from './kept.ts'
 import { createPress } from './press.ts'
@@ -34,6 +37,7 @@ const press = createPress(() => { if (isStale) changed() })
 let client: Client
 let list: List | undefined
 let session: Session | undefined
+let maker: Maker | undefined
 let types: Named[] = []
 const background = createBackground<Session>()
 let samples: Samples
@@ -54,7 +58,7 @@ function changed (): void {
     render(page(), root)
     keepFocus(focused, places)
     list?.rendered(root.querySelectorAll('[data-id]'))
-    document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : 'Editions · Quoin desk'
+    document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : `${maker ? 'New edition' : 'Editions'} · Quoin desk`
   })
 }
 
@@ -80,7 +84,7 @@ function page (): TemplateResult {
 ? otherView(here)
 : session
         ? editionView(session, { settings, uid: user.uid, types })
-        : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
+        : maker ? makerView(maker, { model: settings.model, types }) : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
 }
 
 function labelsOf (id: string): Promise<Told> {
@@ -91,6 +95,10 @@ function labelsOf (id: string): Promise<Told> {
 function pressed (event: KeyboardEvent): void {
   const isInText = (event.target as Element).matches('textarea, select, input:not([type="checkbox"])')
   if (event.key === '?' && !isInText) return showKeys()
+  if (event.key === '/' && !isInText && session?.edition) {
+    event.preventDefault()
+    return goToFinder()
+  }
   if (!session?.edition || here.other || !(event.ctrlKey || event.metaKey)) return
   const key = event.key.toLowerCase()
   const act = key === 's' ? session.save : isInText ? undefined : key === 'y' || (key === 'z' && event.shiftKey) ? session.redo : key === 'z' ? session.undo : undefined
@@ -130,8 +138,10 @@ function sessions (): Session[] {
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
-  const before = session?.id
-  if (session && (place.view === 'list' || place.id !== session.id)) {
+  const shown = () => session?.id ?? (maker ? 'new' : 'list')
+  const before = shown()
+  maker = undefined
+  if (session && (place.view !== 'edition' || place.id !== session.id)) {
     background.add(session)
     session = undefined
   }
@@ -141,10 +151,14 @@ async function open (isFirst = false): Promise<void> {
   } else {
     list?.close()
     list = undefined
+  }
+  if (place.view === 'new') {
+    maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
+  } else if (place.view === 'edition') {
     session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
   }
   changed()
-  if (isFirst || before === session?.id) return
+  if (isFirst || before === shown()) return
   scrollTo(0, 0)
   queueMicrotask(() => queueMicrotask(focusHeading))
 }

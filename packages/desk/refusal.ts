@@ -19,6 +19,11 @@ export const MOVED = 'Not saved: a colleague has saved at the same moment. Save 
 
 export const UNFINISHED = 'Not saved: some fields are not complete. Finish or empty them, then save again.'
 
+/** The field that Drupal does not let this user set. */
+export function forbiddenField ({ code, message }: Pick<QuoinError, 'code' | 'message'>): string | undefined {
+  return code === 'CMS_FORBIDDEN' ? FORBIDDEN.exec(message)?.[1] : undefined
+}
+
 /** Why these fields cannot be saved yet, if something is in the way. */
 export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfinished: boolean }>): string | undefined {
   if (fields.some(({ isUnfinished }) => isUnfinished)) return UNFINISHED
@@ -39,7 +44,8 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
     if (labels.has(name)) fields.set(name, [...fields.get(name) ?? [], message])
     else others.push(path === '' ? message : `${path}: ${message}`)
   }
-  const [, field = '', why] = FORBIDDEN.exec(code === 'CMS_FORBIDDEN' ? message : '') ?? []
+  const field = forbiddenField({ code, message }) ?? ''
+  const [, , why] = FORBIDDEN.exec(message) ?? []
   const forbidden = labels.get(field)
   if (forbidden !== undefined) {
     fields.set(field, [`Drupal does not let you change this.${why ? ` ${why}` : ''}`])

@@ -1,27 +1,7 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
-import t, { type Test } from 'tap'
+import t from 'tap'
+import { accessible, fits } from './axe.ts'
 import { articleOf, fieldOf, hides, newsroom, openEdition, PICTURES, press, shows, until } from './harness.ts'
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Finding { id: string, help: string, nodes: Array<{ target: string[], failureSummary: string }> }
-
-/** Fails on what axe finds wrong with a page, in any of its rules for WCAG 2.2 AA and best practice. */
-async function accessible (t: Test, page: Page, what: string): Promise<void> {
-  // Evaluated by the debugger, so the page's Content-Security-Policy stays as it is.
-  if (!await page.evaluate('"axe" in globalThis')) await page.evaluate(`${AXE}; undefined`)
-  const { violations, passes } = await page.evaluate('axe.run()') as { violations: Finding[], passes: Finding[] }
-  t.ok(passes.length > 20, `${passes.length} of its rules apply`)
-  t.strictSame(violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `${id} (${help}): ${target.join(' ')}: ${failureSummary}`)), [], `axe finds nothing wrong with ${what}`)
-}
-
-/** No page is wider than its window. */
-async function fits (t: Test, page: Page, what: string): Promise<void> {
-  t.equal(await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'), true, `${what} fits into the window`)
-}
 
 const SIZES = { desk: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } }
 
@@ -107,13 +87,13 @@ t.test('the desk for everybody', async (t) => {
     await until(async () => (await focused()).name === 'By keyboard')
     await anna.getByText('live', { exact: true }).waitFor()
 
+    await tabTo(`Move ${articleOf(2)} up`)
+    await keyboard.press('Enter')
+    t.equal((await focused()).name, `Move ${articleOf(2)} down`, 'the focus stays with what was moved')
     await tabTo('field-title')
     await keyboard.press('End')
     await keyboard.type(' alone')
     await shows(anna.getByText('You are editing this'))
-    await tabTo(`Move ${articleOf(2)} up`)
-    await keyboard.press('Enter')
-    t.equal((await focused()).name, `Move ${articleOf(2)} down`, 'the focus stays with what was moved')
     await tabTo('Save changes')
     await keyboard.press('Enter')
     await shows(anna.getByText('Saved.'))

@@ -1,0 +1,133 @@
+import { QuoinError, type Client, type Finding, type Readiness } from '../client/src/client.ts'
+import { failureOf } from './failures.ts'
+import { valueOf, type Edition, type Model } from './settings.ts'
+import { count } from './words.ts'
+
+/** How long to wait for more to happen before it is looked again, in milliseconds. */
+const SETTLE_MS = 500
+
+/** What closes an edition, in words. */
+export interface ClosingWords { act: string, done: string, back: string, undone: string }
+
+/** What closing an edition is called; undefined where the content model has nothing that it sets. */
+export function closingWords ({ closing, keys }: Pick<Model, 'closing' | 'keys'>): ClosingWords | undefined {
+  const field = fieldOf({ closing, keys })
+  if (field === null) return undefined
+  return field === keys.published
+    ? { act: 'Publish', done: 'Published', back: 'Unpublish', undone: 'Not published any more' }
+    : { act: 'Close the edition', done: 'Closed', back: 'Open it again', undone: 'Open again' }
+}
+
+/** The field that closing sets. */
+export function fieldOf ({ closing, keys }: Pick<Model, 'closing' | 'keys'>): string | null {
+  return closing.field ?? keys.published
+}
+
+export interface ClosingDeps {
+  editions: Pick<Client['editions'], 'readiness' | 'close' | 'update'>
+  id: string
+  model: Model
+  /** The edition as it is known here, and its entity tag. */
+  present: () => { edition: Edition, etag: string | undefined }
+  /** Told of the edition that was saved, and of what there is to say of it. */
+  saved: (edition: Edition, etag: string | undefined, words: string) => void
+  changed: () => void
+  announce: (text: string) => void
+}
+
+export type Closing = ReturnType<typeof createClosing>
+
+/** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
+export function createClosing ({ editions, id, model, present, saved, changed, announce }: ClosingDeps) {
+  const words = closingWords(model)
+  const field = fieldOf(model)
+  const { value } = model.closing
+  let isOpen = false
+  let isActing = false
+  let readiness: Readiness | undefined
+  let failure: QuoinError | undefined
+  let settle: ReturnType<typeof setTimeout> | undefined
+  let looks = 0
+
+  const isDone = () => field !== null && valueOf(present().edition, field) === String(value)
+
+  async function look (): Promise<void> {
+    const nth = ++looks
+    try {
+      const found = await editions.readiness(id)
+      if (nth !== looks) return
+      const isNews = found.ready !== readiness?.ready || found.blockers.length !== readiness.blockers.length
+      readiness = found
+      failure = undefined
+      if (isOpen && isNews) announce(found.ready ? `Nothing stands in the way${found.warnings.length > 0 ? `, ${count(found.warnings.length, 'warning')}` : ''}` : `${count(found.blockers.length, 'thing stands', 'things stand')} in the way`)
+    } catch (error) {
+      failure = failureOf(error)
+    }
+    changed()
+  }
+
+  async function act (run: () => Promise<void>): Promise<void> {
+    if (isActing) return
+    isActing = true
+    failure = undefined
+    changed()
+    try {
+      await run()
+      isOpen = false
+    } catch (error) {
+      failure = failureOf(error)
+      const { blockers, warnings } = (failure.body ?? {}) as Partial<Readiness>
+      if (failure.code === 'NOT_READY' && blockers && warnings) readiness = { ready: false, blockers, warnings }
+      announce(failure.message)
+    }
+    isActing = false
+    changed()
+  }
+
+  function end (): void {
+    clearTimeout(settle)
+    looks++
+  }
+
+  return {
+    words,
+    get isDone () { return isDone() },
+    /** Whether the way back is known: a field that is on or off is turned off. */
+    get canUndo () { return value === true },
+    get isOpen () { return isOpen },
+    get isActing () { return isActing },
+    get readiness () { return readiness },
+    get failure () { return failure },
+
+    /** Asks what speaks against it. Nothing is done yet. */
+    open (): void {
+      isOpen = true
+      readiness = undefined
+      failure = undefined
+      look()
+      changed()
+    },
+    cancel (): void {
+      isOpen = false
+      end()
+      changed()
+    },
+    look,
+    /** To be called when something may have changed that it depends on. */
+    refresh (): void {
+      if (!isOpen || isActing) return
+      clearTimeout(settle)
+      settle = setTimeout(look, SETTLE_MS)
+    },
+    close: () => act(async () => {
+      const { edition, etag, since } = await editions.close(id)
+      const meanwhile = (since ?? []).map(({ message }: Finding) => ` Meanwhile: ${message}`).join('')
+      saved(edition as Edition, etag, `${words!.done}.${meanwhile}`)
+    }),
+    undo: () => act(async () => {
+      const { edition, etag } = await editions.update(id, { [field!]: [{ value: false }] })
+      saved(edition as Edition, etag, `${words!.undone}.`)
+    }),
+    end
+  }
+}

@@ -1,0 +1,71 @@
+import { html, nothing, type TemplateResult } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
+import { repeat } from 'lit-html/directives/repeat.js'
+import { editionAddress } from './address.ts'
+import { endDrag, startDrag } from './drag.ts'
+import type { Finder, Found } from './finder.ts'
+import { isSameArticle } from './operations.ts'
+import type { Order } from './order.ts'
+import { avatar, icon, notice } from './ui.ts'
+import { count, nameOf } from './words.ts'
+
+/** How many other editions of an article are named. */
+const NAMED = 2
+
+export interface FinderContext {
+  /** The edition's own id, which is not told of as another edition. */
+  id: string
+  order: Order
+  /** Puts an article into the order. */
+  add: (found: Found) => void
+}
+
+/** The search for articles: each result is added with its button, with Enter, or by dragging it into the order. */
+export function finderView (finder: Finder, context: FinderContext): TemplateResult {
+  const { order, add } = context
+  const places = order.items.length + 1
+  /** Adds the first of those that were found by what is typed now, and is not in the edition. */
+  async function addFirst (event: KeyboardEvent): Promise<void> {
+    if (event.key !== 'Enter' || event.isComposing) return
+    event.preventDefault()
+    await finder.answered
+    const first = finder.found?.find(({ item }) => placeIn(order, item) === undefined)
+    if (first && !finder.failure) add(first)
+  }
+  return html`<section aria-labelledby="finder" class="finder">
+    <h2 id="finder">${icon('plus')}Add articles</h2>
+    <div class="ask">
+      ${finder.lists.length < 2 ? nothing : html`<label>List<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
+      <label class="wide">Search articles<span class="with-icon">${icon('search')}<input id="find" type="search" autocomplete="off" aria-keyshortcuts="/" @focus=${finder.open} @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)} @keydown=${addFirst}></span></label>
+      <label>At place<input type="number" min="1" max=${places} placeholder="end" .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
+        @input=${(event: Event) => { const { valueAsNumber: place } = event.target as HTMLInputElement; finder.putAt(Number.isNaN(place) ? undefined : place) }}></label>
+    </div>
+    ${finder.failure ? notice('bad', finder.failure.message) : nothing}
+    ${finder.found === undefined
+      ? html`<p class="quiet">Enter adds the first that is found.</p>`
+      : finder.found.length === 0 ? html`<p class="quiet">No articles match.</p>` : nothing}
+    <ul class="found" aria-label="Articles found">${repeat(finder.found ?? [], ({ item }) => String(item['target_uuid']), (found) => result(found, context))}</ul>
+  </section>`
+}
+
+/** At which place an article stands in the order. */
+function placeIn (order: Order, item: Found['item']): number | undefined {
+  const index = order.items.findIndex((one) => isSameArticle(one, item))
+  return index < 0 ? undefined : index + 1
+}
+
+function result (found: Found, { id, order, add }: FinderContext): TemplateResult {
+  const { item, title, isPublished, image, placed, locks } = found
+  const place = placeIn(order, item)
+  const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
+  return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
+    ${image === undefined ? nothing : html`<img src=${image} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer">`}
+    <div class="what"><b>${title}</b>
+      <p class="meta">${isPublished === false ? html`<span class="pill">Not published</span>` : nothing}
+        ${others.length === 0 ? nothing : html`<span>in ${others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)}>${label}</a>`)}${others.length > NAMED ? ` and ${count(others.length - NAMED, 'other')}` : ''}</span>`}
+        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} ${nameOf(userData)} is in it</span>`)}</p></div>
+    ${place === undefined
+      ? html`<button type="button" class="small" aria-label="Add ${title}" @click=${() => add(found)}>Add</button>`
+      : html`<small class="there">place ${place}</small>`}
+  </li>`
+}

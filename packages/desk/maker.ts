@@ -1,0 +1,212 @@
+import type { Client, EditionBody, Named, QuoinError } from '../client/src/client.ts'
+import { fieldOf } from './closing.ts'
+import { failureOf } from './failures.ts'
+import { itemsOf, labelOf, shapesOf, textOf, type Shape } from './fields.ts'
+import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
+import { forbiddenField, refusalOf } from './refusal.ts'
+import type { Samples } from './samples.ts'
+import { valueOf, type Edition, type Item, type Model } from './settings.ts'
+import { count } from './words.ts'
+
+/** How many of the newest editions are looked at for the one to go by. */
+const LOOKED_AT = 20
+
+/** How often an edition is sent, each time without what was refused of the one before it. */
+const TRIES = 10
+
+/** What the form asks for: a text, and what the CMS has said of it. */
+export interface Asked { shape: Shape, text: string, problems: string[] }
+
+export interface MakerDeps {
+  editions: Pick<Client['editions'], 'create' | 'search' | 'read' | 'bundles'>
+  model: Model
+  samples: Samples
+  changed: () => void
+  announce: (text: string) => void
+  /** Goes to the edition that was made. */
+  made: (id: string) => void
+}
+
+export type Maker = ReturnType<typeof createMaker>
+
+/**
+ * A new edition: what it needs is asked for, and proposed after the edition before it.
+ * @param from the id of the edition to duplicate, `latest` for the newest; without it the newest is only gone by
+ */
+export function createMaker ({ editions, model, samples, changed, announce, made }: MakerDeps, from?: string) {
+  const { keys, fields } = model
+  let bundles: Named[] = []
+  let bundle = ''
+  let before: Edition | undefined
+  let asked: Asked[] = []
+  let isCopy = from !== undefined
+  let isReading = true
+  let isMaking = false
+  let failure: QuoinError | undefined
+  let reason: string | undefined
+  /** How much of the edition before could not be taken over. */
+  let leftOut = 0
+  /** The fields that the editor has written into: no proposal takes the place of that. */
+  const touched = new Set<string>()
+
+  /** The newest edition of those with a date, else the newest of all. */
+  function latest (found: Edition[]): Edition | undefined {
+    const dateOf = (edition: Edition) => shapesOf(edition, model).filter(({ kind }) => kind === 'date').map((shape) => textOf(shape, edition[shape.name] ?? []))[0] ?? ''
+    const isDated = (edition: Edition) => nextKey(valueOf(edition, fields.key)) !== undefined || dateOf(edition) !== ''
+    return found.find((edition) => isDated(edition) && nextKey(valueOf(edition, fields.key)) !== undefined) ?? found.find(isDated) ?? found[0]
+  }
+
+  async function newest (of: string): Promise<Edition | undefined> {
+    const { value } = await editions.search({ ...(of !== '' && { bundle: of }), limit: LOOKED_AT }).next()
+    return latest((value?.editions ?? []) as Edition[])
+  }
+
+  async function load (): Promise<void> {
+    isReading = true
+    changed()
+    try {
+      if (keys.bundle !== null && bundles.length === 0) bundles = await editions.bundles()
+      before = from !== undefined && from !== 'latest' ? (await editions.read(from)).edition as Edition : await newest(bundle)
+      bundle = (before && valueOf(before, keys.bundle)) || bundle || bundles[0]?.id || ''
+      if (before) await samples.learn(before)
+      propose()
+      failure = undefined
+    } catch (error) {
+      failure = failureOf(error)
+    }
+    isReading = false
+    changed()
+  }
+
+  /** Asks for what every edition has: the label, the key, the edition type and the dates. */
+  function propose (): void {
+    const known = before ?? {}
+    const names = [keys.label, fields.key, fields.editionType].filter((name) => name !== null)
+    const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...known }
+    const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
+    asked = shapes.map((shape) => {
+      const held = asked.find((one) => one.shape.name === shape.name)
+      const text = touched.has(shape.name) && held ? held.text : proposed(shape, known[shape.name] ?? [])
+      return { shape, text, problems: [] }
+    })
+  }
+
+  function proposed (shape: Shape, items: Item[]): string {
+    const text = textOf(shape, items)
+    const key = valueOf(before ?? {}, fields.key)
+    if (shape.name === keys.label) return nextTitle(text, key) ?? (isCopy ? text : '')
+    if (shape.name === fields.key) return nextKey(text) ?? ''
+    return shape.kind === 'date' ? nextMoment(text) : text
+  }
+
+  /** What the edition before has and the form does not ask for, a day later. */
+  function copied (): Record<string, Item[]> {
+    const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !asked.some(({ shape }) => shape.name === name))
+    return Object.fromEntries(shapes.flatMap(({ name, kind }) => {
+      const items = (before![name] ?? []).map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => kind === 'moment' ? { ...item, value: nextMoment(String(item['value'])) } : item)
+      return items.length === 0 ? [] : [[name, items]]
+    }))
+  }
+
+  async function make (): Promise<void> {
+    if (isMaking) return
+    const empty = asked.filter(({ shape, text }) => [keys.label, fields.key, fields.editionType].includes(shape.name) && text.trim() === '')
+    for (const one of asked) one.problems = empty.includes(one) ? ['This is needed.'] : []
+    reason = empty.length > 0 ? `Not made: ${empty.map(({ shape }) => shape.label).join(', ')} ${empty.length === 1 ? 'is' : 'are'} needed.` : undefined
+    if (reason !== undefined) return say()
+    isMaking = true
+    leftOut = 0
+    changed()
+    try {
+      const own = Object.fromEntries(asked.filter(({ text }) => text !== '').map(({ shape, text }) => [shape.name, itemsOf(shape, text, before?.[shape.name]?.slice(0, 1) ?? [])]))
+      const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
+      const isDraft = fieldOf(model) === keys.published && keys.published !== null && model.closing.value === true
+      const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copied() : {}, ...own })
+      announce(leftOut === 0 ? 'The edition is made' : `The edition is made, without ${count(leftOut, 'value')} that Drupal does not take from you`)
+      return made(valueOf(edition, keys.id))
+    } catch (error) {
+      refuse(failureOf(error))
+    }
+    isMaking = false
+    say()
+  }
+
+  /** Creates an edition, without what was copied and Drupal does not take from this user, such as an article that they may not see. */
+  async function create (body: EditionBody, tries = 1): Promise<Edition> {
+    try {
+      return (await editions.create(bundle, body)).edition as Edition
+    } catch (error) {
+      const rest = tries < TRIES ? without(body, failureOf(error)) : undefined
+      if (!rest) throw error
+      return create(rest, tries + 1)
+    }
+  }
+
+  /** The body without the copied fields and items that were refused; undefined where something else was. */
+  function without (body: EditionBody, error: QuoinError): EditionBody | undefined {
+    const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
+    const forbidden = forbiddenField(error)
+    const paths = forbidden === undefined ? violations.map(({ path }) => path.split('.')) : [[forbidden]]
+    const isCopied = (name = '') => isCopy && name in body && before?.[name] !== undefined && !asked.some(({ shape }) => shape.name === name)
+    if (paths.length === 0 || !paths.every(([name]) => isCopied(name))) return undefined
+    const refused = (name: string, index: number) => paths.some(([field, at]) => field === name && (at === undefined || at === String(index)))
+    const rest = Object.entries(body).map(([name, items]) => [name, isCopied(name) ? (items as Item[]).filter((_, index) => !refused(name, index)) : items] as const)
+    leftOut += paths.length
+    return Object.fromEntries(rest.filter(([name, items]) => !isCopied(name) || (items as Item[]).length > 0))
+  }
+
+  /** Puts what the CMS says at its field; a field that is wrong and not in the form comes into it. */
+  function refuse (error: QuoinError): void {
+    const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
+    const names = violations.map(({ path }) => path.split('.')[0]!).filter((name) => name !== '')
+    for (const name of new Set(names)) {
+      if (asked.some(({ shape }) => shape.name === name)) continue
+      const [shape] = shapesOf({ [name]: [] }, model, samples.of)
+      if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') asked.push({ shape, text: '', problems: [] })
+    }
+    const labels = new Map(asked.map(({ shape: { name } }) => [name, labelOf(name, model)]))
+    const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true })
+    for (const one of asked) one.problems = refusal.fields.get(one.shape.name) ?? []
+    reason = refusal.text.replace(/^Not saved/, 'Not made').replace(/ Save again.*$/, '')
+  }
+
+  function say (): void {
+    if (reason !== undefined) announce(reason)
+    changed()
+  }
+
+  load()
+  return {
+    get bundles () { return bundles },
+    get bundle () { return bundle },
+    /** The edition to go by, or to duplicate. */
+    get before () { return before },
+    get asked () { return asked },
+    get isCopy () { return isCopy },
+    get isReading () { return isReading },
+    get isMaking () { return isMaking },
+    get failure () { return failure },
+    get reason () { return reason },
+    load,
+    chooseBundle (id: string): void {
+      bundle = id
+      if (from === undefined || from === 'latest') load()
+      changed()
+    },
+    /** Takes over what the edition before has, or nothing of it. */
+    copy (is: boolean): void {
+      isCopy = is
+      propose()
+      changed()
+    },
+    type (one: Asked, text: string): void {
+      one.text = text
+      touched.add(one.shape.name)
+      const key = asked.find(({ shape }) => shape.name === fields.key)
+      // Without an edition to go by the title says what the key is.
+      if (one.shape.name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
+      changed()
+    },
+    make
+  }
+}

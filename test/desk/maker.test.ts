@@ -1,0 +1,111 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import { createMaker } from '../../packages/desk/maker.ts'
+import { nextKey, nextMoment, nextTitle, slugOf } from '../../packages/desk/next.ts'
+import type { Edition, Model } from '../../packages/desk/settings.ts'
+import { QuoinError, type Client } from '../../packages/client/src/client.ts'
+import { contentModel } from '../../lib/editions/model.ts'
+
+const model = contentModel({ timestampFields: ['field_expires'] }) as Model
+
+const wednesday: Edition = {
+  id: [{ value: 5 }],
+  uuid: [{ value: 'u' }],
+  type: [{ target_id: 'daily' }],
+  title: [{ value: 'Wednesday, 18 November 2026' }],
+  status: [{ value: true }],
+  field_key: [{ value: 'daily-2026-11-18' }],
+  field_publisher_edition_type: [{ value: 'daily' }],
+  field_publication_date: [{ value: '2026-11-18' }],
+  field_expires: [{ value: '2026-12-18T05:00:00+01:00' }],
+  field_articles: [{ target_id: 1, target_uuid: 'u1', url: '/node/1' }, { target_id: 2, target_uuid: 'u2', url: '/node/2' }],
+  field_note: [{ value: 'x' }]
+}
+const special: Edition = { id: [{ value: 6 }], type: [{ target_id: 'special' }], title: [{ value: 'Opera 2026' }], field_key: [{ value: 'opera' }], field_publisher_edition_type: [{ value: 'special' }] }
+
+function open ({ from, found = [special, wednesday], answers = [] }: { from?: string, found?: Edition[], answers?: Error[] } = {}) {
+  const sent: Array<[string, Record<string, unknown>]> = []
+  const said: string[] = []
+  const made: string[] = []
+  const asked: object[] = []
+  const editions = {
+    bundles: async () => [{ id: 'daily', label: 'Daily' }, { id: 'special', label: 'Special' }],
+    async * search (query: object) {
+      asked.push(query)
+      yield { editions: found }
+    },
+    read: async (id: string) => ({ edition: found.find((edition) => String(edition['id']![0]!['value']) === id)! }),
+    async create (bundle: string, body: Record<string, unknown>) {
+      sent.push([bundle, body])
+      const answer = answers.shift()
+      if (answer) throw answer
+      return { edition: { id: [{ value: 61 }] } }
+    }
+  } as unknown as Client['editions']
+  const maker = createMaker({ editions, model, samples: { of: () => [], learn: async () => {} }, changed: () => {}, announce: (text) => { said.push(text) }, made: (id) => { made.push(id) } }, from)
+  const texts = () => maker.asked.map(({ shape, text }) => [shape.name, text])
+  const of = (name: string) => maker.asked.find(({ shape }) => shape.name === name)!
+  return { maker, sent, said, made, asked, texts, of }
+}
+
+const invalid = (...paths: string[]) => new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: paths.map((path) => ({ path, message: 'It is not right.' })) } })
+
+t.test('a new edition is proposed after the newest that has a date', async (t) => {
+  const { maker, sent, said, made, texts, of } = open()
+  await turn()
+  t.strictSame(texts(), [['title', 'Thursday, 19 November 2026'], ['field_key', 'daily-2026-11-19'], ['field_publisher_edition_type', 'daily'], ['field_publication_date', '2026-11-19']])
+  maker.type(of('title'), '')
+  await maker.make()
+  t.strictSame([sent, of('title').problems, maker.reason], [[], ['This is needed.'], 'Not made: Title is needed.'])
+  maker.type(of('title'), 'Thursday')
+  t.equal(of('field_key').text, 'daily-2026-11-19', 'the key is that of the day')
+  await maker.make()
+  t.strictSame(sent, [['daily', { status: [{ value: false }], title: [{ value: 'Thursday' }], field_key: [{ value: 'daily-2026-11-19' }], field_publisher_edition_type: [{ value: 'daily' }], field_publication_date: [{ value: '2026-11-19' }] }]])
+  t.strictSame([made, said], [['61'], ['Not made: Title is needed.', 'The edition is made']])
+})
+
+t.test('yesterday\u2019s is duplicated a day later, without what Drupal does not take', async (t) => {
+  const { maker, sent, said, made } = open({ from: 'latest', answers: [invalid('field_articles.1.target_id'), new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on creating field 'field_note'.")] })
+  await turn()
+  await maker.make()
+  const bodies = sent.map(([, body]) => body)
+  t.match(bodies[0], { field_articles: [{ target_id: 1 }, { target_id: 2 }], field_expires: [{ value: '2026-12-19T05:00:00+01:00' }], field_note: [{ value: 'x' }], status: [{ value: false }] })
+  t.notOk(['id', 'uuid', 'type'].some((name) => name in bodies[0]!))
+  t.strictSame([bodies[1]!['field_articles'], bodies[2]!['field_note']], [[{ target_id: 1, target_uuid: 'u1' }], undefined])
+  t.strictSame([made, said], [['61'], ['The edition is made, without 2 values that Drupal does not take from you']])
+  maker.copy(false)
+  t.notOk(maker.isCopy)
+})
+
+t.test('a certain edition is duplicated, and what the CMS wants besides comes into the form', async (t) => {
+  const { maker, sent, texts, said, of } = open({ from: '6', answers: [invalid('title.0.value', 'field_slogan'), new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')] })
+  await turn()
+  t.strictSame(texts(), [['title', 'Opera 2026'], ['field_key', ''], ['field_publisher_edition_type', 'special']])
+  maker.type(of('title'), 'Théâtre & Film')
+  t.equal(of('field_key').text, 'theatre-film')
+  await maker.make()
+  t.strictSame([of('title').problems, of('field_slogan').problems, said.at(-1)], [['It is not right.'], ['It is not right.'], 'Not made: some fields are not right.'])
+  maker.type(of('field_slogan'), 'All of it')
+  await maker.make()
+  t.strictSame([said.at(-1), maker.isMaking, sent.at(-1)![1]['field_slogan']], ['Not made: The CMS is away.', false, [{ value: 'All of it' }]])
+})
+
+t.test('another bundle has its own newest edition, and a site without editions none', async (t) => {
+  const { maker, asked } = open()
+  await turn()
+  maker.chooseBundle('special')
+  await turn()
+  t.match(asked.at(-1), { bundle: 'special' })
+  const empty = open({ found: [] })
+  await turn()
+  t.strictSame([empty.texts(), empty.maker.bundle, empty.maker.before], [[['title', ''], ['field_key', ''], ['field_publisher_edition_type', '']], 'daily', undefined])
+})
+
+t.test('the day after is found in keys, titles and times', async (t) => {
+  t.strictSame([nextKey('daily-2026-12-31'), nextKey('opera'), nextMoment('2026-02-28T05:00:00Z'), nextMoment('now'), nextMoment('2026-99-99')], ['daily-2027-01-01', undefined, '2026-03-01T05:00:00Z', 'now', '2026-99-99'])
+  for (const [title, key, after] of [
+    ['Wednesday, 18 November 2026', 'd-2026-11-18', 'Thursday, 19 November 2026'], ['Donnerstag, 31. Dezember 2026', 'd-2026-12-31', 'Freitag, 1. Januar 2027'],
+    ['Ausgabe 2026-11-18', 'd-2026-11-18', 'Ausgabe 2026-11-19'], ['Opera', 'd-2026-11-18', undefined], ['18 November 2026', 'opera', undefined]
+  ] as const) t.equal(nextTitle(title, key), after, title)
+  t.equal(slugOf(' Harbour: Bridge! '), 'harbour-bridge')
+})
