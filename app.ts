@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import { createBoards } from './lib/boards/boards.ts'
 import { createClosing } from './lib/boards/closing.ts'
+import { createUpserts } from './lib/upserts/upserts.ts'
 import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
@@ -30,6 +31,7 @@ import stale from './plugins/stale.ts'
 import { openStore } from './plugins/store.ts'
 import traces from './plugins/traces.ts'
 import trustedNetwork from './plugins/trusted-network.ts'
+import upsertStore from './plugins/upserts.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import closingRoutes from './routes/closing.ts'
@@ -39,6 +41,7 @@ import healthRoutes from './routes/health.ts'
 import home from './routes/home.ts'
 import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
+import upsertRoutes from './routes/upserts.ts'
 
 export { readConfig, SettingsError, type Config } from './config/env.ts'
 
@@ -97,6 +100,8 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })
 
+  const upserts = createUpserts({ client: store.client, table: config.table, environment: config.environment, editions, model: config.contentModel, now: store.clock.now, ready: store.clock.ready })
+
   await fastify.register(async function lockScope (scope) {
     await scope.register(lockStore, { config, locks })
     await scope.register(lockRoutes)
@@ -106,10 +111,12 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
     await scope.register(idempotency, { idempotency: openIdempotency(config, store) })
+    await scope.register(upsertStore, { upserts })
     await scope.register(stale)
     await scope.register(boardStore, { boards, closing })
     await scope.register(editionRoutes)
     await scope.register(listRoutes)
+    await scope.register(upsertRoutes)
     await scope.register(boardRoutes)
     await scope.register(closingRoutes)
     if (config.desk) await scope.register(deskRoutes, { config })

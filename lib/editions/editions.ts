@@ -47,6 +47,8 @@ export interface SaveOptions extends Author {
 export interface UpdateOptions extends SaveOptions {
   /** The If-Match header field. */
   ifMatch?: string | undefined
+  /** Answers without a turn where no field differs. */
+  unlessSame?: boolean | undefined
   /** What the change is to its recorders; `update` by default. */
   kind?: 'update' | 'restore' | undefined
 }
@@ -322,6 +324,10 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
+    if (options.unlessSame) {
+      const edition = await load(id, caller)
+      if (shows(body, edition)) return { ...editionOf(edition), isShared: true }
+    }
     const isConditional = model.keys.changed !== null && Object.hasOwn(body, model.keys.changed)
     return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, kind: options.kind ?? 'update', isConditional }), async (current) => {
       // A save moves the time of change, so that is not the one that was sent.

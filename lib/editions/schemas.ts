@@ -100,6 +100,12 @@ export const SearchParams = Type.Object({
 })
 export type SearchParams = Static<typeof SearchParams>
 
+export const KeyParams = Type.Object({
+  bundle: Type.String({ minLength: 1, maxLength: 64, description: 'A bundle of editions, or an edition type', examples: ['daily'] }),
+  key: Type.String({ minLength: 1, maxLength: 255, description: 'What the publishing system calls the edition', examples: ['daily-2031-01-06'] })
+})
+export type KeyParams = Static<typeof KeyParams>
+
 export const ListedParams = Type.Object({
   bundle: Type.String({ minLength: 1, maxLength: 64, description: "The name of one of the content model's lists", examples: ['article'] }),
   id: EditionParams.properties.id

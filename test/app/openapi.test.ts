@@ -156,9 +156,10 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
       ...(locks && method !== 'get' && !path.endsWith('/drafts') ? [412] : []),
       ...(!locks && path.includes('{') ? [404] : []),
-      ...(!locks && method === 'post' ? [409, 422] : []),
+      ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && method === 'post' && path.includes('{') ? [412, 423] : []),
-      ...(name === 'POST /api/collection' ? [200, 201] : [200])
+      ...(!locks && method === 'put' ? [423] : []),
+      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}') ? [200, 201] : [200])
     ]
     t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
     for (const [status, body] of Object.entries(operation.responses)) {

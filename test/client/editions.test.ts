@@ -171,7 +171,7 @@ t.test('a save over a field that somebody else has locked is refused, with the l
   t.match(await failureOf(seat({ uid: 'Bénédicte', name: '' }).editions.update(1, { title: [{ value: 'x' }] })), { status: 423 }, 'a uid that no header field can carry is nobody')
 })
 
-t.test('a create whose outcome is not known is sent again with the same uuid, and makes one edition', async (t) => {
+t.test('a create whose outcome is not known is sent again with the same key, and makes one edition', async (t) => {
   const { cms, url } = await newsroom(t)
   const answer = (status: number, body: string, headers: Record<string, string> = {}) => new Response(body, { status, headers })
   const unknown = (status: number) => answer(status, JSON.stringify({ message: 'x', code: 'CMS_FAILED', uuid: 'u' }))
@@ -179,7 +179,8 @@ t.test('a create whose outcome is not known is sent again with the same uuid, an
     ['the answer is lost', ['deaf'], 1],
     ['nothing arrives', ['down', 'down'], 2],
     ['something before Quoin answers', [answer(502, '<html>'), answer(200, '<html>')], 2],
-    ['Quoin does not know', [unknown(502), unknown(504)], 2]
+    ['Quoin does not know', [unknown(502), unknown(504)], 2],
+    ['Quoin is still at it', [answer(409, JSON.stringify({ message: 'x', code: 'IDEMPOTENCY_KEY_BUSY' }))], 1]
   ]
   for (const [what, waiting, pauses] of fates) {
     const { time, wire, editions } = retrying(url)
@@ -191,24 +192,26 @@ t.test('a create whose outcome is not known is sent again with the same uuid, an
       t.ok(time.waits()[0]! >= 500 && time.waits()[0]! <= 2000)
       time.pass(2000)
     }
-    t.match(await made, { edition: { field_key: [{ value: what }], uuid: [{ value: /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/ }] } })
-    t.equal(new Set(wire.sent.map(({ body }) => JSON.stringify(body))).size, 1, 'the same each time')
+    t.match(await made, { edition: { field_key: [{ value: what }] } })
+    t.equal(new Set(wire.sent.map(({ body, headers }) => JSON.stringify([body, headers['idempotency-key']]))).size, 1, 'the same each time')
     t.equal((await editions.search({ key: what }).next()).value!.editions.length, 1)
   }
   t.equal(cms.requestLines.filter((line) => / 201$/.test(line)).length, fates.length)
 })
 
-t.test('a create is given up after three tries, with its uuid, and after one where the outcome is known', async (t) => {
+t.test('a create is given up after three tries, and after one where the outcome is known', async (t) => {
   const { url } = await newsroom(t)
-  for (const [uuid, given] of [[/^[\da-f-]{36}$/, {}], ['mine', { uuid: [{ value: 'mine' }] }], ['mine', { uuid: 'mine' }]] as const) {
+  {
     const { time, wire, editions } = retrying(url)
     wire.fates.push('down', 'down', new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } }))
-    const made = failureOf(editions.create('daily', { ...monday('lost'), ...given }))
+    const made = failureOf(editions.create('daily', monday('lost'), { idempotencyKey: 'mine' }))
     for (let pause = 0; pause < 2; pause++) {
       await until(() => time.waits().length)
       time.pass(2000)
     }
-    t.match(await made, { status: 503, code: 'CMS_UNAVAILABLE', retryAfter: 7, uuid })
+    t.match(await made, { status: 503, code: 'CMS_UNAVAILABLE', retryAfter: 7, uuid: 'u' })
+    t.equal(wire.sent.length, 3)
+    for (const { headers } of wire.sent) t.equal(headers['idempotency-key'], '"mine"')
   }
   const { time, wire, editions } = retrying(url)
   wire.fates.push(new Response('{"code":"CMS_UNAVAILABLE","message":"x","uuid":"u"}', { status: 503, headers: { 'retry-after': '7' } }))
@@ -224,6 +227,43 @@ t.test('a create is given up after three tries, with its uuid, and after one whe
     t.match(await failureOf(editions.create('daily', monday('known'))), { name: 'QuoinError', uuid: undefined })
     t.equal(wire.sent.length, 1)
   }
+})
+
+t.test('every save is sent again under its key, and saved once', async (t) => {
+  const { cms, url } = await newsroom(t)
+  const { editions: desk } = createClient({ url })
+  const { edition: { id: [id] = [] } } = await desk.create('daily', { ...monday('often'), status: [{ value: false }] })
+  const number = Number(id!['value'])
+  const keys = new Set<string>()
+  for (const save of [
+    (editions: ReturnType<typeof createEditions>) => editions.update(number, { title: [{ value: 'Late' }] }),
+    (editions: ReturnType<typeof createEditions>) => editions.arrange(number, [{ op: 'insert', article: { target_id: 9 }, at: 'end' }]),
+    (editions: ReturnType<typeof createEditions>) => editions.upsert('daily', 'often', { title: [{ value: 'Later' }] }),
+    (editions: ReturnType<typeof createEditions>) => editions.close(number)
+  ]) {
+    const { time, wire, editions } = retrying(url)
+    wire.fates.push('deaf')
+    const before = cms.requestLines.length
+    const saved = save(editions)
+    await until(() => time.waits().length)
+    time.pass(2000)
+    t.match(await saved, { edition: { field_key: [{ value: 'often' }] } })
+    t.equal(cms.requestLines.slice(before).filter((line) => /^PATCH .* 200$/.test(line)).length, 1)
+    for (const { headers } of wire.sent) keys.add(headers['idempotency-key']!)
+  }
+  t.equal(keys.size, 4, 'each has a key of its own')
+})
+
+t.test('while the lock store is away a save goes without a key, once', async (t) => {
+  const away: Fate = new Response('{"code":"STORE_UNAVAILABLE","message":"x"}', { status: 503 })
+  const { url } = await newsroom(t)
+  const { wire, editions } = retrying(url)
+  wire.fates.push(away)
+  t.match(await editions.update(1, { title: [{ value: 'Late' }] }), { edition: { title: [{ value: 'Late' }] } })
+  t.strictSame(wire.sent.map(({ headers }) => headers['idempotency-key'] === undefined), [false, true])
+  wire.fates.push(new Response('{"code":"STORE_UNAVAILABLE","message":"x"}', { status: 503 }), 'down')
+  t.match(await failureOf(editions.update(1, { title: [{ value: 'Later' }] })), { code: 'UNREACHABLE' })
+  t.equal(wire.sent.length, 4)
 })
 
 t.test('a create that is aborted is not sent again', async (t) => {

@@ -166,6 +166,8 @@ t.test('every verb sends what the document describes, and every operation has a 
     answered({ id: [{ value: 60 }] })
     await call()
   }
+  answered({ id: [{ value: 60 }] })
+  await editions.upsert('daily', 'daily-2031-01-06', body)
   answered({ data: {}, meta: { operations: [{ outcome: 'done' }] } })
   await editions.arrange(60, [{ op: 'insert', article: { target_id: 9 }, after: { target_uuid: 'x' } }, { op: 'move', article: { target_id: 9 }, at: 'end', occurrence: 2 }], { field: 'field_articles', ifMatch: '"v1"' })
   answered({ data: {}, meta: { since: [] } }, { etag: 'W/"v2"' })

@@ -23,7 +23,7 @@ export function createClient ({ user, entityType, EventSource = (globalThis as {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { ArrangedEdition, Board, ClosedEdition, Conditions, Page, ReadEdition, ReadReadiness, Search } from './editions.ts'
+export type { ArrangedEdition, Board, ClosedEdition, Conditions, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener, Saved } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'

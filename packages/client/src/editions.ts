@@ -1,6 +1,6 @@
 import { unlessAborted, type Abortable } from './abort.ts'
 import type { createFeed, Listener } from './feed.ts'
-import { QuoinError } from './error.ts'
+import type { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { Edition, EditionBody, EditionPage, Finding, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness } from './wire.ts'
@@ -13,8 +13,14 @@ export interface ReadEdition {
   age?: number
 }
 
+/** A save that may be sent again. */
+export interface Repeatable extends Abortable {
+  /** Names the save, so that it is done once however often it is sent; by default 16 random bytes. 1 to 255 letters, digits, commas and hyphens. */
+  idempotencyKey?: string | undefined
+}
+
 /** What a change is made on. */
-export interface Conditions extends Abortable {
+export interface Conditions extends Repeatable {
   /** The `etag` that was read: PRECONDITION_FAILED when the edition has moved on. */
   ifMatch?: string | undefined
 }
@@ -86,28 +92,19 @@ export interface EditionsDeps {
 
 export type Editions = ReturnType<typeof createEditions>
 
-/** How often a create is sent whose outcome is not known. */
+/** How often a save is sent whose outcome is not known. */
 const TRIES = 3
 
 /** Editions: created, changed, read, listed and searched. Every operation throws a QuoinError. */
 export function createEditions ({ http, feed, later, entityType = 'publisher_container' }: EditionsDeps) {
-  /**
-   * Creates an edition in a bundle, and answers the whole of it. The client gives it its uuid. So it can send a create again
-   * whose outcome is not known, three times in all and with pauses, without making a second edition.
-   * @throws {QuoinError} with `uuid` where the outcome is still not known
-   */
-  async function create (bundle: string, body: EditionBody, { signal }: Abortable = {}): Promise<ReadEdition> {
-    const sent = { type: [{ target_id: bundle }], uuid: [{ value: randomUuid() }], ...body }
-    for (let tries = 1; ; tries++) {
-      try {
-        return readIn(await save('/api/collection', sent, { signal }))
-      } catch (error) {
-        if (!(error instanceof QuoinError && isUncertain(error))) throw error
-        if (tries === TRIES) throw Object.assign(error, { uuid: uuidIn(sent.uuid) })
-        const { retryAfter = 0 } = error
-        await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), retryAfter * 1000), resolve) }), signal)
-      }
-    }
+  /** Creates an edition in a bundle, and answers the whole of it. */
+  async function create (bundle: string, body: EditionBody, options?: Repeatable): Promise<ReadEdition> {
+    return readIn(await save('/api/collection', { type: [{ target_id: bundle }], ...body }, options))
+  }
+
+  /** Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the whole edition. */
+  async function upsert (bundle: string, key: string, body: EditionBody, options?: Repeatable): Promise<ReadEdition> {
+    return readIn(await save(pathOf(key, bundle, '/by-key'), body, options, 'PUT'))
   }
 
   /** Changes the fields in `body`, and answers the whole edition. */
@@ -145,9 +142,27 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return { ...readIn({ body: data, headers }), ...meta }
   }
 
-  /** Sends what is to be saved, for any state of it or for one alone. */
-  function save<Body> (path: string, body: object, { ifMatch, signal }: Conditions = {}): Promise<Answer<Body>> {
-    return http.send('POST', path, { body, headers: ifMatch === undefined ? {} : { 'if-match': ifMatch }, signal })
+  /**
+   * Sends what is to be saved, for any state of it or for one alone. Where the outcome is not known it is sent again under
+   * the same key, three times in all and with pauses; the service saves once.
+   */
+  async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = crypto.getRandomValues(new Uint8Array(16)) as unknown as string | undefined, signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await http.send(method, path, { body, headers: { ...(key && { 'idempotency-key': `"${key}"` }), ...(ifMatch && { 'if-match': ifMatch }) }, signal })
+      } catch (error) {
+        const { code, status, uuid, retryAfter = 0 } = { ...error as QuoinError }
+        if (tries === 1 && code === 'STORE_UNAVAILABLE') {
+          // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
+          key = undefined
+          tries = TRIES - 1
+        } else {
+          // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
+          if (tries === TRIES || !(status < 300 || code === 'IDEMPOTENCY_KEY_BUSY' || (status > 500 && (uuid || code === 'INVALID_RESPONSE')))) throw error
+          await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), retryAfter * 1000), resolve) }), signal)
+        }
+      }
+    }
   }
 
   /**
@@ -187,29 +202,12 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
-  return { create, update, arrange, readiness, close, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
-}
-
-/** Whether a failed create may have made the edition: nothing answered, a proxy before Quoin did, or Quoin does not know. */
-function isUncertain ({ status, code, uuid }: QuoinError): boolean {
-  if (code === 'INVALID_RESPONSE') return status < 300 || status > 500
-  return code === 'UNREACHABLE' || (status > 500 && uuid !== undefined)
-}
-
-/** A random UUID (RFC 9562 section 5.4): 4 bits for each 0, 2 for the 8. Browsers have crypto.randomUUID() on secure pages alone. */
-function randomUuid (): string {
-  return '00000000-0000-4000-8000-000000000000'.replace(/[08]/g, (digit) => (crypto.getRandomValues(new Uint8Array(1))[0]! >> (4 + Number(digit) / 4) | Number(digit)).toString(16))
-}
-
-/** The uuid in the field of a body: a list of items, an item, or a bare value. */
-function uuidIn (field: any): string | undefined {
-  const [item] = [field].flat()
-  return item?.value ?? item
+  return { create, update, upsert, arrange, readiness, close, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
 }
 
 /** @param list of the content model, of which it is; without it an edition */
-function pathOf (id: string | number, list?: string): string {
-  return `/api/collection${list ? `s/${encodeURIComponent(list)}` : ''}/${encodeURIComponent(id)}`
+function pathOf (id: string | number, list?: string, by = ''): string {
+  return `/api/collection${list ? `s/${encodeURIComponent(list)}${by}` : ''}/${encodeURIComponent(id)}`
 }
 
 /** A proxy that compresses makes the entity tag weak, which If-Match does not take. It names the state of the edition all the same. */

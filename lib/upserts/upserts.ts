@@ -1,0 +1,195 @@
+import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import type { Editions, SaveOptions } from '../editions/editions.ts'
+import type { ContentModel } from '../editions/model.ts'
+import { editionAddress, isUncertain } from '../editions/save/outcome.ts'
+import { busy } from '../editions/save/save-queue.ts'
+import type { EditionJson } from '../editions/translate/edition-json.ts'
+import type { EditionText } from '../editions/translate/texts.ts'
+import { bundleOf, normalize, uuidOf } from '../editions/translate/write.ts'
+import { Failure } from '../errors.ts'
+import type { Caller } from '../http/calls.ts'
+import { scalarText } from '../jsonapi/document.ts'
+import { condition, expressionOf, rule } from '../locks/expression.ts'
+import type { Item } from '../locks/record.ts'
+import { createLockTable } from '../locks/table.ts'
+import { createVersions } from '../locks/version.ts'
+
+/** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
+const LEASE_MS = 30_000
+/** The same after a create whose outcome is not known: Drupal may still be at it. */
+const SETTLE_MS = 8000
+/** How long it is remembered which edition was created for a key, in seconds; who looked for it longer ago has ended. */
+const REMEMBERED_SECONDS = 3600
+/** How long an upsert waits for the create of another one, and the first and the longest pause between two looks, in milliseconds. */
+const WAIT_MS = 10_000
+const FIRST_PAUSE_MS = 25
+const LAST_PAUSE_MS = 500
+
+const isNew = expressionOf(rule('attribute_not_exists(#key)'))
+const isPresent = expressionOf(rule('#version = :version'))
+
+export interface UpsertsDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** First part of every record's key. */
+  environment: string
+  editions: Pick<Editions, 'bare' | 'bundles' | 'create' | 'search' | 'types' | 'update'>
+  model: ContentModel
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic?: () => number
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+export type Upserted = EditionText & { isNew: boolean, isShared: boolean }
+
+/** A reservation of this upsert's. */
+interface Reservation { uuid: string, version: string }
+
+export type Upserts = ReturnType<typeof createUpserts>
+
+/**
+ * Creates or changes the edition with a key. Drupal looks whether a key is taken and saves without a lock, so two creates
+ * at once could both pass. A record of the table reserves the key: whoever has it creates the edition, with the uuid that the
+ * record has, and the others wait and change that one. After a crash the next one goes on with the same uuid, which is
+ * unique in Drupal's database.
+ */
+export function createUpserts ({ client, table: name, environment, editions, model, now, ready, monotonic = () => performance.now(), wait = sleep, random = Math.random }: UpsertsDeps) {
+  const table = createLockTable({ client, table: name, wait, random })
+  const nextVersion = createVersions(now)
+  /** The keys that this instance is about to create an edition for: other upserts of it wait for that, and do not ask the table. */
+  const making = new Map<string, Promise<unknown>>()
+
+  /**
+   * @param bundle of editions, or an edition type
+   * @returns `isNew`: whether this call, or an earlier attempt at it, has created the edition
+   * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle; UNPROCESSABLE for a body with
+   *   another key or bundle; CONFLICT where several editions have the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
+   *   as `editions.create` and `editions.update`
+   */
+  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<Upserted> {
+    const body = await complete(bundle, key, json, caller)
+    const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
+    const deadline = monotonic() + WAIT_MS
+    /** An earlier attempt at this request was about to create the edition. */
+    const wasCreate = options.attempt?.earlier?.before === ''
+    return attempt(FIRST_PAUSE_MS)
+
+    async function attempt (pause: number): Promise<Upserted> {
+      const uuid = await find(bundle, key, caller)
+      if (uuid !== undefined) return change(uuid)
+      const other = making.get(recordKey.env_entityType_entityId)
+      if (other) {
+        await other
+        return attempt(pause)
+      }
+      const own = make()
+      making.set(recordKey.env_entityType_entityId, own.catch(() => {}))
+      const upserted = await own.finally(() => making.delete(recordKey.env_entityType_entityId))
+      if (upserted) return upserted
+      if (monotonic() + pause > deadline) throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
+      await wait(pause * (1 - random() / 2))
+      return attempt(Math.min(2 * pause, LAST_PAUSE_MS))
+    }
+
+    /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance is at it. */
+    async function make (): Promise<Upserted | undefined> {
+      const record = await reserve()
+      if ('version' in record) return create(record)
+      const { uuid: reserved, leaseUntil, isDone } = record.inTheWay
+      const isHeld = Number(leaseUntil) > now()
+      // Created since this call looked for it; or by one that has crashed.
+      if (isHeld) return undefined
+      if (await isIt(String(reserved))) return change(String(reserved))
+      const taken = await takeOver(record.inTheWay, isDone ? undefined : String(reserved))
+      return taken && create(taken)
+    }
+
+    async function change (uuid: string): Promise<Upserted> {
+      const edition = await editions.update(uuid, body, caller, { ...options, unlessSame: true })
+      return { ...edition, isNew: wasCreate && options.attempt?.earlier !== undefined }
+    }
+
+    /** Whether the edition of a reservation is there and has the key. */
+    async function isIt (uuid: string): Promise<boolean> {
+      try {
+        return keyOf(await editions.bare(uuid, caller)) === key
+      } catch (error) {
+        if ((error as Failure).code === 'NOT_FOUND') return false
+        throw error
+      }
+    }
+
+    async function reserve (): Promise<Reservation | { inTheWay: Item }> {
+      await ready()
+      const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
+      const written = await table.put({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, condition(isNew))
+      if (written.done) return { uuid, version }
+      const record = await written.found()
+      // One that got no answer and was sent again finds itself. One that is gone was given back just now.
+      return record?.['version'] === version ? { uuid, version } : { inTheWay: record ?? { ...recordKey, leaseUntil: Infinity } }
+    }
+
+    async function takeOver ({ version: last }: Item, reserved: string | undefined): Promise<Reservation | undefined> {
+      const [uuid, version] = [uuidOf(body, model) ?? reserved ?? randomUUID(), nextVersion(last)]
+      const written = await table.put({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, condition(isPresent, { ':version': last }))
+      return written.done || (await written.found())?.['version'] === version ? { uuid, version } : undefined
+    }
+
+    async function create ({ uuid, version }: Reservation): Promise<Upserted> {
+      const held = condition(isPresent, { ':version': version })
+      try {
+        const edition = await editions.create({ ...body, [model.keys.uuid]: [{ value: uuid }] }, caller, options)
+        await table.put({ ...recordKey, ...leased(uuid, nextVersion(version), 0), isDone: true }, held).catch(() => {})
+        return { ...edition, isShared: true }
+      } catch (error) {
+        const ended = isUncertain(error) ? table.put({ ...recordKey, ...leased(uuid, nextVersion(version), SETTLE_MS) }, held) : table.remove(recordKey, held)
+        await ended.catch(() => {})
+        throw error
+      }
+    }
+  }
+
+  function leased (uuid: string, version: string, ms: number) {
+    return { uuid, version, leaseUntil: ms === 0 ? 0 : Math.ceil(now()) + ms, removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS }
+  }
+
+  /** The uuid of the edition with a key, if there is one that the caller may see. */
+  async function find (bundle: string, key: string, caller: Caller): Promise<string | undefined> {
+    const { rows: [row, another] } = await editions.search(bundle, { key, limit: 2, offset: 0, total: false }, caller)
+    if (row && another) throw new Failure('CONFLICT', `There are several editions with the key "${key}": ${row.uuid} and ${another.uuid}`, editionAddress(row.uuid))
+    return row?.uuid
+  }
+
+  /** The body with its key and its bundle, or its edition type. */
+  async function complete (bundle: string, key: string, json: Record<string, unknown>, caller: Caller): Promise<EditionJson> {
+    const { keys, fields } = model
+    if (fields.key === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no field key in the content model, so no edition can be named by one`)
+    const body = normalize(json, model)
+    if (body[fields.key] && keyOf(body) !== key) throw new Failure('UNPROCESSABLE', `${fields.key} of the body is not the key in the path, "${key}"`)
+    const named = { ...body, [fields.key]: [{ [mainOf(fields.key)]: key }] }
+    if ((await editions.bundles(caller)).some(({ id }) => id === bundle)) {
+      if ((bundleOf(body, model) ?? bundle) !== bundle) throw new Failure('UNPROCESSABLE', `${keys.bundle} of the body is not the bundle in the path, "${bundle}"`)
+      return keys.bundle === null ? named : { ...named, [keys.bundle]: [{ target_id: bundle }] }
+    }
+    if (fields.editionType === null || !(await editions.types(caller)).some(({ id }) => id === bundle)) throw new Failure('NOT_FOUND', `There is no bundle and no edition type "${bundle}"`)
+    if (body[fields.editionType] && scalarText(body[fields.editionType]![0]?.value) !== bundle) throw new Failure('UNPROCESSABLE', `${fields.editionType} of the body is not the edition type in the path, "${bundle}"`)
+    return { ...named, [fields.editionType]: [{ value: bundle }] }
+  }
+
+  function keyOf (edition: EditionJson): string {
+    return scalarText(edition[model.fields.key!]?.[0]?.[mainOf(model.fields.key!)])
+  }
+
+  function mainOf (field: string): string {
+    return model.mainProperty[field] ?? 'value'
+  }
+
+  return { upsert }
+}

@@ -1,0 +1,42 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { CreateHeaders, Edition, EditionBody, EditionFailure, KeyParams } from '../lib/editions/schemas.ts'
+import { asText, JSON_TYPE } from '../lib/json-text.ts'
+import { authorOf } from './author-of.ts'
+import { ofSave } from './edition-answers.ts'
+import type { Handler } from './handler.ts'
+import { repeatable } from './repeatable.ts'
+
+/** PUT /api/collections/:bundle/by-key/:key: editions as a publishing system names them. */
+export default async function upserts (fastify: FastifyInstance) {
+  fastify.addSchema(EditionFailure)
+
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .put('/api/collections/:bundle/by-key/:key', { schema: putSchema }, put)
+}
+
+const putSchema = {
+  operationId: 'putEditionByKey',
+  tags: ['editions'],
+  summary: 'Create the edition with a key, or change it',
+  description: 'However often and through however many instances it is sent at once, one edition is made. Only the fields that are sent change, and nothing is written where none of them differs. The key and the bundle may be left out of the body.',
+  params: KeyParams,
+  headers: CreateHeaders,
+  body: EditionBody,
+  response: answers({
+    201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
+    200: orReplayed(asText({ ...Edition, description: 'The edition that was there, as it is now, with all its fields. Location has its path' }))
+  }, 400, 401, 403, 404, 405, 409, 413, 415, 422, 423, 500, 502, 503, 504)
+}
+
+const put: Handler<typeof putSchema> = async function (request, reply) {
+  const { params: { bundle, key }, body, caller } = request
+  const { json, etag, id, isShared } = await repeatable(request, reply, {
+    save: (attempt) => this.upserts.upsert(bundle, key, body, caller, { ...authorOf(request), attempt }),
+    replay: async ({ uuid, status }) => ({ ...await this.editions.read(uuid, caller), isShared: true, isNew: status === 201 }),
+    status: ({ isNew }) => isNew ? 201 : 200
+  })
+  reply.headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, ...ofSave(etag, isShared) }).type(JSON_TYPE)
+  return json
+}
