@@ -45,9 +45,9 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @throws {Failure} as `editions.bare` and `mayView`; STORE_UNAVAILABLE, STORE_FAILED
    */
   async function read (id: string, caller: Caller, mayView?: MayView): Promise<Board> {
-    const wanted = await entities(id, caller)
-    const held = await locks.view(wanted)
-    return { locks: mayView ? await visible(held, mayView) : held, entities: wanted.length }
+    const boardEntities = await entities(id, caller)
+    const views = await locks.view(boardEntities)
+    return { locks: mayView ? await visible(views, mayView) : views, entities: boardEntities.length }
   }
 
   /**
@@ -58,9 +58,9 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    */
   async function ofRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>, mayView?: MayView): Promise<Record<string, LockView[]> | null> {
     const entities = rows.map(({ id, uuid }): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }))
-    const held = await locks.view(entities).catch(unlessUnavailable)
-    if (!held) return null
-    const byId = Map.groupBy(mayView ? await visible(held, mayView) : held, ({ entityId }) => entityId)
+    const views = await locks.view(entities).catch(unlessUnavailable)
+    if (!views) return null
+    const byId = Map.groupBy(mayView ? await visible(views, mayView) : views, ({ entityId }) => entityId)
     return Object.fromEntries(rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []]))
   }
 
@@ -70,8 +70,8 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
   async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
-    let wanted = await entities(id, caller)
-    let watcher = await locks.feed.watch(wanted, options)
+    let boardEntities = await entities(id, caller)
+    let watcher = await locks.feed.watch(boardEntities, options)
     const shared = share(id, caller, watcher.heartbeatMs * SHARED)
     let over = false
 
@@ -81,10 +81,10 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       if (batch && batch[0]?.event !== 'heartbeat') return await shown(batch, mayView) ?? next()
       if (!batch) return undefined
       const now = await present()
-      if (now && !isSame(now, wanted)) {
+      if (now && !isSame(now, boardEntities)) {
         watcher.leave()
         watcher = await locks.feed.watch(now, { caller: options.caller })
-        wanted = now
+        boardEntities = now
       }
       if (now && !over) return batch
       leave()
@@ -96,7 +96,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       try {
         return await shared.ask()
       } catch (error) {
-        return error instanceof Failure && error.statusCode >= 500 ? wanted : undefined
+        return error instanceof Failure && error.statusCode >= 500 ? boardEntities : undefined
       }
     }
 

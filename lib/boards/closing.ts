@@ -21,7 +21,7 @@ export interface ClosingDeps {
 
 /** Who asks. */
 export interface Editor extends Author {
-  /** Whose own locks are in nobody's way; where nobody is known every lock is another's. */
+  /** The user whose own locks neither block nor warn. Without a uid every lock counts as another user's. */
   uid?: string | undefined
   mayView: MayView
 }

@@ -94,7 +94,7 @@ export function createChannel (watched: Watched[]) {
   return {
     watched,
     wakes,
-    /** Tells what is no state; a watcher that is behind is not told it. */
+    /** Tells an event that is not part of the state. A watcher that is behind does not get it. */
     tell: (event: FeedEvent) => states && told([event]),
     after,
     isStale: () => isStale,

@@ -109,7 +109,7 @@ export function create (entity: EditionJson, resourceType: string, shape: Shape 
   return { type: resourceType, ...(id !== undefined && { id }), ...members(ownFields(entity, model), shape, model, resolve) }
 }
 
-/** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE for what is no text. */
+/** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE unless it is text. */
 export function uuidOf (entity: EditionJson, model: ContentModel): string | undefined {
   const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
   if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: 'This value should be of the correct primitive type.' }])
