@@ -72,7 +72,7 @@ export async function core (site: Pick<Site, 'url'>, who: Who, method: string, p
 }
 
 /** One request to Quoin. */
-export async function quoin (service: FastifyInstance, who: Who, method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+export async function quoin (service: FastifyInstance, who: Who, method: 'GET' | 'POST' | 'PUT', url: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await service.inject({
     method,
     url,
