@@ -73,8 +73,12 @@ async function bundle (): Promise<Sources> {
     add('desk.css', textOf('desk.css'))
   ])
   const script = await add('desk.js', textOf('main.js').replaceAll(`${FILES}desk/icons.svg`, FILES + icons))
-  const names: Record<string, string> = { 'icon.svg': icon, 'icons.svg': icons, 'desk.css': style, 'main.ts': script }
-  const html = readFileSync(join(DESK, 'index.html'), 'utf8').replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+  const names: Record<string, string> = { 'desk.css': style, 'main.ts': script }
+  // So small a picture comes with the page.
+  const picture = `data:image/svg+xml,${encodeURIComponent(files.get(icon)!.body.toString())}`
+  const html = readFileSync(join(DESK, 'index.html'), 'utf8')
+    .replace(`${FILES}desk/icon.svg`, () => picture)
+    .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
 
   return {
     files,

@@ -63,7 +63,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
     target?.focus()
   }
 
-  const addressOf = ({ url }: Item) => typeof url === 'string' ? new URL(url, cms).href : undefined
+  const addressOf = ({ url }: Item) => typeof url === 'string' ? (url.startsWith('/') ? cms + url : new URL(url, cms).href) : undefined
   return html`
     <header class="head">
       ${cover(edition, model, 'large')}

@@ -1,0 +1,70 @@
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { newsroom, openEdition, shows } from './harness.ts'
+
+/** Far more than it takes, since CI's machines are slow and busy; what it took is told. */
+const EDITABLE_MS = 25_000
+const MOVE_MS = 5000
+
+/** A connection of 150 ms and 1.6 Mbit/s. @returns what was asked for, and how many bytes came */
+async function slow (page: Page): Promise<{ asked: string[], bytes: number }> {
+  const seen = { asked: [] as string[], bytes: 0 }
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 })
+  session.on('Network.requestWillBeSent', ({ request: { url, method } }) => { if (url.startsWith('http')) seen.asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`) })
+  session.on('Network.loadingFinished', ({ encodedDataLength }) => { seen.bytes += encodedDataLength })
+  return seen
+}
+
+t.test('how fast the desk is', async (t) => {
+  const { seat, edition, url } = await newsroom(t)
+
+  t.test('an edition is editable soon on a slow connection, by few requests', async (t) => {
+    const id = await edition('Far away', [4, 2, 9, 11])
+    const first = await seat(t, 'anna')
+    const page = await first.context().newPage()
+    const seen = await slow(page)
+    const started = performance.now()
+    await page.goto(`${url}/desk?as=anna#/editions/${id}`, { waitUntil: 'commit' })
+    await page.getByLabel('Title', { exact: true }).waitFor()
+    const ms = Math.round(performance.now() - started)
+    t.comment(`editable after ${ms} ms: ${seen.asked.length} requests, ${seen.bytes} bytes: ${seen.asked.join(', ')}`)
+    t.ok(ms < EDITABLE_MS, `${ms} ms`)
+    t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 4, 'the page, its script, its style sheet and its icons')
+  })
+
+  t.test('the list comes by eight requests', async (t) => {
+    const anna = await seat(t, 'anna')
+    const page = await anna.context().newPage()
+    const cold = await slow(page)
+    await page.goto(`${url}/desk?as=anna`)
+    await page.getByRole('link', { name: /2026/ }).first().waitFor()
+    t.comment(`cold: ${cold.asked.length} requests, ${cold.bytes} bytes: ${cold.asked.join(', ')}`)
+    /** Who is at work, and covers, come when the list is there. */
+    const ofList = ({ asked }: typeof cold) => asked.filter((path) => !/\/locks$|\/covers\//.test(path))
+    t.ok(ofList(cold).length <= 8, ofList(cold).join(', '))
+    t.ok(cold.bytes < 60 * 1024 + 20 * 4096, `${cold.bytes} bytes, covers and boards included`)
+  })
+
+  t.test('a move among 300 articles is shown at once', async (t) => {
+    const id = await edition('Long', Array.from({ length: 316 }, (_, index) => 1 + index % 100).filter((article) => article % 20 !== 0))
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Long')
+    await shows(anna.locator('[data-to="down"]').nth(150))
+    const times = await anna.evaluate(`(async () => {
+      const times = []
+      for (let n = 0; n < 7; n++) {
+        const button = document.querySelectorAll('li[data-token]')[100 + n].querySelector('[data-to="down"]')
+        const began = performance.now()
+        button.click()
+        await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)))
+        times.push(performance.now() - began)
+        await new Promise((resolve) => setTimeout(resolve, 700))
+      }
+      return times.sort((a, b) => a - b)
+    })()`) as number[]
+    t.comment(`shown after ${times.map(Math.round).join(', ')} ms`)
+    t.ok(times[3]! < MOVE_MS, `${Math.round(times[3]!)} ms`)
+  })
+})
