@@ -5,6 +5,7 @@ import type { Config } from './config/env.ts'
 import { createBoards } from './lib/boards/boards.ts'
 import { createClosing } from './lib/boards/closing.ts'
 import { createUpserts } from './lib/upserts/upserts.ts'
+import { createHistory } from './lib/journal/history.ts'
 import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
@@ -17,6 +18,7 @@ import editionStore, { openEditions } from './plugins/editions.ts'
 import errors from './plugins/errors.ts'
 import health from './plugins/health.ts'
 import idempotency, { openIdempotency } from './plugins/idempotency.ts'
+import journalStore, { openJournal } from './plugins/journal.ts'
 import jsonBody from './plugins/json-body.ts'
 import lockStore, { openLocks } from './plugins/locks.ts'
 import logPrivacy from './plugins/log-privacy.ts'
@@ -39,6 +41,7 @@ import deskRoutes from './routes/desk.ts'
 import editionRoutes from './routes/editions.ts'
 import healthRoutes from './routes/health.ts'
 import home from './routes/home.ts'
+import journalRoutes from './routes/journal.ts'
 import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
 import upsertRoutes from './routes/upserts.ts'
@@ -95,10 +98,12 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   if (ownsPaths) await fastify.register(home, { config })
 
   const store = openStore(fastify, config)
-  const locks = openLocks(fastify, config, store, bus)
-  const editions = openEditions(fastify, config, { store, locks, bus })
+  const journal = openJournal(fastify, config, store)
+  const locks = openLocks(fastify, config, store, { bus, journal })
+  const editions = openEditions(fastify, config, { store, locks, bus, journal })
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })
+  const history = journal && createHistory({ journal, editions, isBeingSaved: editions.isBeingSaved, model: config.contentModel })
 
   const upserts = createUpserts({ client: store.client, table: config.table, environment: config.environment, editions, model: config.contentModel, now: store.clock.now, ready: store.clock.ready })
 
@@ -114,11 +119,13 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(upsertStore, { upserts })
     await scope.register(stale)
     await scope.register(boardStore, { boards, closing })
+    await scope.register(journalStore, { config, history })
     await scope.register(editionRoutes)
     await scope.register(listRoutes)
     await scope.register(upsertRoutes)
     await scope.register(boardRoutes)
     await scope.register(closingRoutes)
+    await scope.register(journalRoutes)
     if (config.desk) await scope.register(deskRoutes, { config })
   })
 }

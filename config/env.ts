@@ -163,6 +163,10 @@ const EditionsEnvironment = inGroup('Editions', {
     description: 'With `enforce` Quoin refuses to save an edition over fields that others have locked.',
     allowed: 'off or enforce'
   }),
+  JOURNAL_DAYS: setting(Type.Integer({ default: 30, minimum: 0, maximum: 3650 }), {
+    description: 'How long [the journal](journal.md) keeps an entry of each save.',
+    allowed: 'days, an integer from 0 (no journal) to 3650'
+  }),
   CONTENT_MODEL: setting(Type.String({ default: join(PACKAGE_ROOT, 'config/content-model.json'), minLength: 1 }), {
     description: "[The site's names](content-model.md) for the entity type of editions, its bundles, keys and fields.",
     allowed: 'the path of a content model file'
@@ -241,6 +245,8 @@ export interface Config {
   contentModel: ContentModel
   /** Whether an edition's fields that others have locked cannot be saved. */
   enforceLocks: boolean
+  /** How long the journal keeps an entry of each save; 0: there is no journal. */
+  journalDays: number
   /** The status of "Field is locked by another user": 423, or 200 for clients that throw on any other. */
   lockRefusedStatus: number
   /** Whether the page /desk is served. */
@@ -298,6 +304,7 @@ export function readConfig (environment: Record<string, string | undefined>): Co
     cms: cmsOf(settings, cmsAuth),
     contentModel: model,
     enforceLocks: settings.EDITION_LOCKS === 'enforce',
+    journalDays: settings.JOURNAL_DAYS,
     lockRefusedStatus: Number(settings.LOCK_REFUSED_STATUS),
     desk: settings.DESK === 'on'
   }

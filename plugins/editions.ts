@@ -16,6 +16,7 @@ import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { fingerprint, markOf, renewSession } from '../lib/jsonapi/credentials.ts'
+import type { Journal } from '../lib/journal/journal.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { UpdateNotice } from '../lib/locks/notice.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
@@ -28,6 +29,8 @@ export interface EditionStore extends Editions {
   staleCache: StaleCache
   /** Whether requests go to the CMS. */
   breaker: Breaker
+  /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
+  isBeingSaved (uuid: string): Promise<boolean>
 }
 
 declare module 'fastify' {
@@ -41,8 +44,9 @@ declare module 'fastify' {
  * @param store has the tickets of saves
  * @param locks asked only where they are enforced; who watches them is told of saves
  * @param bus tells other instances of saves and refusals
+ * @param journal has an entry of each save
  */
-export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, bus }: { store: Store, locks: Locks, bus?: Bus | undefined }): EditionStore {
+export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, bus, journal }: { store: Store, locks: Locks, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
@@ -66,6 +70,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   })
   const editions = withLimits(createEditions({
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
+    recorders: journal ? [journal.record] : [],
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
     saved (uuid) {
       staleCache.outdate(uuid)
@@ -91,7 +96,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   })
   fastify.probes.set('cms', () => editions.probe({}))
   fastify.addHook('onClose', () => http.close())
-  return { ...editions, staleCache, breaker }
+  return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
 }
 
 /** By what an account tells those instances of a refusal that have the same one: a mark, which gives nothing of it away. */

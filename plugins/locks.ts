@@ -4,8 +4,10 @@ import type { Config } from '../config/env.ts'
 import type { Bus } from '../lib/bus/bus.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import { counted } from '../lib/locks/counted.ts'
+import type { Journal } from '../lib/journal/journal.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
 import { LockNotice } from '../lib/locks/notice.ts'
+import { takeoversIn } from './journal.ts'
 import { skewOf } from './store.ts'
 
 /** How long /health/ready waits for the store, in milliseconds. */
@@ -23,8 +25,9 @@ declare module 'fastify' {
  * Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of
  * event streams.
  * @param bus tells other instances of writes
+ * @param journal has an entry of each takeover of an edition's lock
  */
-export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, bus?: Bus): Locks {
+export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, { bus, journal }: { bus?: Bus | undefined, journal?: Journal | undefined } = {}): Locks {
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const notices = bus && { isUp: bus.isUp, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
   const { locks, counts } = counted((onKept) => createLocks({
@@ -35,7 +38,8 @@ export function openLocks (fastify: FastifyInstance, config: Config, { client, c
     feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
     now: clock.now,
     ready: clock.ready,
-    onKept
+    onKept,
+    takeovers: journal && takeoversIn(journal, config)
   }))
   bus?.onChange(locks.feed.catchUp)
   fastify.readings.set('quoin_lock_outcomes_total', { type: 'counter', help: 'What became of requests for locks', label: 'outcome', read: () => counts })

@@ -12,12 +12,12 @@ import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain } from './item.ts'
-import type { Acquired, Changed, Held, Refused, Released } from './outcome.ts'
+import type { Acquired, Changed, Held, Refused, Released, Taken } from './outcome.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, versionOf, type Item, type Key, type Moment, type NewRecord, type Versions, type Write
 } from './record.ts'
-import type { Entity, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, UNANSWERED_MAX, type Check } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
@@ -53,12 +53,22 @@ export interface LocksDeps {
   ready?: () => Promise<void> | undefined
   /** Hears of every text of another that was kept. */
   onKept?: () => void
+  /** Notes takeovers, before they are answered. */
+  takeovers?: TakeoverNotes | undefined
   /** Resolves after so many milliseconds. */
   wait?: (ms: number) => Promise<unknown>
   /** A number from 0 to 1. */
   random?: () => number
   /** Random bytes for versions. */
   bytes?: Bytes
+}
+
+/** What notes takeovers of locks that hold. */
+export interface TakeoverNotes {
+  /** Whether those on entities of a type are noted. One of a lock without a text then costs a write more. */
+  concerns (type: string): boolean
+  /** Notes one; it does not throw. */
+  note (entity: Entity, takeover: { fieldName: string, from: LockRequest['userData'], by: LockRequest['userData'] }): Promise<void>
 }
 
 /** An entity that is written to, with what is known of its fields afterwards. */
@@ -73,7 +83,7 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, wait = setTimeout, random = Math.random, bytes = randomBytes }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, takeovers: notes, wait = setTimeout, random = Math.random, bytes = randomBytes }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
   const table = createLockTable({ client, table: name, wait, random })
@@ -118,10 +128,16 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    return write(place, request, ifMatch, (write) => isWithoutTextOfOthers(write, uid), (found) => {
+    // Only what has failed its condition shows whose it was.
+    const isQuick = notes?.concerns(place.type) ? isFree : isWithoutTextOfOthers
+    const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
-    }) as Promise<Acquired | Changed>
+    }) as Taken | Changed
+    if (result.outcome === 'changed') return result
+    const { displaced, ...acquired } = result
+    if (displaced && notes?.concerns(place.type)) await notes.note(place, { fieldName: request.fieldName, from: displaced.userData, by: request.userData })
+    return acquired
   }
 
   /**
@@ -131,7 +147,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function write (
     place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
     judge: (found: Item | undefined) => Refused | 'again' | 'displace'
-  ): Promise<Acquired | Refused> {
+  ): Promise<Taken | Refused> {
     const { userData: { uid, name }, fieldName } = request
     let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
@@ -144,11 +160,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     /** Until when an attempt of this request may still create the lock. */
     let fencedUntil = 0
     let draft: Item | undefined
+    /** The lock of another in whose place the last attempt is. */
+    let displaced: Holder | undefined
 
-    function acquired (version: string): Acquired {
+    function acquired (version: string): Taken {
       if (draft) onKept?.()
       const { timestamp, expiresAt } = record
-      return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }) }
+      return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }), ...(displaced && { displaced }) }
     }
 
     /** The lock is there, in this version. */
@@ -160,6 +178,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     /** @returns the lock, or what is in its way */
     async function attempt (over: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       versions.add(version)
+      displaced = over && !isTombstone(over) && ownerOf(over) !== String(uid) && !isExpired(over, moment()) ? holderOf(over) : undefined
       const replaced = over ? over['version'] : named
       const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replaced) ? seconds() + SETTLED_SECONDS : 0)
       const item = { ...record, version, ...(typeof replaced === 'string' && { replaced }), ...(until > seconds() && { fencedUntil: until }) }

@@ -45,6 +45,8 @@ export interface QueryOptions {
   measure?: ((page: unknown[], isOnly: boolean) => void) | undefined
   /** Which items are wanted. Count has all the same. */
   isWanted?: ((item: Item) => boolean) | undefined
+  /** After so many items no page is read any more. */
+  most?: number | undefined
 }
 
 export type LockTable = ReturnType<typeof createLockTable>
@@ -134,7 +136,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * Every page of a query's result as one.
    * @throws {Failure} TOO_LARGE for more than is measured; what `inTime` throws
    */
-  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {
+  async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true, most = Infinity }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {
     const result = { Items: [] as Item[], Count: 0, ScannedCount: 0 }
     let next: Record<string, unknown> | undefined
     let pages = 0
@@ -148,7 +150,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
       result.Count += page.Count!
       result.ScannedCount += page.ScannedCount!
       next = page.LastEvaluatedKey
-    } while (next)
+    } while (next && result.Items.length < most)
     return result
   }
 

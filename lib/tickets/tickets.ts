@@ -28,7 +28,7 @@ const REMEMBERED_SECONDS = 3600
 
 /** There is no ticket, or one whose lease is over. */
 const isFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
-const isHeld = expressionOf(rule('#version = :version'))
+const isInVersion = expressionOf(rule('#version = :version'))
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -65,6 +65,8 @@ export interface Ticket extends Turn {
 /** Turns that are held by tickets. */
 export interface Tickets extends Turns {
   take (...args: Parameters<Turns['take']>): Promise<Ticket>
+  /** Whether somebody has the turn to save an edition, or may still be saving. @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED */
+  isHeld (uuid: string): Promise<boolean>
 }
 
 /** What an attempt to take a ticket has come to: the record that it replaced, if any, or the one that is in its way. */
@@ -85,8 +87,10 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   /** Whether the store has transactions; not known before the first. */
   let hasTransactions: boolean | undefined
 
+  const keyOf = (uuid: string): Key => ({ env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' })
+
   async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
-    const key = { env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' }
+    const key = keyOf(uuid)
     const deadline = monotonic() + WAIT_MS
     let hasWaited = false
     let last: unknown
@@ -188,7 +192,12 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     return Math.floor(now() / 1000) + REMEMBERED_SECONDS
   }
 
-  return { now, take }
+  async function isHeld (uuid: string): Promise<boolean> {
+    await ready()
+    return Number((await table.get(keyOf(uuid)))?.['leaseUntil'] ?? 0) > now()
+  }
+
+  return { now, take, isHeld }
 }
 
 /** Whether the save of an earlier ticket may have ended after this time. One that never ended may have. */
@@ -201,7 +210,7 @@ function lost () {
 }
 
 function isHeldIn (version: string) {
-  return condition(isHeld, { ':version': version })
+  return condition(isInVersion, { ':version': version })
 }
 
 async function inTime<T> (pending: Promise<T>): Promise<T> {

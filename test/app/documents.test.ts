@@ -11,6 +11,8 @@ import { PLACED_PAGES } from '../../lib/editions/list/placements.ts'
 import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
 import { PAGE_MAX } from '../../lib/editions/translate/query.ts'
 import { contentModel, ContentModel } from '../../lib/editions/model.ts'
+import { JournalQuery, PAGE_MAX as JOURNAL_PAGE_MAX } from '../../lib/journal/schemas.ts'
+import { ENTRY_MAX, VALUE_MAX } from '../../lib/journal/values.ts'
 import { LIST_LIMIT, WHOLE_MS } from '../../lib/locks/bounds.ts'
 import { DRAFTS_MAX } from '../../lib/locks/draft.ts'
 import { ITEM_LIMIT, MARGIN } from '../../lib/locks/item.ts'
@@ -139,6 +141,8 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`\`limit\` of a list with \`placed=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)
   has(`editions of one bundle that \`placed=1\` looks at, for each field that holds articles | ${PLACED_PAGES * PAGE_MAX} |`)
   has(`articles of an edition whose readiness is asked, or that is closed | ${ARTICLES_MAX} | 413 \`TOO_LARGE\` |`)
+  has(`a value in the [journal](journal.md); all of one entry | ${VALUE_MAX / 1024} KiB of JSON; ${ENTRY_MAX / 1024} KiB |`)
+  has(`\`limit\` of the journal | ${JOURNAL_PAGE_MAX} (${JournalQuery.properties.limit.default} without one) |`)
   has(`\`offset\` of a list | ${written(OFFSET_MAX)} |`)
   has(`\`q\`, \`type\` and \`key\` | ${SearchQuery.properties.q.maxLength} characters each |`)
   has(`\`{bundle}\` in the path | ${SearchParams.properties.bundle.maxLength} characters |`)

@@ -28,6 +28,7 @@ t.test('what is not set has the defaults of the contract', async (t) => {
     dynamodb: { region: 'eu-central-1' },
     cms: { url: 'https://cms.example', jsonapiPath: '/jsonapi', timeoutMs: 10_000, staleSeconds: 300, cookieNames: [], auth: { kind: 'passthrough' } },
     enforceLocks: false,
+    journalDays: 30,
     lockRefusedStatus: 423,
     desk: false
   })
@@ -70,6 +71,7 @@ t.test('every setting is taken as it is set', async (t) => {
     CMS_PASSWORD: 'a:b c"é',
     CMS_COOKIES: 'SimpleSAMLAuthToken , mod_auth_openidc_session',
     EDITION_LOCKS: 'enforce',
+    JOURNAL_DAYS: '0',
     DESK: 'on',
     CMS_TIMEOUT_MS: '600000',
     CMS_STALE_SECONDS: '0',
@@ -94,6 +96,7 @@ t.test('every setting is taken as it is set', async (t) => {
     dynamodb: { region: 'local', endpoint: 'http://127.0.0.1:8000', shortcut: false },
     cms: { url: 'https://host.example:8443/cms', jsonapiPath: '/fr/jsonapi', timeoutMs: 600_000, staleSeconds: 0, cookieNames: ['SimpleSAMLAuthToken', 'mod_auth_openidc_session'], auth: { kind: 'basic', user: 'Ada L.', password: 'a:b c"é' } },
     enforceLocks: true,
+    journalDays: 0,
     lockRefusedStatus: 200,
     desk: true
   })
@@ -145,6 +148,7 @@ t.test('each wrong setting is named, with what it is and what is allowed', async
     CMS_USER: ['a:b'],
     CMS_COOKIES: ['a b', 'a;b', 'a=b', 'a,', ',a', ',', 'ä', 'a,,b', '"a"'],
     EDITION_LOCKS: ['on', 'Enforce', 'true'],
+    JOURNAL_DAYS: ['-1', '3651', 'never'],
     DESK: ['On', 'true', '1', 'yes'],
     CMS_TIMEOUT_MS: ['0', '-1', '600001', '1.5', '10s', '1e4'],
     CMS_STALE_SECONDS: ['-1', '86401', '1.5', '5m']

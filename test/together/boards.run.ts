@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{boards,idempotency,upserts}/*.test.ts')
+load('{boards,idempotency,journal,upserts}/*.test.ts')

@@ -1,0 +1,232 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { REMOVE_AT } from '../dynamodb/table.ts'
+import type { ContentModel } from '../editions/model.ts'
+import type { Author, Recorder, SaveKind, SaveOutcome } from '../editions/save/recorders.ts'
+import { instant } from '../editions/translate/canonical.ts'
+import type { EditionJson } from '../editions/translate/edition-json.ts'
+import { scalarText } from '../jsonapi/document.ts'
+import { createDeadline, createMeasure } from '../locks/bounds.ts'
+import { all, any, condition, expressionOf, namesOf, rule } from '../locks/expression.ts'
+import { storedAgain, type Stored } from '../locks/item.ts'
+import { isNothing, type Item, type StoredItem } from '../locks/record.ts'
+import { createLockTable } from '../locks/table.ts'
+import { createVersions } from '../locks/version.ts'
+import { bounded, packed, unpacked, type Fields } from './values.ts'
+
+const DAY = 86_400
+
+/** How long the store may take for one note, and how long it is left alone when it took longer or failed, in milliseconds. */
+const STORE_MS = 1000
+const REST_MS = 5000
+
+/** For how many editions it is remembered that saves have no entry. */
+const MISSED_MAX = 1000
+
+/** What an edition looked like, to tell whether it is still the same. */
+export interface State {
+  /** By its entity tag, which belongs to a caller. */
+  etag: string
+  /** By the time of its last change, in milliseconds since 1970. */
+  changed?: number
+  language?: string
+}
+
+/** An entry as it is kept. */
+export interface Entry extends Fields {
+  id: string
+  /** Milliseconds since 1970. */
+  at: number
+  by: Author
+  kind: SaveKind | 'takeover'
+  outcome: SaveOutcome['outcome']
+  before?: State
+  after?: State
+  /** How many saves before it have no entry, as far as the instance knows. */
+  missed: number
+  /** Of a takeover: whose lock it was. */
+  from?: Author
+}
+
+/** A lock that somebody has taken over, by force. */
+export interface Takeover {
+  fieldName: string
+  from: Author
+  by: Author
+}
+
+export interface JournalDeps {
+  client: DynamoDBDocumentClient
+  table: string
+  /** First part of every record's key. */
+  environment: string
+  /** How long an entry is kept. */
+  days: number
+  model: ContentModel
+  /** The store's clock, in milliseconds since 1970. */
+  now: () => number
+  /** Resolves when `now` is right; undefined where it is already. */
+  ready: () => Promise<void> | undefined
+  /** Hears why saves go on without entries. */
+  warn: (failure: Error) => void
+  /** Milliseconds that no setting of a clock changes. */
+  monotonic?: () => number
+  wait?: (ms: number) => Promise<unknown>
+  random?: () => number
+}
+
+export type Journal = ReturnType<typeof createJournal>
+
+const isUnsettled = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#outcome = :uncertain'))))
+const KEYS = '#key = :key'
+const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
+
+/**
+ * What was saved through Quoin, in the table of locks: under a key of each edition an entry for each save, whose sort key
+ * has the time first. An entry is written as `uncertain` before its save is sent, and again with the outcome before the
+ * caller is answered. While the table is away saves go on without entries, and the next entry says how many there were.
+ */
+export function createJournal ({ client, table: name, environment, days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
+  const table = createLockTable({ client, table: name, wait, random })
+  const nextVersion = createVersions(now)
+  const missed = new Map<string, number>()
+  let restsUntil = -Infinity
+
+  const keyOf = (id: string) => `${environment}#journal-${id}`
+
+  /** Writes within a second; false where the store is away. */
+  async function write (item: () => StoredItem | Promise<StoredItem>, condition = isNothing()): Promise<boolean> {
+    if (monotonic() < restsUntil) return false
+    try {
+      await inTime(put())
+      return true
+    } catch (error) {
+      restsUntil = monotonic() + REST_MS
+      warn(error as Error)
+      return false
+    }
+
+    async function put () {
+      await ready()
+      return table.put(await item(), condition)
+    }
+  }
+
+  const record: Recorder = async ({ kind, uuid, by, before, fields, isShared }) => {
+    let intent: StoredItem | undefined
+    const values = packed(bounded(fields))
+    const isWritten = (isShared || kind === 'create') && await write(async () => (intent = {
+      ...newItem(uuid),
+      kind,
+      by: mapOf({ uid: by.uid, name: by.name }),
+      outcome: 'uncertain',
+      ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag) }) }),
+      missed: missed.get(uuid) ?? 0,
+      values: await values
+    }))
+    if (isWritten) missed.delete(uuid)
+    return async (outcome) => {
+      if (outcome.outcome === 'uncertain' && isWritten) return
+      if (isWritten) await conclude(intent!, outcome.outcome, 'etag' in outcome ? stateOf(outcome.edition, outcome.etag) : undefined)
+      else if (outcome.outcome !== 'refused') miss(uuid)
+    }
+  }
+
+  async function conclude (item: StoredItem, outcome: SaveOutcome['outcome'], after: State | undefined): Promise<void> {
+    await write(() => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }), condition(isUnsettled, { ':uncertain': 'uncertain' }))
+  }
+
+  /** Notes that a save has no entry; of the editions that this is known of the oldest goes. */
+  function miss (uuid: string): void {
+    const count = missed.get(uuid) ?? 0
+    missed.delete(uuid)
+    missed.set(uuid, count + 1)
+    const [oldest] = missed.keys()
+    if (missed.size > MISSED_MAX) missed.delete(oldest!)
+  }
+
+  function newItem (id: string) {
+    return { env_entityType_entityId: keyOf(id), fieldName: nextVersion(), at: Math.floor(now()), [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY }
+  }
+
+  /** Notes that a lock on an edition was taken over; where the store is away, it goes without. */
+  async function takenOver (id: string, { fieldName, from, by }: Takeover): Promise<void> {
+    await write(async () => ({ ...newItem(id), kind: 'takeover', by: mapOf({ ...by }), from: mapOf({ ...from }), outcome: 'saved', values: await packed({ fields: { [fieldName]: {} } }) }))
+  }
+
+  /** What an edition looks like. */
+  function stateOf (edition: EditionJson, etag: string): State {
+    const changed = model.keys.changed === null ? NaN : instant(edition[model.keys.changed]?.[0]?.['value'])
+    const language = model.keys.langcode === null ? '' : scalarText(edition[model.keys.langcode]?.[0]?.['value'])
+    return { etag, ...(!Number.isNaN(changed) && { changed }), ...(language !== '' && { language }) }
+  }
+
+  /**
+   * The newest entries under an id, or the newest before one, at most `limit`; the newest first.
+   * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
+   */
+  async function page (id: string, { limit, before }: { limit: number, before?: string | undefined }): Promise<Entry[]> {
+    await ready()
+    const keys = before === undefined ? KEYS : KEYS_BEFORE
+    const seconds = Math.floor(now() / 1000)
+    const query = {
+      ConsistentRead: true,
+      ScanIndexForward: false,
+      Limit: limit,
+      KeyConditionExpression: keys,
+      ExpressionAttributeNames: namesOf(keys),
+      ExpressionAttributeValues: { ':key': keyOf(id), ...(before !== undefined && { ':before': before }) }
+    }
+    const { Items } = await table.query(query, {
+      inTime: createDeadline(monotonic), measure: createMeasure('ask for fewer entries (limit)'), isWanted: (item) => isKept(item, seconds), most: limit
+    })
+    return Promise.all(Items.slice(0, limit).map(entryOf))
+  }
+
+  /** One entry. */
+  async function find (id: string, entry: string): Promise<Entry | undefined> {
+    await ready()
+    const item = await table.get({ env_entityType_entityId: keyOf(id), fieldName: entry })
+    return item && isKept(item, Math.floor(now() / 1000)) ? entryOf(item) : undefined
+  }
+
+  /** Writes down what has become of a save whose entry is uncertain, unless somebody else has. */
+  async function settle (id: string, { id: entry, outcome, after }: Entry): Promise<void> {
+    const key = { env_entityType_entityId: keyOf(id), fieldName: entry }
+    const item = await table.get(key)
+    if (item) await conclude({ ...storedAgain(item), ...key }, outcome, after)
+  }
+
+  return { record, takenOver, page, find, settle, stateOf }
+}
+
+/** The time to live may take days to remove an entry. */
+function isKept (item: Item, seconds: number): boolean {
+  return Number(item[REMOVE_AT]) > seconds
+}
+
+function mapOf (members: Record<string, string | number | undefined>): Map<string, Stored> {
+  return new Map(Object.entries(members).filter((member): member is [string, string | number] => member[1] !== undefined))
+}
+
+async function entryOf (item: Item): Promise<Entry> {
+  const { before, after, from } = item as { before?: State, after?: State, from?: Author }
+  return {
+    id: item.fieldName,
+    at: Number(item['at']),
+    by: item['by'] as Author,
+    kind: item['kind'] as Entry['kind'],
+    outcome: item['outcome'] as Entry['outcome'],
+    missed: Number(item['missed'] ?? 0),
+    ...(before && { before }),
+    ...(after && { after }),
+    ...(from && { from }),
+    ...await unpacked(item['values'])
+  }
+}
+
+async function inTime<T> (pending: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the store has not answered within ${STORE_MS} ms`)), STORE_MS)
+  return Promise.race([pending, promise]).finally(() => clearTimeout(timer))
+}

@@ -1,0 +1,59 @@
+import type { FastifyInstance } from 'fastify'
+import fp from 'fastify-plugin'
+import type { Config } from '../config/env.ts'
+import type { Access } from '../lib/access/access.ts'
+import { createCmsAccess } from '../lib/access/cms-access.ts'
+import { createQuestions } from '../lib/access/questions.ts'
+import { lockType } from '../lib/boards/entities.ts'
+import type { Store } from '../lib/dynamodb/client.ts'
+import { changeLine, createBreaker } from '../lib/http/breaker.ts'
+import { createHttp } from '../lib/http/client.ts'
+import type { History } from '../lib/journal/history.ts'
+import { createJournal, type Journal } from '../lib/journal/journal.ts'
+import type { TakeoverNotes } from '../lib/locks/locks.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What editors read of the journal; undefined with JOURNAL_DAYS=0. */
+    history: History | undefined
+    /** Asks the CMS who may edit, where callers have credentials there and nothing else asks with them. */
+    journalAccess: Access | undefined
+  }
+}
+
+/** Creates the journal in the configured table; undefined with JOURNAL_DAYS=0. */
+export function openJournal (fastify: FastifyInstance, { table, environment, journalDays: days, contentModel: model }: Config, { client, clock }: Store): Journal | undefined {
+  if (days === 0) return undefined
+  const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'saves have no entry in the journal: the lock store does not take it')
+  return createJournal({ client, table, environment, days, model, now: clock.now, ready: clock.ready, warn })
+}
+
+/** What notes takeovers of the locks of editions. An article is in no edition as far as locks know. */
+export function takeoversIn (journal: Journal, { contentModel: model }: Config): TakeoverNotes {
+  return {
+    concerns: (type) => type === lockType(model.entityType, model),
+    note: ({ id }, { fieldName, from, by }) => journal.takenOver(id, { fieldName, from: authorOf(from), by: authorOf(by) })
+  }
+}
+
+/** A record of others may miss any member. */
+function authorOf (userData: { uid?: unknown, name?: string } | undefined) {
+  return { uid: userData?.uid === undefined ? undefined : String(userData.uid), name: userData?.name }
+}
+
+/** Gives a scope the journal. */
+async function journal (fastify: FastifyInstance, { config, history }: { config: Config, history: History | undefined }) {
+  const { auth, contentModel: model, cms: { url, timeoutMs, jsonapiPath, auth: { kind } } } = config
+  fastify.decorate('history', history)
+  const isAsked = history !== undefined && kind === 'passthrough' && auth?.kind !== 'drupal'
+  fastify.decorate('journalAccess', isAsked ? openAccess() : undefined)
+
+  function openAccess (): Access {
+    const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(`the journal: ${changeLine(...change)}`) })
+    const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
+    fastify.addHook('onClose', () => http.close())
+    return createCmsAccess({ questions: createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: fastify.log.warn.bind(fastify.log) }) })
+  }
+}
+
+export default fp(journal, { name: 'journal', dependencies: ['boards'], fastify: '5.x' })

@@ -1,0 +1,77 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { Edition, EditionFailure, EditionParams, UpdateHeaders } from '../lib/editions/schemas.ts'
+import { Failure } from '../lib/errors.ts'
+import type { History } from '../lib/journal/history.ts'
+import { JournalEntry, JournalPage, JournalQuery, RestoreBody } from '../lib/journal/schemas.ts'
+import { asText, JSON_TYPE } from '../lib/json-text.ts'
+import { authorOf } from './author-of.ts'
+import { ofSave } from './edition-answers.ts'
+import type { Handler } from './handler.ts'
+import { repeatable } from './repeatable.ts'
+
+/** What was saved through Quoin, and putting it back. */
+export default async function journal (fastify: FastifyInstance) {
+  for (const schema of [EditionFailure, JournalEntry]) fastify.addSchema(schema)
+
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .get('/api/collection/:id/journal', { schema: readSchema }, read)
+    .post('/api/collection/:id/restore', { schema: restoreSchema }, restore)
+}
+
+/** What every request may end in. */
+const ALWAYS = [400, 401, 403, 404, 405, 413, 500, 502, 503, 504] as const
+
+const readSchema = {
+  operationId: 'readJournal',
+  tags: ['editions'],
+  summary: 'Read the journal of an edition',
+  description: 'What was saved through Quoin, the newest first: who, when, and each changed field before and after. For those who may edit the edition, without the fields that Drupal hides from them. A change that has no entry, such as one in Drupal\'s own form, stands between two entries as `outside`.',
+  params: EditionParams,
+  querystring: JournalQuery,
+  response: answers({ 200: JournalPage }, ...ALWAYS)
+}
+
+const read: Handler<typeof readSchema> = async function (request) {
+  const { params: { id }, query, caller } = request
+  const history = historyOf(this)
+  await demandEdit(this, request, id)
+  const { entries, next } = await history.read(id, caller, query)
+  return { data: entries, meta: { next } }
+}
+
+const restoreSchema = {
+  operationId: 'restoreEdition',
+  tags: ['editions'],
+  summary: 'Put fields of an edition back as a journal entry has them',
+  description: 'A save like any other: it takes its turn, respects If-Match and EDITION_LOCKS=enforce, and has an entry of its own.',
+  params: EditionParams,
+  headers: UpdateHeaders,
+  body: RestoreBody,
+  response: answers({ 200: orReplayed(asText({ ...Edition, description: 'The edition as it is now, with all its fields' })) }, 409, 412, 415, 422, 423, ...ALWAYS)
+}
+
+const restore: Handler<typeof restoreSchema> = async function (request, reply) {
+  const { params: { id }, body, caller, headers } = request
+  const history = historyOf(this)
+  await demandEdit(this, request, id)
+  const { json, etag, isShared } = await repeatable(request, reply, {
+    save: (attempt) => history.restore(id, body, caller, { ...authorOf(request), ifMatch: headers['if-match'], attempt }),
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
+  })
+  reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
+  return json
+}
+
+/** @throws {Failure} as `Access.demand` */
+async function demandEdit ({ boards, journalAccess }: FastifyInstance, request: Pick<FastifyRequest, 'demand' | 'caller'>, id: string): Promise<void> {
+  const edition = boards.edition(id)
+  await request.demand('edit', edition)
+  await journalAccess?.demand('edit', edition, { user: { uid: '', admin: false }, caller: request.caller })
+}
+
+function historyOf ({ history }: FastifyInstance): History {
+  if (!history) throw new Failure('NOT_FOUND', 'There is no journal: JOURNAL_DAYS is 0')
+  return history
+}
