@@ -16,8 +16,7 @@ import { bounded, packed, unpacked, type Fields } from './values.ts'
 
 const DAY = 86_400
 
-/** How long the store may take for one note, and how long it is left alone when it took longer or failed, in milliseconds. */
-const STORE_MS = 1000
+/** How long the store is left alone after it failed, in milliseconds. */
 const REST_MS = 5000
 
 /** For how many editions it is remembered that saves have no entry. */
@@ -94,21 +93,17 @@ export function createJournal ({ client, table: name, environment, days, model, 
 
   const keyOf = (id: string) => `${environment}#journal-${id}`
 
-  /** Writes within a second; false where the store is away. */
+  /** Writes; false where the store is away. */
   async function write (item: () => StoredItem | Promise<StoredItem>, condition = isNothing()): Promise<boolean> {
     if (monotonic() < restsUntil) return false
     try {
-      await inTime(put())
+      await ready()
+      await table.put(await item(), condition)
       return true
     } catch (error) {
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       return false
-    }
-
-    async function put () {
-      await ready()
-      return table.put(await item(), condition)
     }
   }
 
@@ -223,10 +218,4 @@ async function entryOf (item: Item): Promise<Entry> {
     ...(from && { from }),
     ...await unpacked(item['values'])
   }
-}
-
-async function inTime<T> (pending: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new Error(`the store has not answered within ${STORE_MS} ms`)), STORE_MS)
-  return Promise.race([pending, promise]).finally(() => clearTimeout(timer))
 }

@@ -64,6 +64,8 @@ const PLACES: Record<string, Schema> = {
   KeptDraft: schemas['KeptDraft']!,
   Finding: schemas['Finding']!,
   Readiness: schemas['Readiness']!,
+  JournalEntry: schemas['JournalEntry']!,
+  Restore: bodyOf('/api/collection/{id}/restore'),
   "ClosedEdition['since']": (paths['/api/collection/{id}/close']!['post']!.responses['200']!.content['application/json']!.schema.properties!['meta']!).properties!['since']!,
   Placement: (answerOf('/api/collections/{bundle}').properties!['meta']!.properties!['placed']!.additionalProperties as Schema).items!,
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
@@ -174,6 +176,10 @@ t.test('every verb sends what the document describes, and every operation has a 
   t.match(await editions.close(60, { ifMatch: '"v1"' }), { since: [], etag: '"v2"' })
   answered({ ready: true, blockers: [], warnings: [] }, { etag: '"v3"' })
   t.strictSame(await editions.readiness(60), { ready: true, blockers: [], warnings: [], etag: '"v3"' })
+  answered({ data: [], meta: { next: null } })
+  t.strictSame(await editions.journal(60, { limit: 5, before: 'x'.repeat(16) }), { entries: [], next: null })
+  answered({ title: [{ value: 'Monday' }] })
+  await editions.restore(60, { entry: 'x'.repeat(16), fields: ['title'], side: 'before' }, { ifMatch: '"v1"' })
   answered({ data: [], meta: { limit: 5 }, links: {} })
   await editions.search({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1, total: true }).next()
   answered({ data: [], meta: { limit: 5 }, links: {} })

@@ -249,10 +249,9 @@ t.test('who takes over a field of an edition is in its journal', async (t) => {
 t.test('saves go on without their entries while the table is away, and the next entry says how many', async (t) => {
   const { client, read } = await openDesk(t)
   let isAway = false
-  let pending = false
   const warnings: string[] = []
   const clock = { now: 0 }
-  const flaky = { send: (command: never) => pending ? new Promise(() => {}) : isAway ? Promise.reject(new Error('away')) : client.send(command) } as unknown as DynamoDBDocumentClient
+  const flaky = { send: (command: never) => isAway ? Promise.reject(new Error('away')) : client.send(command) } as unknown as DynamoDBDocumentClient
   const { record, takenOver } = journalOf(flaky, { warn: ({ message }) => warnings.push(message), monotonic: () => clock.now, wait: async () => {} })
   const fields = (text: string, before = '') => ({ title: { before: [{ value: before }], after: [{ value: text }] } })
   const saved = { outcome: 'saved' as const, edition: { changed: [{ value: '2026-11-23T12:00:00+00:00' }], langcode: [{ value: 'en' }] }, etag: '"a.c"' }
@@ -270,10 +269,10 @@ t.test('saves go on without their entries while the table is away, and the next 
   clock.now += 5000
   await (await record(saveOf(fields('Fourth'))))(saved)
   const tell = await record(saveOf(fields('Fifth')))
-  pending = true
+  isAway = true
   await tell(saved)
-  t.match(warnings[1], /has not answered within 1000 ms/)
-  pending = false
+  isAway = false
+  t.equal(warnings.length, 2)
   clock.now += 5000
   await (await record(saveOf(fields('Sixth', 'Fifth'))))({ outcome: 'uncertain' })
 

@@ -23,9 +23,9 @@ export function createClient ({ user, entityType, EventSource = (globalThis as {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { ArrangedEdition, Board, ClosedEdition, Conditions, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
+export type { ArrangedEdition, Board, ClosedEdition, Conditions, JournalPage, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener, Saved } from './feed.ts'
 export type { Field, Held } from './held.ts'
 export type { AcquireOptions, User } from './locks.ts'
 export type { Abortable } from './abort.ts'
-export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Finding, Holder, Item, KeptDraft, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness } from './wire.ts'
+export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Finding, Holder, Item, JournalEntry, KeptDraft, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness, Restore } from './wire.ts'

@@ -3,7 +3,7 @@ import type { createFeed, Listener } from './feed.ts'
 import type { QuoinError } from './error.ts'
 import type { Answer, Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { Edition, EditionBody, EditionPage, Finding, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness } from './wire.ts'
+import type { Edition, EditionBody, EditionPage, Finding, JournalEntry, LockView, Named, OrderOperation, OrderOutcome, Placement, Readiness, Restore } from './wire.ts'
 
 export interface ReadEdition {
   edition: Edition
@@ -38,6 +38,12 @@ export interface ReadReadiness extends Readiness {
 export interface ClosedEdition extends ReadEdition {
   /** What came between the check and the save; null where the service could not look again. */
   since: Finding[] | null
+}
+
+export interface JournalPage {
+  entries: JournalEntry[]
+  /** `before` of the next page; null at the end. */
+  next: string | null
 }
 
 export interface Search extends Abortable {
@@ -136,6 +142,20 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return saveWhole(`${pathOf(id)}/close`, {}, options)
   }
 
+  /**
+   * The journal of an edition, the newest entry first.
+   * @param options.before `next` of the page before
+   */
+  async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number, before?: string } = {}): Promise<JournalPage> {
+    const { body: { data, meta } } = await http.send<{ data: JournalEntry[], meta: { next: string | null } }>('GET', `${pathOf(id)}/journal`, { query, signal })
+    return { entries: data, ...meta }
+  }
+
+  /** Puts fields back as an entry of the journal has them, before or after its save, and answers the whole edition. */
+  async function restore (id: string | number, change: Restore, options?: Conditions): Promise<ReadEdition> {
+    return readIn(await save(`${pathOf(id)}/restore`, change, options))
+  }
+
   /** Saves what is answered with an edition and something of the save itself. */
   async function saveWhole<Meta> (path: string, sent: object, options?: Conditions): Promise<ReadEdition & Meta> {
     const { body: { data, meta }, headers } = await save<{ data: Edition, meta: Meta }>(path, sent, options)
@@ -202,7 +222,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
-  return { create, update, upsert, arrange, readiness, close, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
+  return { create, update, upsert, arrange, readiness, close, journal, restore, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
 }
 
 /** @param list of the content model, of which it is; without it an edition */

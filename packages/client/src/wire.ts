@@ -39,6 +39,29 @@ export interface Finding {
 }
 
 /** Whether an edition may be closed. The content model says which findings block. */
+/** What was saved, or has changed an edition otherwise. */
+export interface JournalEntry {
+  id: string
+  at: string
+  by: { uid: string | null, name: string | null }
+  /** `outside`: the edition was changed, but not by a save that has an entry. */
+  kind: 'create' | 'update' | 'order' | 'close' | 'restore' | 'takeover' | 'outside'
+  /** The values of the fields that changed, as far as they are known and not too large. */
+  fields: Record<string, { before?: Item[], after?: Item[], leftOut?: Array<'before' | 'after'> }>
+  moreFields?: number
+  /** `uncertain`: it is under way, or nobody can tell. */
+  outcome: 'saved' | 'refused' | 'uncertain'
+  etag: string | null
+  /** Of a takeover: whose lock it was. */
+  from?: { uid: string | null, name: string | null }
+  message?: string
+  between?: string[]
+  unrecorded?: number
+}
+
+/** Which fields of an entry of the journal are put back, and to which side of its save. */
+export interface Restore { entry: string, fields: string[], side: 'before' | 'after' }
+
 export interface Readiness { ready: boolean, blockers: Finding[], warnings: Finding[] }
 
 /** A bundle or an edition type. */
