@@ -41,7 +41,7 @@ export interface ClosedEdition extends ReadEdition {
 }
 
 export interface JournalPage {
-  entries: JournalEntry[]
+  data: JournalEntry[]
   /** `before` of the next page; null at the end. */
   next: string | null
 }
@@ -148,7 +148,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    */
   async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number, before?: string } = {}): Promise<JournalPage> {
     const { body: { data, meta } } = await http.send<{ data: JournalEntry[], meta: { next: string | null } }>('GET', `${pathOf(id)}/journal`, { query, signal })
-    return { entries: data, ...meta }
+    return { data, ...meta }
   }
 
   /** Puts fields back as an entry of the journal has them, before or after its save, and answers the whole edition. */
