@@ -177,7 +177,7 @@ t.test('every verb sends what the document describes, and every operation has a 
   answered({ ready: true, blockers: [], warnings: [] }, { etag: '"v3"' })
   t.strictSame(await editions.readiness(60), { ready: true, blockers: [], warnings: [], etag: '"v3"' })
   answered({ data: [], meta: { next: null } })
-  t.strictSame(await editions.journal(60, { limit: 5, before: 'x'.repeat(16) }), { data: [], next: null })
+  t.strictSame(await editions.journal(60, { limit: 5, before: 'x'.repeat(16) }), { data: [], meta: { next: null } })
   answered({ title: [{ value: 'Monday' }] })
   await editions.restore(60, { entry: 'x'.repeat(16), fields: ['title'], side: 'before' }, { ifMatch: '"v1"' })
   answered({ data: [], meta: { limit: 5 }, links: {} })

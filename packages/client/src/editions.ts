@@ -42,8 +42,8 @@ export interface ClosedEdition extends ReadEdition {
 
 export interface JournalPage {
   data: JournalEntry[]
-  /** `before` of the next page; null at the end. */
-  next: string | null
+  /** `next`: `before` of the next page; null at the end. */
+  meta: { next: string | null }
 }
 
 export interface Search extends Abortable {
@@ -113,9 +113,9 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return readIn(await save(pathOf(key, bundle, '/by-key'), body, options, 'PUT'))
   }
 
-  /** Changes the fields in `body`, and answers the whole edition. */
-  async function update (id: string | number, body: EditionBody, options?: Conditions): Promise<ReadEdition> {
-    return readIn(await save(pathOf(id), body, options))
+  /** A save that answers the whole edition. */
+  function saver<Body extends object> (path = '') {
+    return async (id: string | number, body: Body, options?: Conditions): Promise<ReadEdition> => readIn(await save(pathOf(id) + path, body, options))
   }
 
   /**
@@ -144,16 +144,10 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
 
   /**
    * The journal of an edition, the newest entry first.
-   * @param options.before `next` of the page before
+   * @param options.before `meta.next` of the page before
    */
   async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number, before?: string } = {}): Promise<JournalPage> {
-    const { body: { data, meta } } = await http.send<{ data: JournalEntry[], meta: { next: string | null } }>('GET', `${pathOf(id)}/journal`, { query, signal })
-    return { data, ...meta }
-  }
-
-  /** Puts fields back as an entry of the journal has them, before or after its save, and answers the whole edition. */
-  async function restore (id: string | number, change: Restore, options?: Conditions): Promise<ReadEdition> {
-    return readIn(await save(`${pathOf(id)}/restore`, change, options))
+    return (await http.send<JournalPage>('GET', `${pathOf(id)}/journal`, { query, signal })).body
   }
 
   /** Saves what is answered with an edition and something of the save itself. */
@@ -222,7 +216,24 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return feed(`${pathOf(id)}/locks/events`, listener, signal)
   }
 
-  return { create, update, upsert, arrange, readiness, close, journal, restore, read, search, bundles: reader('/api/collection/bundles'), types: reader('/api/publisher-edition/bundles'), locks, subscribe }
+  return {
+    create,
+    /** Changes the fields in `body`, and answers the whole edition. */
+    update: saver<EditionBody>(),
+    /** Puts fields back as an entry of the journal has them, before or after its save, and answers the whole edition. */
+    restore: saver<Restore>('/restore'),
+    upsert,
+    arrange,
+    readiness,
+    close,
+    journal,
+    read,
+    search,
+    bundles: reader('/api/collection/bundles'),
+    types: reader('/api/publisher-edition/bundles'),
+    locks,
+    subscribe
+  }
 }
 
 /** @param list of the content model, of which it is; without it an edition */
