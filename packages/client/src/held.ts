@@ -244,7 +244,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       release
     },
     since: granted.since,
-    leave: () => lose(new QuoinError(0, 'LOCK_CHANGED', 'The lock was released when the page was left')),
+    leave: () => lose(over()),
     drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
     renew,
     expect,

@@ -38,7 +38,7 @@ const NOT_SENT = 'Quoin did not answer in time'
 /** Requests of JSON, with credentials. */
 export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
   /** Whoever is signed in by now, what is written is refused unless it is meant for them. */
-  const meantFor: Record<string, string> = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.replace(/\p{Cs}/gu, '\ufffd')) }
+  const meantFor: Record<string, string> = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
   /** The header fields that were sent last: when a page closes there is no time to ask for them. */
   let latest: Record<string, string> = {}
 

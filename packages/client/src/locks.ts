@@ -1,5 +1,5 @@
 import { unlessAborted, type Abortable } from './abort.ts'
-import { QuoinError } from './error.ts'
+import { errorOf, type QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
 import { hold, type Field, type Granted, type Held, type Hold } from './held.ts'
 import type { Answer, Http } from './http.ts'
@@ -220,7 +220,7 @@ function isChanged (error: unknown): boolean {
 /** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
 function grantedBy ({ headers }: Answer<unknown>): Granted {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
-  if (version === undefined) throw new QuoinError(200, 'INVALID_RESPONSE', 'The answer has no ETag')
+  if (version === undefined) throw errorOf(200, undefined, null)
   const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => headers.has(name) ? Number(headers.get(name)) : undefined)
   const date = Date.parse(headers.get('date') ?? '') || Date.now()
   return { version, since, expiresAt, leaseMs: expiresAt && expiresAt * 1000 - date }

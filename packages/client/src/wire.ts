@@ -38,7 +38,6 @@ export interface Finding {
   draft?: KeptDraft
 }
 
-/** Whether an edition may be closed. The content model says which findings block. */
 /** What was saved, or has changed an edition otherwise. */
 export interface JournalEntry {
   id: string
@@ -62,6 +61,7 @@ export interface JournalEntry {
 /** Which fields of an entry of the journal are put back, and to which side of its save. */
 export interface Restore { entry: string, fields: string[], side: 'before' | 'after' }
 
+/** Whether an edition may be closed. The content model says which findings block. */
 export interface Readiness { ready: boolean, blockers: Finding[], warnings: Finding[] }
 
 /** A bundle or an edition type. */
