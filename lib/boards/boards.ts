@@ -71,7 +71,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    */
   async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
     let boardEntities = await entities(id, caller)
-    let watcher = await locks.feed.watch(boardEntities, options)
+    const watcher = await locks.feed.watch(boardEntities, options)
     const shared = share(id, caller, watcher.heartbeatMs * SHARED)
     let over = false
 
@@ -82,8 +82,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       if (!batch) return undefined
       const now = await present()
       if (now && !isSame(now, boardEntities)) {
-        watcher.leave()
-        watcher = await locks.feed.watch(now, { caller: options.caller })
+        await watcher.turnTo(now)
         boardEntities = now
       }
       if (now && !over) return batch

@@ -88,6 +88,11 @@ export function createChannel (watched: Watched[]) {
     return { batch, position: revision }
   }
 
+  /** What was told of saves since a position, as far as it is kept. */
+  function savedAfter (position: number): Batch {
+    return recent.slice(Math.max(0, recent.length - (revision - position))).flat().filter(({ event }) => event === 'saved')
+  }
+
   for (const { wakes } of watched) wakes.add(update)
   update()
 
@@ -97,6 +102,7 @@ export function createChannel (watched: Watched[]) {
     /** Tells an event that is not part of the state. A watcher that is behind does not get it. */
     tell: (event: FeedEvent) => states && told([event]),
     after,
+    savedAfter,
     isStale: () => isStale,
     /** Where a watcher stands that was told a state by an earlier stream; before the beginning if that is not the present one. */
     positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= idOf(states)) ? revision : -1,

@@ -64,6 +64,15 @@ export interface Watcher {
   leave: () => void
 }
 
+/** A watcher of entities that can be others later. */
+export interface FeedWatcher extends Watcher {
+  /**
+   * Watches other entities from now on. Next comes their snapshot, and before it what was told of saves meanwhile.
+   * @throws {Failure} TOO_LARGE for more locks than are read; the watcher has left then
+   */
+  turnTo: (entities: Entity[]) => Promise<void>
+}
+
 /**
  * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
  * once for all who watch an entity. A write of this instance's own is told at once, and makes no read of its own.
@@ -149,11 +158,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
    * closed there is nothing to be told.
    * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
    */
-  async function open (wanted: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<Watcher> {
-    if (isClosed) return { heartbeatMs, next: async () => undefined, leave () {} }
+  async function open (wanted: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
+    if (isClosed) return { heartbeatMs, next: async () => undefined, turnTo: async () => {}, leave () {} }
     admit(caller)
-    const channel = enter(wanted)
+    let entities = wanted
+    let channel = enter(entities)
     let position = -1
+    let owed: Batch = []
     let beatAt = performance.now() + heartbeatMs
     let beat: NodeJS.Timeout | undefined
     let wake: (() => void) | undefined
@@ -163,9 +174,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       if (!watchers.delete(leave)) return
       count(caller, -1)
       clearTimeout(beat)
-      channel.wakes.delete(wakeUp)
-      exit(wanted, channel)
+      part(entities, channel)
       wakeUp()
+    }
+
+    function part (entities: Entity[], channel: Channel): void {
+      channel.wakes.delete(wakeUp)
+      exit(entities, channel)
     }
 
     function planBeat (): void {
@@ -180,27 +195,48 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
 
     watchers.set(leave, caller)
     count(caller, 1)
-    channel.wakes.add(wakeUp)
-    for (const watched of channel.watched) watched.freshen()
-    try {
-      if (!channel.isStale()) await forEach(channel.watched, ({ refresh }) => refresh())
-    } catch (error) {
-      if (!isOutage(error)) {
-        leave()
-        throw error
-      }
-      failed(error)
-    }
+    await join(channel)
     position = channel.positionOf(lastEventId)
     // A watcher that left meanwhile must leave no timer behind.
     if (watchers.has(leave)) planBeat()
     if (position >= 0) beatAt = 0
+
+    async function join (channel: Channel): Promise<void> {
+      channel.wakes.add(wakeUp)
+      for (const watched of channel.watched) watched.freshen()
+      try {
+        if (!channel.isStale()) await forEach(channel.watched, ({ refresh }) => refresh())
+      } catch (error) {
+        if (!isOutage(error)) {
+          leave()
+          throw error
+        }
+        failed(error)
+      }
+    }
+
+    async function turnTo (others: Entity[]): Promise<void> {
+      const other = enter(others)
+      await join(other).finally(() => { if (!watchers.has(leave)) part(others, other) })
+      if (!watchers.has(leave)) return
+      const first = other.after(-1)
+      owed = [...owed, ...channel.savedAfter(position), ...first?.batch ?? []]
+      part(entities, channel)
+      entities = others
+      channel = other
+      position = first?.position ?? -1
+    }
 
     async function next (): Promise<Batch | undefined> {
       while (watchers.has(leave)) {
         if (performance.now() >= beatAt) {
           planBeat()
           return HEARTBEAT
+        }
+        if (owed.length > 0) {
+          const batch = owed
+          owed = []
+          return batch
         }
         const news = channel.after(position)
         if (news) {
@@ -212,7 +248,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       return undefined
     }
 
-    return { heartbeatMs, next, leave }
+    return { heartbeatMs, next, turnTo, leave }
   }
 
   /**

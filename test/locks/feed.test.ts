@@ -80,6 +80,52 @@ t.test('a save is told to whoever watches the edition, on its board too, and cha
   t.match(await take(await late), { event: 'snapshot' }, 'whoever is told all that there is needs no word of what came before')
 })
 
+t.test('a watcher that turns to other entities is told of saves meanwhile, and then the new state', async (t) => {
+  const store = memoryStore()
+  const mayRead = Promise.withResolvers<void>()
+  const locks = instance(t, { send: async (command) => { if (command.input['ExpressionAttributeValues']?.[':key'] === 'test-node-3') await mayRead.promise; return store.send(command) } })
+  const [watcher, other] = [await locks.feed.watch([at('1'), at('2')]), await locks.feed.watch([at('1')])]
+  for (const each of [watcher, other]) t.match(await take(each), { event: 'snapshot' })
+  const turned = watcher.turnTo([at('1'), at('3')])
+  const saved = { entityType: 'node', entityId: '1', etag: '"a"', uid: '7', fields: ['articles'] }
+  locks.feed.saved(saved)
+  await locks.acquire(at('2'), { fieldName: 'title', userData: ada })
+  mayRead.resolve()
+  await turned
+  t.strictSame(await take(watcher), { event: 'saved', saved })
+  t.match(await take(watcher), { event: 'snapshot', entities: 2, locks: [] }, 'what it has turned from is told no more')
+  await locks.acquire(at('2'), { fieldName: 'body', userData: ada })
+  await locks.acquire(at('3'), { fieldName: 'title', userData: ada })
+  t.match(await take(watcher), { event: 'locked', lock: { entityId: '3' } })
+  t.strictSame(locks.feed.counts(), { watchers: 2, entities: 2 })
+})
+
+t.test('a watcher that leaves or fails while it turns to other entities leaves nothing behind', async (t) => {
+  const large = new Failure('TOO_LARGE', 'too many')
+  const mayRead = Promise.withResolvers<void>()
+  const feed = createFeed({
+    pollMs: NEVER, heartbeatMs: NEVER,
+    read: async ({ id }) => {
+      if (id === '2') throw large
+      if (id === '3') await mayRead.promise
+      return []
+    }
+  })
+  t.teardown(() => feed.close())
+  const [failing, leaving] = [await feed.watch([at('1')]), await feed.watch([at('1')])]
+  await t.rejects(failing.turnTo([at('1'), at('2')]), { code: 'TOO_LARGE' })
+  t.equal(await failing.next(), undefined)
+  const turned = leaving.turnTo([at('1'), at('3')])
+  leaving.leave()
+  mayRead.resolve()
+  await turned
+  t.equal(await leaving.next(), undefined)
+  t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+  feed.close()
+  await (await feed.watch([at('1')])).turnTo([at('2')])
+  t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+})
+
 t.test('what another instance writes is found within the interval', async (t) => {
   const store = memoryStore()
   const [here, there] = [instance(t, store, { pollMs: 20 }), instance(t, store)]
