@@ -61,6 +61,7 @@ export function createClosing ({ editions, id, model, present, saved, changed, a
       failure = undefined
       if (isOpen && isNews) announce(found.ready ? `Nothing stands in the way${found.warnings.length > 0 ? `, ${count(found.warnings.length, 'warning')}` : ''}` : `${count(found.blockers.length, 'thing stands', 'things stand')} in the way`)
     } catch (error) {
+      if (nth !== looks) return
       failure = failureOf(error)
     }
     changed()

@@ -13,19 +13,19 @@ const findings = (...messages: string[]): Finding[] => messages.map((message) =>
 const readinessOf = (blockers: Finding[], warnings: Finding[] = []): ReadReadiness => ({ ready: blockers.length === 0, blockers, warnings, etag: 'r' })
 
 function open (json: object = {}) {
-  const service = { looks: [] as Array<ReadReadiness | Error>, asked: 0, closes: [] as Array<Finding[] | null | Error>, sent: [] as object[] }
+  const service = { looks: [] as Array<ReadReadiness | Error | Promise<ReadReadiness>>, asked: 0, closes: [] as Array<Finding[] | null | Error>, sent: [] as object[] }
   const said: string[] = []
   let edition: Edition = { status: [{ value: false }] }
   const closing = createClosing({
     editions: {
       async readiness () {
         service.asked++
-        const look = service.looks.shift() ?? readinessOf([])
+        const look = await service.looks.shift() ?? readinessOf([])
         if (look instanceof Error) throw look
         return look
       },
       async close () {
-        const since = service.closes.shift() ?? []
+        const since = service.closes.length > 0 ? service.closes.shift()! : []
         if (since instanceof Error) throw since
         return { edition: { status: [{ value: true }] }, etag: '2', since }
       },
@@ -71,6 +71,21 @@ t.test('what speaks against it is seen before, and looked at again as things cha
   closing.cancel()
   await pass(500)
   t.strictSame([closing.isOpen, service.asked], [false, 3])
+})
+
+t.test('what is looked at last is what is shown, whichever answer comes last', async (t) => {
+  const { closing, service, said } = open()
+  const [first, second] = [Promise.withResolvers<ReadReadiness>(), Promise.withResolvers<ReadReadiness>()]
+  service.looks = [first.promise, second.promise, readinessOf(findings('Carla is editing it')), readinessOf(findings('Carla is editing it', 'Ben is editing it'))]
+  closing.open()
+  const looks = [closing.look(), closing.look()]
+  await looks[1]
+  first.resolve(readinessOf([]))
+  second.reject(new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away'))
+  await looks[0]
+  t.match([closing.readiness, closing.failure, said], [{ ready: false }, undefined, ['1 thing stands in the way']])
+  await closing.look()
+  t.strictSame(said, ['1 thing stands in the way', '2 things stand in the way'], 'one thing more is news')
 })
 
 t.test('it is done, taken back, and what came meanwhile is told', async (t) => {
