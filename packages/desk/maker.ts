@@ -51,14 +51,13 @@ export function createMaker ({ editions, model, samples, changed, announce, made
 
   /** The newest edition of those with a date, else the newest of all. */
   function latest (found: Edition[]): Edition | undefined {
-    const dateOf = (edition: Edition) => shapesOf(edition, model).filter(({ kind }) => kind === 'date').map((shape) => textOf(shape, edition[shape.name] ?? []))[0] ?? ''
-    const isDated = (edition: Edition) => nextKey(valueOf(edition, fields.key)) !== undefined || dateOf(edition) !== ''
-    return found.find((edition) => isDated(edition) && nextKey(valueOf(edition, fields.key)) !== undefined) ?? found.find(isDated) ?? found[0]
+    const hasDate = (edition: Edition) => shapesOf(edition, model).some(({ kind }) => kind === 'date')
+    return found.find((edition) => nextKey(valueOf(edition, fields.key)) !== undefined) ?? found.find(hasDate) ?? found[0]
   }
 
   async function newest (of: string): Promise<Edition | undefined> {
     const { value } = await editions.search({ ...(of !== '' && { bundle: of }), limit: LOOKED_AT }).next()
-    return latest((value?.editions ?? []) as Edition[])
+    return latest(value!.editions as Edition[])
   }
 
   async function load (): Promise<void> {
@@ -85,9 +84,8 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...known }
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
     asked = shapes.map((shape) => {
-      const held = asked.find((one) => one.shape.name === shape.name)
-      const text = touched.has(shape.name) && held ? held.text : proposed(shape, known[shape.name] ?? [])
-      return { shape, text, problems: [] }
+      const mine = touched.has(shape.name) ? asked.find((one) => one.shape.name === shape.name)?.text : undefined
+      return { shape, text: mine ?? proposed(shape, known[shape.name] ?? []), problems: [] }
     })
   }
 

@@ -19,11 +19,13 @@ const wednesday: Edition = {
   field_publication_date: [{ value: '2026-11-18' }],
   field_expires: [{ value: '2026-12-18T05:00:00+01:00' }],
   field_articles: [{ target_id: 1, target_uuid: 'u1', url: '/node/1' }, { target_id: 2, target_uuid: 'u2', url: '/node/2' }],
-  field_note: [{ value: 'x' }]
+  field_note: [{ value: 'x' }],
+  field_teaser: [],
+  field_slogan: undefined
 }
 const special: Edition = { id: [{ value: 6 }], type: [{ target_id: 'special' }], title: [{ value: 'Opera 2026' }], field_key: [{ value: 'opera' }], field_publisher_edition_type: [{ value: 'special' }] }
 
-function open ({ from, found = [special, wednesday], answers = [] }: { from?: string, found?: Edition[], answers?: Error[] } = {}) {
+function open ({ from, found = [special, wednesday], answers = [], failures = [], of: its = model }: { from?: string, found?: Edition[], answers?: Error[], failures?: Error[], of?: Model } = {}) {
   const sent: Array<[string, Record<string, unknown>]> = []
   const said: string[] = []
   const made: string[] = []
@@ -32,6 +34,8 @@ function open ({ from, found = [special, wednesday], answers = [] }: { from?: st
     bundles: async () => [{ id: 'daily', label: 'Daily' }, { id: 'special', label: 'Special' }],
     async * search (query: object) {
       asked.push(query)
+      const failure = failures.shift()
+      if (failure) throw failure
       yield { editions: found }
     },
     read: async (id: string) => ({ edition: found.find((edition) => String(edition['id']![0]!['value']) === id)! }),
@@ -42,7 +46,7 @@ function open ({ from, found = [special, wednesday], answers = [] }: { from?: st
       return { edition: { id: [{ value: 61 }] } }
     }
   } as unknown as Client['editions']
-  const maker = createMaker({ editions, model, samples: { of: () => [], learn: async () => {} }, changed: () => {}, announce: (text) => { said.push(text) }, made: (id) => { made.push(id) } }, from)
+  const maker = createMaker({ editions, model: its, samples: { of: () => [], learn: async () => {} }, changed: () => {}, announce: (text) => { said.push(text) }, made: (id) => { made.push(id) } }, from)
   const texts = () => maker.asked.map(({ shape, text }) => [shape.name, text])
   const of = (name: string) => maker.asked.find(({ shape }) => shape.name === name)!
   return { maker, sent, said, made, asked, texts, of }
@@ -71,10 +75,74 @@ t.test('yesterday\u2019s is duplicated a day later, without what Drupal does not
   const bodies = sent.map(([, body]) => body)
   t.match(bodies[0], { field_articles: [{ target_id: 1 }, { target_id: 2 }], field_expires: [{ value: '2026-12-19T05:00:00+01:00' }], field_note: [{ value: 'x' }], status: [{ value: false }] })
   t.notOk(['id', 'uuid', 'type'].some((name) => name in bodies[0]!))
+  t.notOk(['field_teaser', 'field_slogan'].some((name) => name in bodies[0]!), 'what is empty is not sent')
   t.strictSame([bodies[1]!['field_articles'], bodies[2]!['field_note']], [[{ target_id: 1, target_uuid: 'u1' }], undefined])
   t.strictSame([made, said], [['61'], ['The edition is made, without 2 values that Drupal does not take from you']])
   maker.copy(false)
   t.notOk(maker.isCopy)
+})
+
+t.test('an edition is made once however often that is pressed, and not tried for ever', async (t) => {
+  const { maker, sent, made, said } = open()
+  await turn()
+  await Promise.all([maker.make(), maker.make()])
+  t.strictSame([sent.length, made], [1, ['61']])
+
+  const other = open({ from: 'latest', found: [{ ...wednesday, ...Object.fromEntries(Array.from({ length: 12 }, (_, nth) => [`field_x${nth}`, [{ value: 'x' }]])) }], answers: Array.from({ length: 12 }, (_, nth) => invalid(`field_x${nth}`)) })
+  await turn()
+  await other.maker.make()
+  t.strictSame([other.sent.length, other.made, other.said], [10, [], ['Not made: some fields are not right.']])
+  t.strictSame(said, ['The edition is made'])
+})
+
+t.test('what is typed stays whatever is proposed since', async (t) => {
+  const { maker, texts, of } = open({ from: 'latest' })
+  await turn()
+  maker.type(of('title'), 'Mine')
+  maker.copy(false)
+  t.strictSame(texts().slice(0, 2), [['title', 'Mine'], ['field_key', 'daily-2026-11-19']])
+  maker.type(of('field_publication_date'), '2026-12-24')
+  maker.chooseBundle('special')
+  await turn()
+  t.equal(of('title').text, 'Mine', 'also after the newest edition of another bundle')
+})
+
+t.test('where the newest edition cannot be had the form says so, and asks again', async (t) => {
+  const { maker, texts } = open({ failures: [new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')] })
+  t.strictSame([maker.isReading, maker.failure], [true, undefined])
+  await turn()
+  t.match([maker.isReading, maker.failure, texts()], [false, { message: 'The CMS is away' }, []])
+  await maker.load()
+  t.match([maker.failure, maker.bundles.map(({ id }) => id), texts().length], [undefined, ['daily', 'special'], 4])
+})
+
+t.test('the bundle is sent by the name that it has, and none where there are none', async (t) => {
+  const daily = { ...wednesday, kind: [{ target_id: 'daily' }] }
+  const { maker, sent } = open({ found: [daily], of: contentModel({ keys: { bundle: 'kind' } }) as Model })
+  await turn()
+  await maker.make()
+  t.match(sent, [['daily', { type: undefined, kind: [{ target_id: 'daily' }] }]])
+  const none = open({ found: [], of: contentModel({ keys: { bundle: null } }) as Model })
+  await turn()
+  none.maker.type(none.of('title'), 'Opera')
+  t.strictSame([none.maker.bundle, none.of('field_key').text], ['', 'opera'], 'without an edition before it the title says what the key is')
+  await none.maker.make()
+  t.equal(none.maker.reason, 'Not made: Edition type is needed.')
+  none.maker.type(none.of('title'), ' ')
+  await none.maker.make()
+  t.equal(none.maker.reason, 'Not made: Title, Key, Edition type are needed.')
+  none.maker.type(none.of('title'), 'Opera')
+  none.maker.type(none.of('field_publisher_edition_type'), 'special')
+  await none.maker.make()
+  t.strictSame(Object.keys(none.sent[0]![1]), ['type', 'status', 'title', 'field_key', 'field_publisher_edition_type'])
+  t.equal(none.sent[0]![1]['type'], undefined)
+})
+
+t.test('of editions without a date in their keys the newest with a date field goes before', async (t) => {
+  const { field_key: _, ...keyless } = wednesday
+  const { texts } = open({ found: [special, keyless] })
+  await turn()
+  t.match(texts().at(-1), ['field_publication_date', '2026-11-19'])
 })
 
 t.test('a certain edition is duplicated, and what the CMS wants besides comes into the form', async (t) => {
