@@ -7,15 +7,15 @@ import { QuoinError, type Client, type Page, type Search } from '../../packages/
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
-const lists = { article: { entityType: 'node' }, story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } } }
+const lists = { article: { entityType: 'node' }, brief: { entityType: 'brief' }, story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } } }
 
-/** A finder, and what its searches are answered with: a page or an error. */
-function open (answers: Array<Partial<Page> | Error>) {
+/** A finder, and what its searches are answered with: a page or an error, at once or later. */
+function open (answers: Array<Partial<Page> | Error | Promise<never>>) {
   const asked: Search[] = []
   const said: string[] = []
   async function * search (query: Search) {
     asked.push(query)
-    const answer = answers.shift() ?? { editions: [] }
+    const answer = await answers.shift() ?? { editions: [] }
     if (answer instanceof Error) throw answer
     yield answer as Page
   }
@@ -67,7 +67,7 @@ t.test('what is typed is searched once its writer pauses, and who waits for it g
 t.test('a list of another type has its own keys, and a search that fails says so', async (t) => {
   const away = new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
   const { finder, asked, said, pass } = open([{ editions: [{ sid: [{ value: 3 }], uuid: [{ value: 'u3' }], headline: [{ value: 'Three' }] }] }, away, new QuoinError(503, 'PLACED_UNKNOWN', 'Too many'), { editions: [] }])
-  t.strictSame([finder.lists, finder.list, finder.place], [['article', 'story'], 'article', undefined])
+  t.strictSame([finder.lists, finder.list, finder.place], [['article', 'brief', 'story'], 'article', undefined])
   finder.choose('story')
   await pass(0)
   t.match([asked[0], finder.found], [{ bundle: 'story' }, [{ item: { target_id: 3, target_type: 'story' }, title: 'Three' }]])
@@ -79,4 +79,23 @@ t.test('a list of another type has its own keys, and a search that fails says so
   t.strictSame([asked.slice(-2).map(({ placed }) => placed), finder.failure, said.at(-1)], [[true, false], undefined, 'No articles found'], 'where nobody can say where articles stand they are found all the same')
   finder.putAt(2)
   t.equal(finder.place, 2)
+})
+
+t.test('a list without keys of its own is read by the usual ones, also where a field is missing', async (t) => {
+  const { finder, pass } = open([{ editions: [{ id: [{ value: 4 }], uuid: [{ value: 'u4' }], title: [{ value: 'Four' }], image: undefined }] as unknown as Page['editions'] }])
+  finder.choose('brief')
+  await pass(0)
+  t.match(finder.found, [{ item: { target_id: 4, target_uuid: 'u4', target_type: 'brief' }, title: 'Four', image: undefined }])
+})
+
+t.test('a search that another has taken the place of says nothing, not even that it was ended', async (t) => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const { finder, said, pass } = open([promise, { editions: [article] }])
+  finder.type('s')
+  await pass(250)
+  finder.type('seven')
+  await pass(250)
+  reject(new QuoinError(0, 'UNREACHABLE', 'It was ended'))
+  await pass(0)
+  t.strictSame([finder.failure, finder.found?.length, said], [undefined, 1, ['1 article shown']])
 })

@@ -37,6 +37,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     /** Why the drafts cannot be told, each time that they are asked for. */
     undrafted: [] as Error[],
     labels: {} as Record<string, string>,
+    /** Why the labels cannot be told. */
+    nameless: undefined as Error | undefined,
     published: {} as Record<string, boolean>,
     /** The operations that were sent to running orders, and what they are answered with. */
     arranged: [] as OrderOperation[][],
@@ -85,6 +87,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         if (!(given instanceof Error)) present.edition = given
         return answer(given)
       },
+      readiness: async () => ({ ready: true, blockers: [], warnings: [] }),
+      close: async () => ({ ...await answer({ ...present.edition, status: [{ value: true }] }), since: null }),
       subscribe: subscribe('edition')
     },
     locks: {
@@ -118,7 +122,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     settings: { auth: 'none', cms: 'https://cms.example', model },
     user: { uid: 'anna' },
     samples: { of: () => [], learn: async () => service.learning },
-    labelsOf: async () => ({ data: service.labels, published: service.published }),
+    labelsOf: async () => {
+      if (service.nameless) throw service.nameless
+      return { data: service.labels, published: service.published }
+    },
     changed: () => {},
     announce: (text) => { said.push(text) }
   }, '5')
@@ -557,6 +564,64 @@ t.test('a running order is changed by operations, and each is undone beside its 
     t.strictSame(numbers(order.items), ids)
   }
   t.equal(said.at(-1), 'Done again: The ninth: added at place 2 of 3')
+})
+
+t.test('what a search has found goes where the search says, by its title, and is published or not as was found', async (t) => {
+  const { session, service, said } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2) }) })
+  await turn()
+  const order = session.orders[0]!
+  const { add } = session.acts(order)
+  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: undefined, placed: [], locks: [] })
+  add(found(7, false))
+  t.strictSame([numbers(order.items), said.at(-1)], [[1, 2, 7], 'Article 7: added at place 3 of 3'], 'by default at the end')
+  await turn()
+  session.finder.putAt(1)
+  add(found(8))
+  t.strictSame([numbers(order.items), said.at(-1)], [[8, 1, 2, 7], 'Article 8: added at place 1 of 4'])
+  await turn()
+  session.finder.putAt(99)
+  add(found(9, true))
+  t.strictSame([numbers(order.items), said.at(-1)], [[8, 1, 2, 7, 9], 'Article 9: added at place 5 of 5'])
+  await turn()
+  t.strictSame([order.items.map(session.isPublished), session.titleOf(articles(8)[0])], [[undefined, undefined, undefined, false, true], 'Article 8'])
+  t.equal(service.arranged.length, 3)
+})
+
+t.test('a running order of a draft is put on what is there now, and taken back in one step', async (t) => {
+  const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3), field_more: [{ value: 'm' }] }) })
+  await turn()
+  const order = session.orders[0]!
+  await session.restore({ fieldName: 'field_articles', payload: '9 3 1' })
+  t.strictSame([numbers(order.items), session.notice], [[3, 1, 2], { tone: 'good', text: 'Running order is in the order of the draft.' }])
+  await turn()
+  t.equal(service.arranged.length, 1)
+  session.undo()
+  await turn()
+  t.strictSame(numbers(order.items), [1, 2, 3])
+})
+
+t.test('a running order that comes with a later answer only is empty before', async (t) => {
+  const { session } = open(t, { edition: editionOf('Saved', { field_articles: undefined }) })
+  await turn()
+  t.strictSame(session.orders.map(({ items }) => items), [[]])
+})
+
+t.test('an edition is shown as well where nobody can tell what its articles are called', async (t) => {
+  const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1) }) })
+  service.nameless = away()
+  await turn()
+  t.strictSame([session.failure, session.titleOf(articles(1)[0])], [undefined, 'No. 1'])
+})
+
+t.test('an edition that is closed here is so at once, and what is typed stays', async (t) => {
+  const { session, field, said } = open(t, { edition: editionOf('Saved', { status: [{ value: false }], field_key: [{ value: 'k' }] }) })
+  await turn()
+  field('field_key').type('typed')
+  session.closing.open()
+  await turn()
+  t.notOk(session.closing.isDone)
+  await session.closing.close()
+  t.strictSame([session.closing.isDone, session.notice, said.at(-1), field('status').text, field('field_key').text], [true, { tone: 'good', text: 'Published.' }, 'Published.', 'true', 'typed'])
 })
 
 t.test('what others do to a running order comes in, and is not undone', async (t) => {
