@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import { criteriaOf, editionAddress, listAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
+import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept, createShelf } from '../../packages/desk/kept.ts'
 import { storeOf } from './fixtures.ts'
@@ -208,6 +208,21 @@ t.test('an operation makes of an order here what it makes of it in the service, 
   t.strictSame([isUnmoved(b, [a, b, c], [a, c, b]), isUnmoved(c, [a, b, c, { ...a, target_uuid: 'u4' }], [c, a, b, { ...a, target_uuid: 'u4' }]), isUnmoved(c, [c], [a])], [true, false, false])
 })
 
+t.test('an article is known by its uuid, else by its number, and one that is there twice is told apart', async (t) => {
+  const [a, b, c] = [1, 2, 3].map((id): Item => ({ target_id: id, target_uuid: `u${id}` })) as [Item, Item, Item]
+  t.strictSame([isSameArticle(a, { target_id: 9, target_uuid: 'u1' }), isSameArticle(a, { target_id: '1' }), isSameArticle({ target_id: 2 }, a)], [true, true, false])
+  t.strictSame(insertAt([a, a, b], c, 2), { op: 'insert', article: c, before: b }, 'after the second of an article is before the next')
+  t.strictSame(insertAt([a, a, a], c, 2), { op: 'insert', article: c, after: a }, 'where neither neighbour is the first of its kind')
+  t.strictSame(removeAt([a, b, a], 2), { op: 'remove', article: a, occurrence: 2 })
+  t.strictSame(applied([a, b, a], removeAt([a, b, a], 2)), [a, b])
+})
+
+t.test('an operation that has been overtaken leaves an order as it is', async (t) => {
+  const [a, b, c] = [1, 2, 3].map((id): Item => ({ target_id: id, target_uuid: `u${id}` })) as [Item, Item, Item]
+  const order = [a, b]
+  for (const operation of [removeAt([c], 0), moveTo([a, b, c], 2, 0)!, insertAt([b], a, 0)!]) t.equal(applied(order, operation), order, operation.op)
+})
+
 t.test('times, numbers and people in words', async (t) => {
   const noon = new Date(2026, 10, 18, 12, 5).getTime()
   t.equal(at(noon / 1000, noon + 3600_000), '12:05')
@@ -236,6 +251,8 @@ t.test('addresses say what is shown, and what they say wrong is left out', async
   t.equal(editionAddress('12'), '#/editions/12')
   t.equal(listAddress(all), '#/')
   for (const query of [all, { ...all, q: 'ä & ö#', offset: 20 }, { ...all, bundle: 'daily', type: 'special', status: '0', key: 'k=1' }]) t.strictSame(placeOf(listAddress(query)), { view: 'list', query })
+  t.strictSame([newAddress(), newAddress('latest')], ['#/new', '#/new?from=latest'])
+  t.strictSame(['#/new', '#/new?from=latest', newAddress('12'), '#/newest'].map(placeOf), [{ view: 'new' }, { view: 'new', from: 'latest' }, { view: 'new', from: '12' }, { view: 'list', query: all }])
 })
 
 t.test('a seat is named in the address', async (t) => {
@@ -261,6 +278,7 @@ t.test('a refusal is told where it belongs', async (t) => {
   t.equal(refused(0, 'UNREACHABLE', 'No answer').text, 'Not saved: No answer. Your text is kept; save again later.')
   const lock = (fieldName: string, name?: string) => ({ fieldName, userData: { uid: '8', ...(name && { name }) } })
   t.equal(refused(423, 'FIELD_LOCKED', 'x', { locks: [lock('title', 'Ben'), lock('field_z')] }).text, 'Not saved: Title is being edited by Ben, field_z is being edited by User 8.')
+  t.strictSame([...refused(403, 'CMS_FORBIDDEN', "Access denied on updating field 'title'.").fields], [['title', ['Drupal does not let you change this.']]], 'also where Drupal does not say why')
 })
 
 t.test('what editions do not have is not shown, and not searched by', async (t) => {
