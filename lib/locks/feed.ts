@@ -161,8 +161,8 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   async function open (wanted: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
     if (isClosed) return { heartbeatMs, next: async () => undefined, turnTo: async () => {}, leave () {} }
     admit(caller)
-    let entities = wanted
-    let channel = enter(entities)
+    let present = wanted
+    let channel = enter(present)
     let position = -1
     let owed: Batch = []
     let beatAt = performance.now() + heartbeatMs
@@ -174,13 +174,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       if (!watchers.delete(leave)) return
       count(caller, -1)
       clearTimeout(beat)
-      part(entities, channel)
+      part(present, channel)
       wakeUp()
     }
 
-    function part (entities: Entity[], channel: Channel): void {
+    function part (watched: Entity[], channel: Channel): void {
       channel.wakes.delete(wakeUp)
-      exit(entities, channel)
+      exit(watched, channel)
     }
 
     function planBeat (): void {
@@ -204,8 +204,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     async function join (channel: Channel): Promise<void> {
       channel.wakes.add(wakeUp)
       for (const watched of channel.watched) watched.freshen()
+      if (channel.isStale()) {
+        // The store is away, so nobody waits for it; what nobody has watched before is read all the same.
+        for (const watched of channel.watched) if (!watched.state() && !watched.isStale()) watched.poke()
+        return
+      }
       try {
-        if (!channel.isStale()) await forEach(channel.watched, ({ refresh }) => refresh())
+        await forEach(channel.watched, ({ refresh }) => refresh())
       } catch (error) {
         if (!isOutage(error)) {
           leave()
@@ -221,8 +226,8 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       if (!watchers.has(leave)) return
       const first = other.after(-1)
       owed = [...owed, ...channel.savedAfter(position), ...first?.batch ?? []]
-      part(entities, channel)
-      entities = others
+      part(present, channel)
+      present = others
       channel = other
       position = first?.position ?? -1
     }

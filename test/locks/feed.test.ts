@@ -104,7 +104,8 @@ t.test('a watcher that leaves or fails while it turns to other entities leaves n
   const large = new Failure('TOO_LARGE', 'too many')
   const mayRead = Promise.withResolvers<void>()
   const feed = createFeed({
-    pollMs: NEVER, heartbeatMs: NEVER,
+    pollMs: NEVER,
+    heartbeatMs: NEVER,
     read: async ({ id }) => {
       if (id === '2') throw large
       if (id === '3') await mayRead.promise
@@ -450,6 +451,18 @@ t.test('more locks than are read refuse a new watcher, and leave nothing behind'
   const feed = createFeed({ read: async ({ id }) => { if (id === '2') throw large; return [] }, pollMs: 5 })
   await t.rejects(feed.watch([at('1'), at('2'), at('3')]), { code: 'TOO_LARGE' })
   t.strictSame(feed.counts(), { watchers: 0, entities: 0 })
+})
+
+t.test('what nobody has watched before is read for a watcher that comes while the store is away', async (t) => {
+  let isAway = true
+  const feed = createFeed({ read: async () => { if (isAway) throw new Failure('STORE_UNAVAILABLE', 'away'); return [] }, pollMs: 20, restMs: 0, heartbeatMs: NEVER })
+  t.teardown(feed.close)
+  t.strictSame(await take(await feed.watch([at('1')])), { event: 'stale' })
+  const late = await feed.watch([at('1'), at('2')])
+  t.strictSame(await take(late), { event: 'stale' })
+  isAway = false
+  t.strictSame(await take(late), { event: 'live' })
+  t.match(await take(late), { event: 'snapshot', locks: [], entities: 2 })
 })
 
 t.test('a store that is away makes a new watcher stale, and live when it is back', async (t) => {
