@@ -8,7 +8,7 @@ import { createHistory, type Step, type Turn } from './history.ts'
 import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Told } from './labels.ts'
-import { fitted } from './merge.ts'
+import { fit } from './merge.ts'
 import { createOrder, type Order } from './order.ts'
 import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
@@ -86,8 +86,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
 
   const entity = () => entityOf(edition!, model)
   // The service tells names only for these: see lib/editions/lookup/labels.ts.
-  const named = new Set([...model.fields.articles, ...Object.keys(model.references)])
-  const references = () => fields.filter(({ shape }) => named.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
+  const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
+  const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
   const kept = createKept({ locks: client.locks, entity, shelf, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
@@ -290,7 +290,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     if (field && !field.holder) kept.forget(text)
     if (order && field && !field.holder) {
       const present = [...tokensOf(order.items).keys()].join(' ')
-      done(order.arrange(fitted(payload, present).split(' '), `${labelOf(fieldName)} as it is in the draft`))
+      done(order.arrange(fit(payload, present).split(' '), `${labelOf(fieldName)} as it is in the draft`))
       notice = { tone: 'good', text: `${labelOf(fieldName)} is in the order of the draft.` }
     } else {
       await field?.restore(payload)

@@ -85,11 +85,11 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
     asked = shapes.map((shape) => {
       const mine = touched.has(shape.name) ? asked.find((one) => one.shape.name === shape.name)?.text : undefined
-      return { shape, text: mine ?? proposed(shape, known[shape.name] ?? []), problems: [] }
+      return { shape, text: mine ?? proposalFor(shape, known[shape.name] ?? []), problems: [] }
     })
   }
 
-  function proposed (shape: Shape, items: Item[]): string {
+  function proposalFor (shape: Shape, items: Item[]): string {
     const text = textOf(shape, items)
     const key = valueOf(before ?? {}, fields.key)
     if (shape.name === keys.label) return nextTitle(text, key) ?? (isCopy ? text : '')
@@ -98,7 +98,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   }
 
   /** What the edition before has and the form does not ask for, a day later. */
-  function copied (): Record<string, Item[]> {
+  function copyOfBefore (): Record<string, Item[]> {
     const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !asked.some(({ shape }) => shape.name === name))
     return Object.fromEntries(shapes.flatMap(({ name, kind }) => {
       const items = (before![name] ?? []).map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => kind === 'moment' ? { ...item, value: nextMoment(String(item['value'])) } : item)
@@ -119,7 +119,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       const own = Object.fromEntries(asked.filter(({ text }) => text !== '').map(({ shape, text }) => [shape.name, itemsOf(shape, text, before?.[shape.name]?.slice(0, 1) ?? [])]))
       const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
       const isDraft = fieldOf(model) === keys.published && keys.published !== null && model.closing.value === true
-      const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copied() : {}, ...own })
+      const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copyOfBefore() : {}, ...own })
       announce(leftOut === 0 ? 'The edition is made' : `The edition is made, without ${count(leftOut, 'value')} that Drupal does not take from you`)
       return made(valueOf(edition, keys.id))
     } catch (error) {

@@ -11,7 +11,7 @@ export function settle (base: string, mine: string, theirs: string): Settled {
 }
 
 /** An order of before with the articles of the present one: those that came meanwhile after what they come after now, none that has gone. */
-export function fitted (order: string, present: string): string {
+export function fit (order: string, present: string): string {
   const [then, now] = [order, present].map((text) => text.split(' ').filter(Boolean)) as [string[], string[]]
   const result = then.filter((one) => now.includes(one))
   now.forEach((one, index) => {

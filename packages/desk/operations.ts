@@ -21,7 +21,7 @@ function occurrenceAt (items: Item[], index: number): number {
 }
 
 /** An operation on what stands at an index. An article that is there once needs no number. */
-function named (items: Item[], index: number): Pick<OrderOperation, 'article' | 'occurrence'> {
+function nameAt (items: Item[], index: number): Pick<OrderOperation, 'article' | 'occurrence'> {
   const occurrence = occurrenceAt(items, index)
   return { article: refOf(items[index]!), ...(occurrence > 1 && { occurrence }) }
 }
@@ -39,7 +39,7 @@ export function placeAt (items: Item[], index: number): Pick<OrderOperation, 'be
 export function moveTo (items: Item[], from: number, to: number): OrderOperation | undefined {
   const others = items.toSpliced(from, 1)
   const target = Math.max(0, Math.min(to, others.length))
-  return target === from || !items[from] ? undefined : { op: 'move', ...named(items, from), ...placeAt(others, target) }
+  return target === from || !items[from] ? undefined : { op: 'move', ...nameAt(items, from), ...placeAt(others, target) }
 }
 
 /** Inserts an article at an index; undefined where it is in the order. */
@@ -49,7 +49,7 @@ export function insertAt (items: Item[], article: Item, index: number): OrderOpe
 }
 
 export function removeAt (items: Item[], index: number): OrderOperation {
-  return { op: 'remove', ...named(items, index) }
+  return { op: 'remove', ...nameAt(items, index) }
 }
 
 /** Where the article at an index stands. */
@@ -88,7 +88,7 @@ function rising (numbers: number[]): number[] {
 }
 
 /** An order as the service will make it with an operation; as it is where the operation cannot be applied. */
-export function applied (items: Item[], { op, article, occurrence = 1, before, after, at }: OrderOperation): Item[] {
+export function apply (items: Item[], { op, article, occurrence = 1, before, after, at }: OrderOperation): Item[] {
   const indexes = items.flatMap((item, index) => isSameArticle(item, article) ? [index] : [])
   const index = indexes[occurrence - 1] ?? -1
   if (op === 'remove') return index < 0 ? items : items.toSpliced(index, 1)

@@ -2,7 +2,7 @@ import type { OrderOperation, QuoinError } from '../client/src/client.ts'
 import { failureOf } from './failures.ts'
 import { tokensOf } from './fields.ts'
 import type { Step } from './history.ts'
-import { applied, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt, type Spot } from './operations.ts'
+import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt, type Spot } from './operations.ts'
 import type { Item } from './settings.ts'
 
 /** How many operations a request takes. */
@@ -39,7 +39,7 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
   let isClosed = false
   let retry: ReturnType<typeof setTimeout> | undefined
 
-  const present = (): Item[] => waiting.flat().reduce(applied, saved)
+  const present = (): Item[] => waiting.flat().reduce(apply, saved)
 
   function act (operations: OrderOperation[]): void {
     for (let from = 0; from < operations.length; from += MOST) waiting.push(operations.slice(from, from + MOST))

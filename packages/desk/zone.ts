@@ -28,7 +28,7 @@ export function readIn (zone: string, local: string): Reading {
   const instants = [...offsets].map((offset) => shown - offset)
   const right = instants.filter((instant) => instant + offsetAt(zone, instant) === shown)
   const instant = Math.min(...right.length > 0 ? right : [Math.max(...instants)])
-  return { instant: isoOf(instant + offsetAt(zone, instant)) + named(offsetAt(zone, instant)), times: right.length as Reading['times'] }
+  return { instant: isoOf(instant + offsetAt(zone, instant)) + offsetText(offsetAt(zone, instant)), times: right.length as Reading['times'] }
 }
 
 /** By how much clocks of a time zone are ahead of UTC, in milliseconds. */
@@ -46,7 +46,7 @@ function isoOf (shown: number): string {
 }
 
 /** "+01:00" */
-function named (offset: number): string {
+function offsetText (offset: number): string {
   const time = new Date(Math.abs(offset)).toISOString().slice(11, 16)
   return `${offset < 0 ? '-' : '+'}${time}`
 }

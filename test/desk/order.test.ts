@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { applied } from '../../packages/desk/operations.ts'
+import { apply } from '../../packages/desk/operations.ts'
 import { createOrder } from '../../packages/desk/order.ts'
 import type { Item } from '../../packages/desk/settings.ts'
 import { QuoinError, type OrderOperation } from '../../packages/client/src/client.ts'
@@ -23,7 +23,7 @@ function open (length: number, answers: Array<QuoinError | Promise<void> | undef
       sent.push(operations)
       const answer = await answers.shift()
       if (answer) throw answer
-      saved = operations.reduce(applied, saved)
+      saved = operations.reduce(apply, saved)
       order.rebase(saved)
     },
     changed: () => {},

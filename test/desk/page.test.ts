@@ -4,9 +4,9 @@ import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, s
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createKept, createShelf } from '../../packages/desk/kept.ts'
 import { storeOf } from './fixtures.ts'
-import { fitted, rebased, settle } from '../../packages/desk/merge.ts'
+import { fit, rebased, settle } from '../../packages/desk/merge.ts'
 import { createOccupancy } from '../../packages/desk/occupancy.ts'
-import { applied, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
+import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
 import { MOVED, refusalOf, UNDECIDED } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
 import { entityOf, isPublished, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
@@ -183,7 +183,7 @@ t.test('changes of both sides are put together only where they fit', async (t) =
   t.strictSame(settle('a', 'b', 'b'), { text: 'b' })
   t.strictSame(settle('a', 'b', 'c'), { conflict: true })
   t.strictSame(rebased({ base: 'a', text: 'b', theirs: 'c' }, 'b'), { base: 'b', text: 'b', theirs: undefined }, 'a conflict ends where both say the same')
-  for (const [then, now, result] of [['9 2 4', '4 2 9 11', '9 11 2 4'], ['1 2', '7 1', '7 1'], ['2 5 1', '1 9 2', '2 1 9'], ['', '1 2', '1 2'], ['1', '', '']] as const) t.equal(fitted(then, now), result, 'an order of before, with the articles of now')
+  for (const [then, now, result] of [['9 2 4', '4 2 9 11', '9 11 2 4'], ['1 2', '7 1', '7 1'], ['2 5 1', '1 9 2', '2 1 9'], ['', '1 2', '1 2'], ['1', '', '']] as const) t.equal(fit(then, now), result, 'an order of before, with the articles of now')
 })
 
 t.test('an operation makes of an order here what it makes of it in the service, and is taken back beside a neighbour', async (t) => {
@@ -191,18 +191,18 @@ t.test('an operation makes of an order here what it makes of it in the service, 
   const ids = (items: Item[]) => items.map((item) => item['target_id'])
   fc.assert(fc.property(fc.array(article, { maxLength: 8 }), article, fc.nat(9), fc.nat(9), (order, other, from, to) => {
     const made = [moveTo(order, from, to), insertAt(order, other, to), ...from < order.length ? [removeAt(order, from)] : []].filter((operation) => operation !== undefined)
-    return made.every((operation) => isDeepStrictEqual(ids(applied(order, operation)), ids(rearrange(order as never, [operation]).order as unknown as Item[])))
+    return made.every((operation) => isDeepStrictEqual(ids(apply(order, operation)), ids(rearrange(order as never, [operation]).order as unknown as Item[])))
   }))
   fc.assert(fc.property(fc.uniqueArray(article, { minLength: 1, selector: ({ target_id: id }) => id }), fc.nat(5), fc.nat(5), (order, from, to) => {
     const operation = moveTo(order, from, to)
     if (!operation) return from >= order.length || from === Math.min(to, order.length - 1)
-    const now = applied(order, operation)
+    const now = apply(order, operation)
     const at = now.findIndex((item) => isSameArticle(item, order[from]!))
     const back = moveTo(now, at, indexOf(now.toSpliced(at, 1), spotOf(order, from)))!
-    return at === Math.min(to, order.length - 1) && isDeepStrictEqual(ids(applied(now, back)), ids(order))
+    return at === Math.min(to, order.length - 1) && isDeepStrictEqual(ids(apply(now, back)), ids(order))
   }))
   const [a, b, c] = [1, 2, 3].map((id): Item => ({ target_id: id, target_uuid: `u${id}` })) as [Item, Item, Item]
-  t.strictSame(applied([a], { op: 'insert', article: { target_uuid: 'u9' }, before: { target_uuid: 'u8' } }), [a], 'beside what has gone it goes nowhere')
+  t.strictSame(apply([a], { op: 'insert', article: { target_uuid: 'u9' }, before: { target_uuid: 'u8' } }), [a], 'beside what has gone it goes nowhere')
   t.strictSame(indexOf([c], spotOf([a, b, c], 1)), 0)
   t.strictSame(indexOf([c], spotOf([a, b], 0)), 0)
   t.strictSame([isUnmoved(b, [a, b, c], [a, c, b]), isUnmoved(c, [a, b, c, { ...a, target_uuid: 'u4' }], [c, a, b, { ...a, target_uuid: 'u4' }]), isUnmoved(c, [c], [a])], [true, false, false])
@@ -214,13 +214,13 @@ t.test('an article is known by its uuid, else by its number, and one that is the
   t.strictSame(insertAt([a, a, b], c, 2), { op: 'insert', article: c, before: b }, 'after the second of an article is before the next')
   t.strictSame(insertAt([a, a, a], c, 2), { op: 'insert', article: c, after: a }, 'where neither neighbour is the first of its kind')
   t.strictSame(removeAt([a, b, a], 2), { op: 'remove', article: a, occurrence: 2 })
-  t.strictSame(applied([a, b, a], removeAt([a, b, a], 2)), [a, b])
+  t.strictSame(apply([a, b, a], removeAt([a, b, a], 2)), [a, b])
 })
 
 t.test('an operation that has been overtaken leaves an order as it is', async (t) => {
   const [a, b, c] = [1, 2, 3].map((id): Item => ({ target_id: id, target_uuid: `u${id}` })) as [Item, Item, Item]
   const order = [a, b]
-  for (const operation of [removeAt([c], 0), moveTo([a, b, c], 2, 0)!, insertAt([b], a, 0)!]) t.equal(applied(order, operation), order, operation.op)
+  for (const operation of [removeAt([c], 0), moveTo([a, b, c], 2, 0)!, insertAt([b], a, 0)!]) t.equal(apply(order, operation), order, operation.op)
 })
 
 t.test('times, numbers and people in words', async (t) => {

@@ -3,7 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
-import { applied } from '../../packages/desk/operations.ts'
+import { apply } from '../../packages/desk/operations.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
@@ -83,7 +83,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       },
       arrange (_: string, operations: OrderOperation[]) {
         service.arranged.push(operations)
-        const given = service.arrangements.shift() ?? { ...present.edition, field_articles: operations.reduce(applied, present.edition['field_articles'] ?? []) }
+        const given = service.arrangements.shift() ?? { ...present.edition, field_articles: operations.reduce(apply, present.edition['field_articles'] ?? []) }
         if (!(given instanceof Error)) present.edition = given
         return answer(given)
       },
