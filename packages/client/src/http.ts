@@ -33,7 +33,7 @@ export type Http = ReturnType<typeof createHttp>
 /** What a header field takes as it is. */
 const VISIBLE = /^[!-~]+$/
 
-const NOT_SENT = 'Quoin did not answer in time'
+const NOT_SENT = 'Quoin could not be reached'
 
 /** Requests of JSON, with credentials. */
 export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
