@@ -1,12 +1,15 @@
-import { DeleteCommand, PutCommand, QueryCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { join } from 'node:path'
+import { DeleteCommand, PutCommand, QueryCommand, ScanCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import type { Save } from '../../lib/editions/save/recorders.ts'
 import { createJournal, type JournalDeps } from '../../lib/journal/journal.ts'
 import { VALUE_MAX } from '../../lib/journal/values.ts'
 import { model } from '../editions/fixtures.ts'
-import { openHostile, JSONAPI } from '../editions/hostile-cms.ts'
+import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import { openHostile, startHostileCms, JSONAPI } from '../editions/hostile-cms.ts'
 import { basic, editionsOf, type Call } from '../editions/site.ts'
+import { buildLogged } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
@@ -98,6 +101,20 @@ t.test('a site without a time of change is told by entity tags of the same user'
   t.strictSame(journal().stateOf({ changed: [{ value: '2026-11-23T12:00:00+00:00' }], langcode: [{ value: 'en' }] }, '"a"'), { etag: '"a"', changed: NOON, language: 'en' })
 })
 
+t.test('on such a site a gap shows between two saves of one user, and nowhere else', async (t) => {
+  const { save, read, saveOutside } = await openDesk(t, { env: { CONTENT_MODEL: join(t.testdir({ 'model.json': JSON.stringify({ keys: { changed: null } }) }), 'model.json') } })
+  await save(title('First'), { headers: anna })
+  await save(title('Second'), { headers: anna })
+  await saveOutside({ title: 'Outside' })
+  t.strictSame(kindsOf(await read()), ['update saved', 'update saved'], 'since the last save nothing can be told')
+  await save(title('Third'), { headers: anna })
+  await saveOutside({ title: 'Outside again' })
+  await save(title('Fourth'), { headers: { 'x-user-uid': '8' } })
+  const { data } = await read()
+  t.strictSame(kindsOf({ data }), ['update saved', 'update saved', 'outside saved', 'update saved', 'update saved'], 'entity tags of two users are not compared')
+  t.match(data[2], { at: data[1].at, between: [data[3].at, data[1].at], message: `Changed outside Quoin between ${data[3].at} and ${data[1].at}` })
+})
+
 t.test('pages follow each other, and gaps stand where they were', async (t) => {
   const { save, read, saveOutside, clock } = await openDesk(t)
   for (let count = 1; count <= 5; count++) {
@@ -120,6 +137,22 @@ t.test('pages follow each other, and gaps stand where they were', async (t) => {
   t.strictSame((await read('?limit=5')).meta, { next: null })
   t.match(await read('?limit=101'), { code: 'BAD_REQUEST' })
   t.match(await read('?before=x'), { code: 'BAD_REQUEST' })
+})
+
+t.test('a gap is told of the save before it, though a takeover begins the next page', async (t) => {
+  const { app, save, read, saveOutside, clock } = await openDesk(t)
+  await save(title('First'))
+  for (const uid of ['7', '8']) await app.inject({ method: 'PUT', url: `/api/cloud/data-state/publisher_container/${id}`, payload: { fieldName: 'title', userData: { uid } } })
+  clock.now += 5000
+  await saveOutside({ title: 'Outside' })
+  await save(title('Second'))
+  const all = (await read()).data
+  t.strictSame(kindsOf({ data: all }), ['update saved', 'outside saved', 'takeover saved', 'update saved'])
+  const first = await read('?limit=1')
+  t.strictSame(first.data, all.slice(0, 2))
+  const second = await read(`?limit=1&before=${first.meta.next}`)
+  t.strictSame(second.data, all.slice(2, 3))
+  t.strictSame(await read(`?limit=1&before=${second.meta.next}`), { data: all.slice(3), meta: { next: null } })
 })
 
 t.test('of an instance that was killed the next reader tells what became of its save', async (t) => {
@@ -215,6 +248,17 @@ t.test('each kind of field is put back, and the empty too', async (t) => {
   t.match(await restore({ entry, fields, side: 'middle' }), { status: 400 })
 })
 
+t.test('a restore that is repeated under its Idempotency-Key is made once', async (t) => {
+  const { save, read, restore } = await openDesk(t)
+  await save(title('Changed'))
+  const { data: [{ id: entry, fields }] } = await read()
+  const send = () => restore({ entry, fields: ['title'], side: 'before' }, { headers: { 'idempotency-key': '"once"' } })
+  const answer = await send()
+  t.match(answer, { status: 200, headers: { 'idempotency-replayed': undefined }, body: { title: fields.title.before } })
+  t.match(await send(), { status: 200, headers: { 'idempotency-replayed': 'true', etag: answer.headers['etag'] }, body: answer.body })
+  t.strictSame(kindsOf(await read()), ['restore saved', 'update saved'])
+})
+
 t.test('a restore respects locks', async (t) => {
   const { call, save, read, restore } = await openDesk(t, { env: { EDITION_LOCKS: 'enforce' } })
   await save(title('Changed'), { headers: anna })
@@ -244,6 +288,20 @@ t.test('who takes over a field of an edition is in its journal', async (t) => {
     t.equal((await read()).data.length, 2, 'an article is in no edition as far as locks know')
     t.match((await read('?limit=1')).data.map(({ kind }: { kind: string }) => kind), ['update'])
   }
+})
+
+t.test('a lock of another program is taken over from whoever it names, if anybody', async (t) => {
+  const { app, client, read } = await openDesk(t)
+  for (const [fieldName, userData] of [['title', undefined], ['status', { name: 'Anna' }]] as const) {
+    await client.send(new PutCommand({ TableName: 'DataState', Item: { env_entityType_entityId: `test-publisher_container-${id}`, fieldName, timestamp: Math.floor(Date.now() / 1000), payload: 'typed', ...(userData && { userData }) } }))
+    t.equal((await app.inject({ method: 'PUT', url: `/api/cloud/data-state/publisher_container/${id}`, payload: { fieldName, userData: { uid: '8' } } })).statusCode, 200)
+  }
+  t.match(await read(), {
+    data: [
+      { kind: 'takeover', by: { uid: '8' }, from: { uid: null, name: 'Anna' }, fields: { status: {} } },
+      { kind: 'takeover', by: { uid: '8' }, from: { uid: null, name: null }, fields: { title: {} } }
+    ]
+  })
 })
 
 t.test('saves go on without their entries while the table is away, and the next entry says how many', async (t) => {
@@ -281,6 +339,19 @@ t.test('saves go on without their entries while the table is away, and the next 
     ['update', 'uncertain', 'Sixth'], ['update', 'saved', 'Fifth'], ['update', 'saved', 'Fourth'], ['outside', 'saved', undefined], ['update', 'saved', 'First']
   ])
   t.match(data[3], { unrecorded: 3, message: 'Saved through Quoin 3 times while the lock store was away', between: [data[4].at, data[2].at] })
+})
+
+t.test('one save without an entry is said to be one, and without an entry before it no time is told', async (t) => {
+  const { client, read } = await openDesk(t)
+  const clock = { now: 0 }
+  let isAway = true
+  const flaky = { send: (command: never) => isAway ? Promise.reject(new Error('away')) : client.send(command) } as unknown as DynamoDBDocumentClient
+  const { record } = journalOf(flaky, { monotonic: () => clock.now, wait: async () => {} })
+  await (await record(saveOf({})))({ outcome: 'uncertain' })
+  isAway = false
+  clock.now += 5000
+  await (await record(saveOf({})))({ outcome: 'refused' })
+  t.match((await read()).data.slice(-1), [{ kind: 'outside', unrecorded: 1, message: 'Saved through Quoin once while the lock store was away', between: undefined }])
 })
 
 t.test('of the editions whose saves have no entry a thousand are remembered', async (t) => {
@@ -324,7 +395,8 @@ t.test('with JOURNAL_DAYS=0 there is none', async (t) => {
   for (const uid of ['7', '8']) await app.inject({ method: 'PUT', url: `/api/cloud/data-state/publisher_container/${id}`, payload: { fieldName: 'title', userData: { uid } } })
   t.match(await read(), { statusCode: 404, message: 'There is no journal: JOURNAL_DAYS is 0' })
   t.equal((await restore({ entry: 'x'.repeat(16), fields: ['title'], side: 'before' })).status, 404)
-  t.strictSame(await journalOf(client).page(uuid, { limit: 1 }), [])
+  const { Items } = await client.send(new ScanCommand({ TableName: 'DataState' }))
+  t.strictSame(Items!.map(({ env_entityType_entityId: key }) => key).filter((key) => key.includes('#journal-')), [], 'nothing is written')
 })
 
 t.test('the journal is for those who may edit', async (t) => {
@@ -339,4 +411,32 @@ t.test('the journal is for those who may edit', async (t) => {
   }
   const { call } = await openDesk(t, { env: { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' } })
   t.equal((await call('GET', journal(id))).status, 200, 'where callers are not known everybody may edit')
+})
+
+t.test('with AUTH=jwt the token says who may read it, and with CMS_AUTH=passthrough Drupal too', async (t) => {
+  const env = { ...jwtEnv(t), AUTH_LOCK_CLAIM: 'roles', AUTH_LOCK_VALUE: 'editor' }
+  const account = { CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' }
+  for (const [mode, wanted] of [[account, [200, 403, 200]], [{}, [200, 403, 403]]] as const) {
+    const { call, cms } = await openDesk(t, { env: { ...env, ...mode } })
+    // The sample site knows no tokens.
+    const users = new Map([[bearer({ sub: '7', roles: ['editor'] }).authorization, 'editor'], [bearer({ sub: '8' }).authorization, 'editor'], [bearer({ sub: '9', roles: ['editor'] }).authorization, 'reader']])
+    cms.behave = ({ headers }) => {
+      const user = users.get(headers.authorization ?? '')
+      if (user !== undefined) headers.authorization = basic(user).authorization
+      return undefined
+    }
+    const answers = []
+    for (const authorization of users.keys()) answers.push((await call('GET', `${path}/journal`, { headers: { authorization } })).status)
+    t.strictSame(answers, wanted)
+    t.equal(cms.asked.some(({ method }) => method === 'PATCH'), mode !== account, 'whether Drupal is asked')
+  }
+})
+
+t.test('while Drupal cannot say who may edit nobody reads it, and the log tells of the circuit breaker once', async (t) => {
+  const cms = await startHostileCms(t)
+  const { app, logged } = await buildLogged(t, { CMS_URL: cms.url })
+  cms.behave = () => ({ status: 500, body: 'down' })
+  const ask = (user: string) => app.inject({ url: `${path}/journal`, headers: basic(user) })
+  for (let count = 0; count < 12; count++) t.match((await ask(`stranger-${count}`)).json(), { code: 'AUTH_UNAVAILABLE' })
+  t.match(logged().filter(({ msg }) => /circuit breaker/.test(msg)), [{ level: 40, msg: /^the journal: .*is open/ }])
 })
