@@ -17,7 +17,7 @@ t.test('there is a way back from every slip', async (t) => {
     await press(button(anna, 'Revert Title'))
     await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
     await shows(anna.getByText('Everything is saved'))
-    await until(async () => await lockOf(id, 'title') === undefined)
+    await until(async () => (await lockOf(id, 'title'))?.payload === undefined)
     await press(button(anna, 'Undo'))
     await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip, and a stray letter')
     await press(button(anna, 'Redo'))
