@@ -83,10 +83,12 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const names = [keys.label, fields.key, fields.editionType].filter((name) => name !== null)
     const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...known }
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
-    asked = shapes.map((shape) => {
-      const mine = touched.has(shape.name) ? asked.find((one) => one.shape.name === shape.name)?.text : undefined
-      return { shape, text: mine ?? proposalFor(shape, known[shape.name] ?? []), problems: [] }
+    const written = asked.filter(({ shape }) => touched.has(shape.name))
+    const proposed = shapes.map((shape) => {
+      const own = written.find((one) => one.shape.name === shape.name)
+      return { shape, text: own?.text ?? proposalFor(shape, known[shape.name] ?? []), problems: [] }
     })
+    asked = [...proposed, ...written.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
   }
 
   function proposalFor (shape: Shape, items: Item[]): string {

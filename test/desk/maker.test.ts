@@ -156,6 +156,8 @@ t.test('a certain edition is duplicated, and what the CMS wants besides comes in
   maker.type(of('field_slogan'), 'All of it')
   await maker.make()
   t.strictSame([said.at(-1), maker.isMaking, sent.at(-1)![1]['field_slogan']], ['Not made: The CMS is away.', false, [{ value: 'All of it' }]])
+  maker.copy(false)
+  t.equal(of('field_slogan').text, 'All of it', 'and what was typed there stays, whatever is proposed since')
 })
 
 t.test('another bundle has its own newest edition, and a site without editions none', async (t) => {
