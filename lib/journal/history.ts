@@ -22,6 +22,9 @@ export interface HistoryPage {
   next: string | null
 }
 
+/** How many takeovers in a row are looked past for the save before them, at the end of a page. */
+const TAKEOVERS_MAX = 10
+
 export type History = ReturnType<typeof createHistory>
 
 /** The journal of editions as an editor reads it, and what he puts back from it. */
@@ -40,11 +43,16 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
     const entries = all.slice(0, limit)
     const isFirst = before === undefined
     const edition = isFirst ? await settled(keys[0]!, entries, known, caller) : known
-    const older = all[limit]?.kind === 'takeover' ? all.slice(limit).find(({ kind }) => kind !== 'takeover') : all[limit]
+    const older = all.length > limit ? all.slice(limit).find(isSave) ?? await saveBefore(keys[0]!, all.at(-1)!.id) : undefined
     return {
       entries: withGaps(entries, older, isFirst ? edition : undefined).map((entry) => shownTo(edition, entry)),
       next: all.length > limit ? entries.at(-1)!.id : null
     }
+  }
+
+  /** The newest save before an entry, unless too many takeovers lie between. */
+  async function saveBefore (key: string, before: string): Promise<Entry | undefined> {
+    return (await journal.page(key, { limit: TAKEOVERS_MAX, before })).find(isSave)
   }
 
   /** The ids that entries are under: the uuid, and what locks of the edition name it by. */
@@ -71,7 +79,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
       const outcome = outcomeOf(entry, next, !isHeld)
       if (!outcome) continue
       entry.outcome = outcome
-      const isLast = !newer.some(({ kind }) => kind !== 'takeover')
+      const isLast = !newer.some(isSave)
       if (outcome === 'saved' && isLast) entry.after = journal.stateOf(edition, etag)
       // Whoever reads next settles it where the store does not take this.
       await journal.settle(uuid, entry).catch(() => {})
@@ -92,7 +100,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
 
   /** @param edition as it is now, on the first page */
   function withGaps (entries: Entry[], older: Entry | undefined, edition: EditionJson | undefined): Array<Entry | JournalEntry> {
-    const saves = [...entries, ...older ? [older] : []].filter(({ kind }) => kind !== 'takeover')
+    const saves = [...entries, ...older ? [older] : []].filter(isSave)
     const [newest] = saves
     const since = edition && newest && sinceLast(newest, edition)
     return [...since ? [since] : [], ...entries.flatMap((entry) => {
@@ -160,6 +168,10 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
   }
 
   return { read, restore }
+}
+
+function isSave ({ kind }: Entry): boolean {
+  return kind !== 'takeover'
 }
 
 /** What a save has left the edition as, where that is known. */

@@ -155,6 +155,19 @@ t.test('a gap is told of the save before it, though a takeover begins the next p
   t.strictSame(await read(`?limit=1&before=${second.meta.next}`), { data: all.slice(3), meta: { next: null } })
 })
 
+t.test('a gap is told though only takeovers of the same key come next', async (t) => {
+  const file = join(t.testdir({ 'model.json': JSON.stringify({ lockIds: 'uuid' }) }), 'model.json')
+  const { app, save, read, saveOutside, clock } = await openDesk(t, { env: { CONTENT_MODEL: file } })
+  await save(title('First'))
+  for (const uid of ['7', '8', '7']) await app.inject({ method: 'PUT', url: `/api/cloud/data-state/publisher_container/${uuid}`, payload: { fieldName: 'title', userData: { uid } } })
+  clock.now += 5000
+  await saveOutside({ title: 'Outside' })
+  await save(title('Second'))
+  const all = (await read()).data
+  t.strictSame(kindsOf({ data: all }), ['update saved', 'outside saved', 'takeover saved', 'takeover saved', 'update saved'])
+  t.strictSame((await read('?limit=1')).data, all.slice(0, 2))
+})
+
 t.test('of an instance that was killed the next reader tells what became of its save', async (t) => {
   const { journal, read, saveOutside, client, clock } = await openDesk(t)
   const { record } = journal()
