@@ -224,12 +224,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       const other = enter(others)
       await join(other).finally(() => { if (!watchers.has(leave)) part(others, other) })
       if (!watchers.has(leave)) return
-      const first = other.after(-1)
-      owed = [...owed, ...channel.savedAfter(position), ...first?.batch ?? []]
+      // What was joined has been read, or is stale.
+      const first = other.after(-1)!
+      owed = [...owed, ...channel.savedAfter(position), ...first.batch]
       part(present, channel)
       present = others
       channel = other
-      position = first?.position ?? -1
+      position = first.position
     }
 
     async function next (): Promise<Batch | undefined> {
