@@ -4,8 +4,7 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
-import { condition, expressionOf, rule, type Condition } from '../locks/expression.ts'
-import type { Item, Key, StoredItem } from '../locks/record.ts'
+import { isOfVersion, isNothing, type Item, type Key, type StoredItem } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
@@ -15,9 +14,6 @@ const KEPT_SECONDS = 86_400
 const LEASE_MS = 15_000
 /** How much longer than Drupal has to answer the next attempt is kept away once something is sent, in milliseconds: Drupal may still be at it. */
 const SETTLE_MS = 8000
-
-const isNew = expressionOf(rule('attribute_not_exists(#key)'))
-const isPresent = expressionOf(rule('#version = :version'))
 
 /** What a caller repeats: who, where, under which key, and with what. */
 export interface KeyedRequest {
@@ -107,8 +103,9 @@ export function createIdempotency ({ client, table: name, environment, now, read
     const sentAt = monotonic()
     const fresh = { fingerprint, uuid: randomUUID() }
     const version = nextVersion()
-    const { isDone, record } = await put(item(key, version, fresh, LEASE_MS), condition(isNew))
-    if (isDone) return { ...fresh, version, sentAt }
+    const claimed = await table.claim(item(key, version, fresh, LEASE_MS), isNothing())
+    if (claimed.done) return { ...fresh, version, sentAt }
+    const { inTheWay: record } = claimed
     if (!record) throw busy()
     if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
     const entry = entryOf(record)
@@ -122,18 +119,9 @@ export function createIdempotency ({ client, table: name, environment, now, read
   async function takeOver (key: Key, record: Item, entry: Entry): Promise<Claim> {
     const sentAt = monotonic()
     const version = nextVersion(record['version'])
-    const { isDone } = await put(item(key, version, entry, LEASE_MS), condition(isPresent, { ':version': record['version'] }))
-    if (!isDone) throw busy()
+    const { done } = await table.claim(item(key, version, entry, LEASE_MS), isOfVersion(record['version']))
+    if (!done) throw busy()
     return { ...entry, version, sentAt }
-  }
-
-  /** @returns whether the record was written, else the one that is in the way */
-  async function put (item: StoredItem, condition: Condition): Promise<{ isDone: boolean, record?: Item | undefined }> {
-    const written = await table.put(item, condition)
-    if (written.done) return { isDone: true }
-    const record = await written.found()
-    // One that got no answer and was sent again finds itself.
-    return { isDone: record?.['version'] === item['version'], record }
   }
 
   function begin (key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
@@ -145,9 +133,9 @@ export function createIdempotency ({ client, table: name, environment, now, read
     /** Replaces the record, if it is still this attempt's. */
     async function write (more: Partial<Entry>, leaseMs: number): Promise<boolean> {
       const next = nextVersion(version)
-      const { isDone } = await put(item(key, next, { ...entry, ...more }, leaseMs), condition(isPresent, { ':version': version }))
-      if (isDone) version = next
-      return isDone
+      const { done } = await table.claim(item(key, next, { ...entry, ...more }, leaseMs), isOfVersion(version))
+      if (done) version = next
+      return done
     }
 
     return {
@@ -171,13 +159,13 @@ export function createIdempotency ({ client, table: name, environment, now, read
       /** Leaves to the next attempt what it needs to find out whether this one or an earlier one has saved. */
       async fail (error: unknown) {
         const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? own : undefined)
-        const ended = intent ? write({ intent }, own ? SETTLE_MS : 0) : table.remove(key, condition(isPresent, { ':version': version }))
+        const ended = intent ? write({ intent }, own ? SETTLE_MS : 0) : table.remove(key, isOfVersion(version))
         await ended.catch(() => {})
       }
     }
   }
 
-  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: Entry, leaseMs: number): StoredItem {
+  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: Entry, leaseMs: number): StoredItem & { version: string } {
     return {
       ...key,
       version,

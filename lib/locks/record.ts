@@ -226,6 +226,13 @@ export function isNothing (): Condition {
   return nothing
 }
 
+const ofVersion = expressionOf(rule('#version = :version'))
+
+/** Condition: the record is in this version, which no other one has had. */
+export function isOfVersion (version: unknown): Condition {
+  return condition(ofVersion, { ':version': version })
+}
+
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */
 export const isFree = conditionOf<string | undefined>((shape) => {
   const expired = all(isOver(shape), isTextless)

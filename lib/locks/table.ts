@@ -19,6 +19,9 @@ export type Written = Done | { done: false, repeated: boolean, found: () => Prom
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
 export type WrittenOnce = Done | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
 
+/** Whether a record was claimed: the one that it replaced, or the one in the way. */
+export type Claimed = Done | { done: false, inTheWay: Item | undefined }
+
 /** A write whose condition held. `previous` is the item that it replaced, where that was asked for and there was one. */
 export interface Done { done: true, previous?: Item }
 
@@ -75,6 +78,17 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
   function put (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Written> {
     return insistently(() => putOnce(item, condition, ReturnValues))
+  }
+
+  /**
+   * A put of a record in a version of its own, by which it is known whose it is: one that got no answer and was sent again
+   * finds itself, and has replaced what nobody can tell any more.
+   */
+  async function claim (item: StoredItem & { version: string }, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Claimed> {
+    const written = await put(item, condition, ReturnValues)
+    if (written.done) return written
+    const inTheWay = await written.found()
+    return inTheWay?.['version'] === item.version ? { done: true, previous: inTheWay } : { done: false, inTheWay }
   }
 
   /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
@@ -159,7 +173,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     await reply(client.send(new GetCommand({ TableName, Key: key }), { abortSignal }))
   }
 
-  return { putOnce, removeOnce, put, putIf, remove, get, query, probe }
+  return { putOnce, removeOnce, put, claim, putIf, remove, get, query, probe }
 }
 
 function tellingWhy (condition: Condition | undefined) {

@@ -3,8 +3,8 @@ import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
-import type { Item, Key } from '../locks/record.ts'
-import { createLockTable, type Check } from '../locks/table.ts'
+import { isOfVersion, type Item, type Key } from '../locks/record.ts'
+import { createLockTable, type Check, type Claimed } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
@@ -28,7 +28,6 @@ const REMEMBERED_SECONDS = 3600
 
 /** There is no ticket, or one whose lease is over. */
 const isFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
-const isInVersion = expressionOf(rule('#version = :version'))
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -69,9 +68,6 @@ export interface Tickets extends Turns {
   isHeld (uuid: string): Promise<boolean>
 }
 
-/** What an attempt to take a ticket has come to: the record that it replaced, if any, or the one that is in its way. */
-type Attempt = { previous: Item | undefined } | { inTheWay: Item | undefined }
-
 /**
  * Turns that the saves of one edition take among all instances that share the table. Drupal compares and saves without a
  * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
@@ -99,7 +95,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       const sentAt = monotonic()
       const attempt = await offered(key, version)
       if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
-      if ('previous' in attempt) return hold(key, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
+      if (attempt.done) return hold(key, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
       last = attempt.inTheWay?.['version']
       // Free, but of a clock that is ahead of this one: a greater version will do.
       if (attempt.inTheWay && Number(attempt.inTheWay['leaseUntil']) <= now()) continue
@@ -111,7 +107,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** @returns undefined where there are no tickets since the store is away */
-  async function offered (key: Key, version: string): Promise<Attempt | undefined> {
+  async function offered (key: Key, version: string): Promise<Claimed | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
     const pending = attempt(key, version)
     try {
@@ -121,18 +117,14 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       // What comes late is given back, or others would wait until its lease ends.
-      pending.then((result) => 'previous' in result ? end(key, version) : undefined).catch(() => {})
+      pending.then(({ done }) => done ? end(key, version) : undefined).catch(() => {})
       return undefined
     }
   }
 
-  async function attempt (key: Key, version: string): Promise<Attempt> {
+  async function attempt (key: Key, version: string): Promise<Claimed> {
     await ready()
-    const written = await table.put({ ...key, ...leased(version, leaseMs) }, condition(isFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
-    if (written.done) return { previous: written.previous }
-    const inTheWay = await written.found()
-    // One that got no answer and was sent again finds itself.
-    return inTheWay?.['version'] === version ? { previous: inTheWay } : { inTheWay }
+    return table.claim({ ...key, ...leased(version, leaseMs) }, condition(isFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
   }
 
   function hold (key: Key, version: string, sentAt: number, isOutdated: boolean): Ticket {
@@ -140,7 +132,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      const written = await table.put({ ...key, ...leased(version, leaseMs) }, isHeldIn(version)).catch(() => undefined)
+      const written = await table.put({ ...key, ...leased(version, leaseMs) }, isOfVersion(version)).catch(() => undefined)
       if (written?.done) leaseEnds = renewedAt + leaseMs
       else isLost ||= written !== undefined
     }, leaseMs / 3).unref()
@@ -154,7 +146,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       async renewIf (checks) {
         if (hasTransactions === false) return undefined
         const renewedAt = monotonic()
-        const written = await table.putIf({ ...key, ...leased(version, leaseMs) }, isHeldIn(version), checks)
+        const written = await table.putIf({ ...key, ...leased(version, leaseMs) }, isOfVersion(version), checks)
         learn('unsupported' in written ? written.unsupported : undefined)
         if ('unsupported' in written) return undefined
         if (written.done) {
@@ -167,7 +159,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       },
       async end (isSettled) {
         clearInterval(renewal)
-        await (isSettled ? end(key, version) : table.put({ ...key, ...leased(version, SETTLE_MS) }, isHeldIn(version))).catch(() => {})
+        await (isSettled ? end(key, version) : table.put({ ...key, ...leased(version, SETTLE_MS) }, isOfVersion(version))).catch(() => {})
       }
     }
   }
@@ -185,7 +177,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 
   /** Gives a ticket back, and notes when. */
   async function end (key: Key, version: string): Promise<unknown> {
-    return table.put({ ...key, version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }, isHeldIn(version))
+    return table.put({ ...key, version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }, isOfVersion(version))
   }
 
   function removeAt (): number {
@@ -207,10 +199,6 @@ function mayBeSince (previous: Item | undefined, since: number): boolean {
 
 function lost () {
   return busy('This instance was halted, and another one may be saving this edition')
-}
-
-function isHeldIn (version: string) {
-  return condition(isInVersion, { ':version': version })
 }
 
 async function inTime<T> (pending: Promise<T>): Promise<T> {

@@ -11,8 +11,7 @@ import { bundleOf, normalize, uuidOf } from '../editions/translate/write.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { scalarText } from '../jsonapi/document.ts'
-import { condition, expressionOf, rule } from '../locks/expression.ts'
-import type { Item } from '../locks/record.ts'
+import { isOfVersion, isNothing, type Item } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
@@ -26,9 +25,6 @@ const REMEMBERED_SECONDS = 3600
 const WAIT_MS = 10_000
 const FIRST_PAUSE_MS = 25
 const LAST_PAUSE_MS = 500
-
-const isNew = expressionOf(rule('attribute_not_exists(#key)'))
-const isPresent = expressionOf(rule('#version = :version'))
 
 export interface UpsertsDeps {
   client: DynamoDBDocumentClient
@@ -129,21 +125,19 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function reserve (): Promise<Reservation | { inTheWay: Item }> {
       await ready()
       const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
-      const written = await table.put({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, condition(isNew))
-      if (written.done) return { uuid, version }
-      const record = await written.found()
-      // One that got no answer and was sent again finds itself. One that is gone was given back just now.
-      return record?.['version'] === version ? { uuid, version } : { inTheWay: record ?? { ...recordKey, leaseUntil: Infinity } }
+      const claimed = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isNothing())
+      // One that is gone was given back just now.
+      return claimed.done ? { uuid, version } : { inTheWay: claimed.inTheWay ?? { ...recordKey, leaseUntil: Infinity } }
     }
 
     async function takeOver ({ version: last }: Item, reserved: string | undefined): Promise<Reservation | undefined> {
       const [uuid, version] = [uuidOf(body, model) ?? reserved ?? randomUUID(), nextVersion(last)]
-      const written = await table.put({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, condition(isPresent, { ':version': last }))
-      return written.done || (await written.found())?.['version'] === version ? { uuid, version } : undefined
+      const { done } = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isOfVersion(last))
+      return done ? { uuid, version } : undefined
     }
 
     async function create ({ uuid, version }: Reservation): Promise<Upserted> {
-      const held = condition(isPresent, { ':version': version })
+      const held = isOfVersion(version)
       try {
         const edition = await editions.create({ ...body, [model.keys.uuid]: [{ value: uuid }] }, caller, options)
         await table.put({ ...recordKey, ...leased(uuid, nextVersion(version), 0), isDone: true }, held).catch(() => {})
