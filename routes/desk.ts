@@ -38,9 +38,6 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     return send(headers, reply, file)
   })
 
-  // Browsers ask for it on pages that name no icon, such as an answer of the API.
-  fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect(`desk/files/${(await readSources()).icon}`))
-
   // Below /api, where it is asked who calls.
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
+import { readSources } from '../lib/desk/sources.ts'
 
 /** No part of the API, so none of its documentation. */
 const schema = { hide: true }
@@ -18,4 +19,6 @@ export default async function home (fastify: FastifyInstance, { config: { desk }
 
   if (!desk) return
   fastify.get('/desk/', { schema }, async (_request, reply) => reply.redirect('../desk'))
+  // Browsers ask for it on pages that name no icon, such as an answer of the API.
+  fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect(`desk/files/${(await readSources()).icon}`))
 }

@@ -104,6 +104,16 @@ t.test('a host keeps what is its own, and Quoin below its prefix what is Quoin\'
   t.equal((await host.inject({ url: `/quoin${LOCK}`, headers: { host: 'other.example' } })).statusCode, 421)
 })
 
+t.test('at the root of a host Quoin takes its own paths and no others, the host\'s icon not either', async (t) => {
+  const { host } = hostOf(t)
+  host.get('/', async () => 'the host')
+  host.get('/favicon.ico', async () => 'the icon of the host')
+  host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on' }) })
+  await host.ready()
+  for (const [url, body] of [['/', 'the host'], ['/favicon.ico', 'the icon of the host']] as const) t.equal((await host.inject(url)).body, body, url)
+  t.match((await host.inject('/desk')).headers, { 'content-type': 'text/html; charset=utf-8' })
+})
+
 t.test('what leads to Quoin has the prefix in it', async (t) => {
   const { host } = hostOf(t)
   await host.register(app, { config: testConfig(await stores(t)), prefix: '/a/quoin/' })
