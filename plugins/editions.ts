@@ -70,7 +70,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   })
   const editions = withLimits(createEditions({
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
-    recorders: journal ? [journal.record] : [],
+    recorder: journal?.record,
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
     saved (uuid) {
       staleCache.outdate(uuid)

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Editions, Inspected, UpdateOptions, Updated } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
-import type { Author } from '../editions/save/recorders.ts'
+import type { Author } from '../editions/save/recorder.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { viewOf } from '../locks/feed-events.ts'

@@ -14,7 +14,7 @@ import { publicName, type ContentModel } from './model.ts'
 import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
-import { recorded, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorders.ts'
+import { recorded, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorder.ts'
 import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
 import type { OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
@@ -37,9 +37,8 @@ export interface EditionPage extends RowPage {
   placed?: Record<string, Placement[]>
 }
 
-/** Who saves, and what is told of it besides the recorders of all saves. */
+/** Who saves. */
 export interface SaveOptions extends Author {
-  recorders?: readonly Recorder[] | undefined
   /** Of a request that its caller may repeat. */
   attempt?: Attempt | undefined
 }
@@ -49,7 +48,7 @@ export interface UpdateOptions extends SaveOptions {
   ifMatch?: string | undefined
   /** Answers without a turn where no field differs. */
   unlessSame?: boolean | undefined
-  /** What the change is to its recorders; `update` by default. */
+  /** What the change is to its recorder; `update` by default. */
   kind?: 'update' | 'restore' | undefined
 }
 
@@ -143,8 +142,8 @@ export interface EditionsOptions {
   site: Site
   /** Turns that saves take with those of other instances. */
   turns?: Turns
-  /** What every save is recorded by, in this order. */
-  recorders?: readonly Recorder[]
+  /** What every save is recorded by. */
+  recorder?: Recorder | undefined
   /** Called with the uuid of each edition that was saved, or may have been. */
   saved?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
@@ -167,7 +166,7 @@ interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, turns, recorders = [], saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, turns, recorder, saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -223,8 +222,8 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
       }, find, warn)
     })
     const typedBody = await withType(body, collection, shape, caller)
-    const save = { kind: 'create' as const, uuid: id, by: authorOf(options), caller, before: undefined, fields: changesOf(typedBody), isShared: false }
-    const result = await recorded(recordersOf(options), save, async () => {
+    const save = { kind: 'create' as const, uuid: id, by: authorOf(options), before: undefined, fields: changesOf(typedBody), isShared: false }
+    const result = await recorded(recorder, save, async () => {
       const result = await make(typedBody)
       // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
       return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
@@ -235,10 +234,6 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     const earlier = status === 409 || (status === 422 && uuid !== undefined) ? await find().catch(unlessConflict) : undefined
     if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, body)
     return { ...editionOf(earlier.saved), isNew: false }
-  }
-
-  function recordersOf ({ recorders: own = [] }: SaveOptions): Recorder[] {
-    return [...recorders, ...own]
   }
 
   function outcomeOf (result: WriteResult): SaveOutcome {
@@ -424,9 +419,9 @@ export function createEditions ({ site, turns, recorders = [], saved = () => {},
     const isConditional = hasChanged || ifMatch !== undefined
     const planned: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
-      kind, uuid: current.resource.id, by: authorOf(options), caller, before: { edition: planned.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, planned.edition), isShared: turn.isShared
+      kind, uuid: current.resource.id, by: authorOf(options), before: { edition: planned.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, planned.edition), isShared: turn.isShared
     }
-    const result = await recorded(recordersOf(options), save, () => sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
+    const result = await recorded(recorder, save, () => sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       await attempt?.intend({ before, after: referencesOf(resource), ...(outcomes && { outcomes }) })
       await turn.permit?.(planned)

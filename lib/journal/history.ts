@@ -73,7 +73,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
       if (entry.outcome !== 'uncertain') continue
       const newer = entries.slice(0, index).reverse()
       const next = (field: string) => {
-        const later = newer.find(({ kind, fields }) => kind !== 'takeover' && Object.hasOwn(fields, field))
+        const later = newer.find((entry) => isSave(entry) && Object.hasOwn(entry.fields, field))
         return later ? later.fields[field]!.before : edition[field]
       }
       const outcome = outcomeOf(entry, next, !isHeld)

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DeleteCommand, PutCommand, QueryCommand, ScanCommand, type DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import type { Save } from '../../lib/editions/save/recorders.ts'
+import type { Save } from '../../lib/editions/save/recorder.ts'
 import { createJournal, type JournalDeps } from '../../lib/journal/journal.ts'
 import { VALUE_MAX } from '../../lib/journal/values.ts'
 import { model } from '../editions/fixtures.ts'
@@ -41,7 +41,7 @@ function journalOf (client: DynamoDBDocumentClient, deps: Partial<JournalDeps> =
 
 /** A save as an instance decides it that is killed before it can say what became of it. */
 function saveOf (fields: Save['fields'], more: Partial<Save> = {}): Save {
-  return { kind: 'update', uuid, by: { uid: '7' }, caller: {}, before: { edition: { changed: [{ value: '2026-11-23T12:00:00+00:00' }], langcode: [{ value: 'en' }] }, etag: '"a.b"' }, fields, isShared: true, ...more }
+  return { kind: 'update', uuid, by: { uid: '7' }, before: { edition: { changed: [{ value: '2026-11-23T12:00:00+00:00' }], langcode: [{ value: 'en' }] }, etag: '"a.b"' }, fields, isShared: true, ...more }
 }
 
 const kindsOf = ({ data }: { data: Array<{ kind: string, outcome: string }> }) => data.map(({ kind, outcome }) => `${kind} ${outcome}`)

@@ -1,5 +1,4 @@
 import { Failure } from '../../errors.ts'
-import type { Caller } from '../../http/calls.ts'
 import type { EditionJson, Item } from '../translate/edition-json.ts'
 import { isUnknownOutcome } from './outcome.ts'
 
@@ -16,7 +15,6 @@ export interface Save {
   kind: SaveKind
   uuid: string
   by: Author
-  caller: Caller
   /** The edition as it is, and its entity tag without urls; undefined of a create. */
   before: { edition: EditionJson, etag: string } | undefined
   /** The fields that change. `before` is undefined of a create, and where the caller is not shown the field. */
@@ -34,16 +32,14 @@ export type SaveOutcome = { outcome: 'saved', edition: EditionJson, etag: string
  */
 export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
 
-/** Makes a save between what its recorders do before and after it. @throws what a recorder throws before; what `work` throws */
-export async function recorded<T> (recorders: readonly Recorder[], save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
-  const [recorder, ...others] = recorders
-  if (!recorder) return work()
-  const tell = await recorder(save)
-  return recorded(others, save, work, outcomeOf).then(async (result) => {
-    await tell(outcomeOf(result))
+/** Makes a save between what its recorder does before and after it. @throws what the recorder throws before; what `work` throws */
+export async function recorded<T> (recorder: Recorder | undefined, save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
+  const tell = await recorder?.(save)
+  return work().then(async (result) => {
+    await tell?.(outcomeOf(result))
     return result
   }, async (error) => {
-    await tell({ outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain' })
+    await tell?.({ outcome: error instanceof Failure && !isUnknownOutcome(error) ? 'refused' : 'uncertain' })
     throw error
   })
 }
