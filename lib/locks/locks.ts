@@ -129,14 +129,15 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
     // Only what has failed its condition shows whose it was.
-    const isQuick = notes?.concerns(place.type) ? isFree : isWithoutTextOfOthers
+    const isNoted = notes?.concerns(place.type) === true
+    const isQuick = isNoted ? isFree : isWithoutTextOfOthers
     const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (found) => {
       if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
       return found && ownerOf(found) !== uid ? 'displace' : 'again'
     }) as Taken | Changed
     if (result.outcome === 'changed') return result
     const { displaced, ...acquired } = result
-    if (displaced && notes?.concerns(place.type)) await notes.note(place, { fieldName: request.fieldName, from: displaced.userData, by: request.userData })
+    if (displaced && isNoted) await notes!.note(place, { fieldName: request.fieldName, from: displaced.userData, by: request.userData })
     return acquired
   }
 
