@@ -4,7 +4,6 @@ import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import { createBoards } from './lib/boards/boards.ts'
 import { createClosing } from './lib/boards/closing.ts'
-import { createUpserts } from './lib/upserts/upserts.ts'
 import { createHistory } from './lib/journal/history.ts'
 import access from './plugins/access.ts'
 import authDocs from './plugins/auth-docs.ts'
@@ -33,7 +32,7 @@ import stale from './plugins/stale.ts'
 import { openStore } from './plugins/store.ts'
 import traces from './plugins/traces.ts'
 import trustedNetwork from './plugins/trusted-network.ts'
-import upsertStore from './plugins/upserts.ts'
+import upsertStore, { openUpserts } from './plugins/upserts.ts'
 import validation from './plugins/validation.ts'
 import boardRoutes from './routes/boards.ts'
 import closingRoutes from './routes/closing.ts'
@@ -105,8 +104,6 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const closing = createClosing({ locks, editions, model: config.contentModel })
   const history = journal && createHistory({ journal, editions, isBeingSaved: editions.isBeingSaved, model: config.contentModel })
 
-  const upserts = createUpserts({ client: store.client, table: config.table, environment: config.environment, editions, model: config.contentModel, now: store.clock.now, ready: store.clock.ready })
-
   await fastify.register(async function lockScope (scope) {
     await scope.register(lockStore, { config, locks })
     await scope.register(lockRoutes)
@@ -116,7 +113,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(cmsCaller, { config })
     await scope.register(editionStore, { editions })
     await scope.register(idempotency, { idempotency: openIdempotency(config, store) })
-    await scope.register(upsertStore, { upserts })
+    await scope.register(upsertStore, { upserts: openUpserts(config, store, editions) })
     await scope.register(stale)
     await scope.register(boardStore, { boards, closing })
     await scope.register(journalStore, { config, history })

@@ -1,11 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
-import type { Upserts } from '../lib/upserts/upserts.ts'
+import type { Config } from '../config/env.ts'
+import type { Store } from '../lib/dynamodb/client.ts'
+import type { Editions } from '../lib/editions/editions.ts'
+import { createUpserts, type Upserts } from '../lib/upserts/upserts.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     upserts: Upserts
   }
+}
+
+/** Creates the upserts of editions, which reserve keys in the configured table. */
+export function openUpserts ({ table, environment, contentModel: model }: Config, { client, clock }: Store, editions: Editions): Upserts {
+  return createUpserts({ client, table, environment, editions, model, now: clock.now, ready: clock.ready })
 }
 
 /** Gives a scope the upserts, which are over both halves. */

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 
 /** Answers 304 instead of what the caller has already (RFC 9110 section 15.4.5). */
@@ -8,6 +8,11 @@ export async function notModified ({ method, headers }: FastifyRequest, reply: F
   reply.code(304).removeHeader('content-type')
   // To HEAD Fastify gives the length of what GET would be answered with.
   return method === 'HEAD' ? payload : null
+}
+
+/** The path of an edition, for Location. */
+export function locationOf ({ basePath }: Pick<FastifyInstance, 'basePath'>, id: string): string {
+  return `${basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`
 }
 
 /** The header fields of an answer to a save. @param isShared whether it had its turn among all instances */

@@ -7,7 +7,7 @@ import {
 import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
-import { notModified, ofSave } from './edition-answers.ts'
+import { locationOf, notModified, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
 
@@ -48,7 +48,7 @@ const create: Handler<typeof createSchema> = async function (request, reply) {
     replay: async ({ uuid, status }) => ({ ...await this.editions.read(uuid, caller), isNew: status === 201 }),
     status: ({ isNew }) => isNew ? 201 : 200
   })
-  reply.headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, etag }).type(JSON_TYPE)
+  reply.headers({ location: locationOf(this, id), etag }).type(JSON_TYPE)
   return json
 }
 

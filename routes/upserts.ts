@@ -4,7 +4,7 @@ import { answers, orReplayed } from '../lib/editions/answers.ts'
 import { CreateHeaders, Edition, EditionBody, EditionFailure, KeyParams } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
 import { authorOf } from './author-of.ts'
-import { ofSave } from './edition-answers.ts'
+import { locationOf, ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
 
@@ -37,6 +37,6 @@ const put: Handler<typeof putSchema> = async function (request, reply) {
     replay: async ({ uuid, status }) => ({ ...await this.editions.read(uuid, caller), isShared: true, isNew: status === 201 }),
     status: ({ isNew }) => isNew ? 201 : 200
   })
-  reply.headers({ location: `${this.basePath}/api/collection/${encodeURIComponent(id.toWellFormed())}`, ...ofSave(etag, isShared) }).type(JSON_TYPE)
+  reply.headers({ location: locationOf(this, id), ...ofSave(etag, isShared) }).type(JSON_TYPE)
   return json
 }
