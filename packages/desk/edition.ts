@@ -359,7 +359,6 @@ export function createSession ({ client, settings: { model }, user, samples, she
     get edition () { return edition },
     titleOf: labels.titleOf,
     isPublished: labels.isPublished,
-    learn: labels.learn,
     get title () { return edition ? valueOf(edition, model.keys.label) : '' },
     get age () { return age },
     get failure () { return failure },

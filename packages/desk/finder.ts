@@ -94,7 +94,6 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
   return {
     get lists () { return Object.keys(lists) },
     get list () { return list },
-    get q () { return q },
     get place () { return place },
     get found () { return found },
     get failure () { return failure },
@@ -116,10 +115,6 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     },
     putAt (index: number | undefined): void {
       place = index
-    },
-    /** Asks again, since where an article stands has changed. */
-    refresh (): void {
-      if (found !== undefined) later(PAUSE_MS)
     },
     close (): void {
       clearTimeout(pause)

@@ -18,7 +18,7 @@ import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
-import { avatar, icon } from './ui.ts'
+import { avatar, icon, type View } from './ui.ts'
 import { nameOf, useZone } from './words.ts'
 
 /** How long the reader pauses in a search before it is sent, in milliseconds. */
@@ -78,13 +78,17 @@ function page (): TemplateResult {
       ${keysView()}
       ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href=${location.pathname}>Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
     </header>
-    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${!user
-      ? seatView(here)
-      : here.other
-? otherView(here)
-: session
-        ? editionView(session, { settings, uid: user.uid, types })
-        : maker ? makerView(maker, { model: settings.model, types }) : list ? listView(list, { model: settings.model, types, go }) : nothing}</main>`
+    <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
+}
+
+/** What there is to see: whoever is nobody yet, or is here twice, sees nothing else. */
+function content (): View {
+  const { user } = here
+  if (!user) return seatView(here)
+  if (here.other) return otherView(here)
+  if (session) return editionView(session, { settings, uid: user.uid, types })
+  if (maker) return makerView(maker, { model: settings.model, types })
+  return list ? listView(list, { model: settings.model, types, go }) : nothing
 }
 
 function labelsOf (id: string): Promise<Told> {

@@ -160,7 +160,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Sends what is to be saved, for any state of it or for one alone. Where the outcome is not known it is sent again under
    * the same key, three times in all and with pauses; the service saves once.
    */
-  async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = crypto.getRandomValues(new Uint8Array(16)) as unknown as string | undefined, signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
+  async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = String(crypto.getRandomValues(new Uint8Array(16))), signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
     for (let tries = 1; ; tries++) {
       try {
         return await http.send(method, path, { body, headers: { ...(key && { 'idempotency-key': `"${key}"` }), ...(ifMatch && { 'if-match': ifMatch }) }, signal })
@@ -168,7 +168,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
         const { code, status, uuid, retryAfter = 0 } = { ...error as QuoinError }
         if (tries === 1 && code === 'STORE_UNAVAILABLE') {
           // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
-          key = undefined
+          key = ''
           tries = TRIES - 1
         } else {
           // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
