@@ -133,10 +133,10 @@ declare function store (text: string): Promise<void>
 
 t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
-  t.equal(blocks.length, 9)
+  t.equal(blocks.length, 10)
   const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
-  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-9.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
+  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-10.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
 })
 
 /** Every flag that makes the compiler stricter; with none of the package's own types left out. */

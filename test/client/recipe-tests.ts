@@ -194,6 +194,23 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     t.strictSame(await articles(), [7])
   })
 
+  t.test('the recipe for pushing an edition makes one, however often it runs', async (t) => {
+    const ids: unknown[] = []
+    const { editions } = clientOf(anna)
+    for (let times = 0; times < 2; times++) await run('editions.upsert', { editions, console: { log: (id: unknown) => { ids.push(id) } } })
+    t.equal(ids.length, 2)
+    t.equal(ids[0], ids[1])
+    t.match((await editions.read(Number(ids[0]))).edition, { field_key: [{ value: 'daily-2031-01-06' }] })
+  })
+
+  t.test('the recipe for the journal takes back what was saved last', async (t) => {
+    const { editions } = clientOf(anna)
+    const { title: before } = (await editions.read(12)).edition
+    await editions.update(12, { title: [{ value: 'A slip' }] })
+    await run('editions.journal', { editions })
+    t.strictSame((await editions.read(12)).edition['title'], before)
+  })
+
   for (const [name, words] of [['that opens the page', 'locks.releaseOnPageHide()'], ['of the README', 'held.release()']] as const) {
     t.test(`the recipe ${name} makes a client and uses it`, async (t) => {
       const asked: ClientOptions[] = []
