@@ -6,7 +6,8 @@ import { criteriaOf, editionAddress, listAddress, newAddress, type Query } from 
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import { PAGE, type List } from './list.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
-import { count, day, duration, nameOf } from './words.ts'
+import { figure, say } from './texts.ts'
+import { day, duration, nameOf } from './words.ts'
 
 export interface ListContext {
   model: Model
@@ -19,16 +20,16 @@ export interface ListContext {
 export function listView (list: List, context: ListContext): TemplateResult {
   const { page, failure, isLoading } = list
   return html`
-    <h1 tabindex="-1">Editions</h1>
+    <h1 tabindex="-1">${say('editions')}</h1>
     ${filters(list, context)}
-    <p class="choices"><a class="button primary" href=${newAddress()}>${icon('plus')}New edition</a><a class="button" href=${newAddress('latest')}>${icon('copy')}Duplicate yesterday’s</a></p>
-    ${failure ? notice('bad', failure.message, html`<button type="button" @click=${() => list.show(list.query)}>Try again</button>`) : nothing}
-    ${page?.age === undefined ? nothing : notice('warn', `The CMS does not answer. This is the list as it was ${duration(page.age)} ago.`)}
-    ${page && list.editions.length === 0 && !isLoading ? html`<p class="empty">No editions match. <a href="#/">Show all</a></p>` : nothing}
-    <ul class="editions" aria-label="Editions found" aria-busy=${isLoading ? 'true' : 'false'}>
+    <p class="choices"><a class="button primary" href=${newAddress()}>${icon('plus')}${say('newEdition')}</a><a class="button" href=${newAddress('latest')}>${icon('copy')}${say('duplicateLatest')}</a></p>
+    ${failure ? notice('bad', failure.message, html`<button type="button" @click=${() => list.show(list.query)}>${say('tryAgain')}</button>`) : nothing}
+    ${page?.age === undefined ? nothing : notice('warn', say('cmsAwayList', { duration: duration(page.age) }))}
+    ${page && list.editions.length === 0 && !isLoading ? html`<p class="empty">${say('noEditionsMatch')} <a href="#/">${say('showAll')}</a></p>` : nothing}
+    <ul class="editions" aria-label=${say('editionsFound')} aria-busy=${isLoading ? 'true' : 'false'}>
       ${repeat(list.editions, list.idOf, (edition) => row(edition, list, context.model))}
     </ul>
-    ${page ? pages(list) : html`<p class="loading">Looking for editions</p>`}`
+    ${page ? pages(list) : html`<p class="loading">${say('lookingForEditions')}</p>`}`
 }
 
 function filters ({ query, bundles }: List, { types, model, go }: ListContext): TemplateResult {
@@ -36,17 +37,17 @@ function filters ({ query, bundles }: List, { types, model, go }: ListContext): 
   const chosen = (name: 'bundle' | 'type' | 'status') => (event: Event) => go({ ...query, [name]: (event.target as HTMLSelectElement).value, offset: 0 })
   const select = (name: 'bundle' | 'type' | 'status', label: string, choices: Named[]) => html`
     <label>${label}<select @change=${chosen(name)}>
-      <option value="" .selected=${live(query[name] === '')}>All</option>
+      <option value="" .selected=${live(query[name] === '')}>${say('all')}</option>
       ${choices.map(({ id, label }) => html`<option value=${id} .selected=${live(query[name] === id)}>${label}</option>`)}
     </select></label>`
   const criteria = criteriaOf(model)
   return html`
-    <form role="search" aria-label="Editions" @submit=${(event: Event) => event.preventDefault()}>
-      ${criteria.includes('q') ? html`<label class="wide">Search titles<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${typed('q')}></span></label>` : nothing}
-      ${criteria.includes('bundle') && bundles.length > 1 ? select('bundle', 'Bundle', bundles) : nothing}
-      ${criteria.includes('type') ? select('type', 'Type', types) : nothing}
-      ${criteria.includes('status') ? select('status', 'Status', [{ id: '1', label: 'Published' }, { id: '0', label: 'Not published' }]) : nothing}
-      ${criteria.includes('key') ? html`<label>Key<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder="exact" @input=${typed('key')}></label>` : nothing}
+    <form role="search" aria-label=${say('editions')} @submit=${(event: Event) => event.preventDefault()}>
+      ${criteria.includes('q') ? html`<label class="wide">${say('searchTitles')}<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${typed('q')}></span></label>` : nothing}
+      ${criteria.includes('bundle') && bundles.length > 1 ? select('bundle', say('bundle'), bundles) : nothing}
+      ${criteria.includes('type') ? select('type', say('type'), types) : nothing}
+      ${criteria.includes('status') ? select('status', say('status'), [{ id: '1', label: say('published') }, { id: '0', label: say('notPublished') }]) : nothing}
+      ${criteria.includes('key') ? html`<label>${say('key')}<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder=${say('exact')} @input=${typed('key')}></label>` : nothing}
     </form>`
 }
 
@@ -59,24 +60,24 @@ function row (edition: Edition, list: List, model: Model): TemplateResult {
   return html`
     <li data-id=${id}>
       ${cover(edition, model, 'small')}
-      <div class="what"><a href=${editionAddress(id)}>${valueOf(edition, keys.label) || `Edition ${id}`}</a>
-        <p class="meta"><span class="kind">${valueOf(edition, fields.editionType ?? keys.bundle)}</span><code>${valueOf(edition, fields.key)}</code><span>${count(articles, 'article')}</span></p></div>
-      <div class="when">${date ? html`<b>${day(date)}</b>` : nothing}${keys.changed === null ? nothing : html`<small>saved ${day(valueOf(edition, keys.changed))}</small>`}</div>
+      <div class="what"><a href=${editionAddress(id)}>${valueOf(edition, keys.label) || say('editionNamed', { id })}</a>
+        <p class="meta"><span class="kind">${valueOf(edition, fields.editionType ?? keys.bundle)}</span><code>${valueOf(edition, fields.key)}</code><span>${say('articleCount', { count: articles })}</span></p></div>
+      <div class="when">${date ? html`<b>${day(date)}</b>` : nothing}${keys.changed === null ? nothing : html`<small>${say('savedOn', { day: day(valueOf(edition, keys.changed)) })}</small>`}</div>
       ${statusPill(edition, model)}
-      <span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${people.map(({ userData }) => nameOf(userData)).join(', ')} at work</span>${people.map(({ userData }) => avatar(userData))}`}</span>
+      <span class="people">${people.length === 0 ? nothing : html`<span class="spoken">${say('atWorkNames', { names: people.map(({ userData }) => nameOf(userData)).join(', ') })}</span>${people.map(({ userData }) => avatar(userData))}`}</span>
     </li>`
 }
 
 function pages ({ page, query, total }: List): TemplateResult {
   const { editions, offset, hasMore } = page!
-  const range = editions.length === 0 ? '' : `${(offset + 1).toLocaleString('en-GB')}–${(offset + editions.length).toLocaleString('en-GB')}`
+  const range = editions.length === 0 ? '' : `${figure(offset + 1)}–${figure(offset + editions.length)}`
   const link = (to: number, label: string, symbol: string, isThere: boolean) => isThere
     ? html`<a class="button" href=${listAddress({ ...query, offset: Math.max(0, to) })}>${icon(symbol)}${label}</a>`
     : html`<span class="button is-off" aria-hidden="true">${icon(symbol)}${label}</span>`
   return html`
-    <nav class="pages" aria-label="Pages">
-      ${link(offset - PAGE, 'Previous page', 'chevron-left', offset > 0)}
-      <p>${range}${total === null ? '' : editions.length === 0 ? count(total, 'edition') : ` of ${count(total, 'edition')}`}</p>
-      ${link(offset + PAGE, 'Next page', 'chevron-right', hasMore)}
+    <nav class="pages" aria-label=${say('pages')}>
+      ${link(offset - PAGE, say('previousPage'), 'chevron-left', offset > 0)}
+      <p>${total === null ? range : editions.length === 0 ? say('editionCount', { count: total }) : say('rangeOf', { range, editions: say('editionCount', { count: total }) })}</p>
+      ${link(offset + PAGE, say('nextPage'), 'chevron-right', hasMore)}
     </nav>`
 }

@@ -3,7 +3,7 @@ import type { Query } from './address.ts'
 import { failureOf, persist } from './failures.ts'
 import { createOccupancy } from './occupancy.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
-import { count } from './words.ts'
+import { say } from './texts.ts'
 
 export const PAGE = 20
 
@@ -72,13 +72,13 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       failure = undefined
       isLoading = false
       if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
-      announce(total === 0 ? 'No editions found' : total === null ? `${count(page.editions.length, 'edition')} shown` : `${count(total, 'edition')} found`)
+      announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
       changed()
       if (total !== null) return
       // The CMS does not count by itself: the page is there before its total.
       const counted = await client.editions.search({ ...search, limit: 1, total: true }).next()
       total = (counted.value as Page).total
-      if (total !== null) announce(`${count(total, 'edition')} found`)
+      if (total !== null) announce(say('editionsFoundCount', { count: total }))
     } catch (error) {
       if (signal.aborted) return
       failure = failureOf(error)

@@ -18,6 +18,7 @@ import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
+import { language, say, useLanguage } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { nameOf, useZone } from './words.ts'
 
@@ -30,6 +31,8 @@ const TICK_MS = 30_000
 const root = document.getElementById('desk')!
 const settings: Settings = JSON.parse(document.documentElement.dataset['settings']!)
 useZone(settings.model.timeZone)
+useLanguage(navigator.languages)
+document.documentElement.lang = language()
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 
@@ -58,7 +61,7 @@ function changed (): void {
     render(page(), root)
     keepFocus(focused, places)
     list?.rendered(root.querySelectorAll('[data-id]'))
-    document.title = session && !here.other ? `${session.title || `Edition ${session.id}`} · Quoin desk` : `${maker ? 'New edition' : 'Editions'} · Quoin desk`
+    document.title = session && !here.other ? `${session.title || say('editionNamed', { id: session.id })} · Quoin desk` : `${say(maker ? 'newEdition' : 'editions')} · Quoin desk`
   })
 }
 

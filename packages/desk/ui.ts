@@ -1,5 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { isPublished, valueOf, type Edition, type Model } from './settings.ts'
+import { say } from './texts.ts'
 import { initials, nameOf, toneOf, type Somebody } from './words.ts'
 
 export type View = TemplateResult | typeof nothing
@@ -21,7 +22,7 @@ export function notice (tone: 'good' | 'bad' | 'warn', text: string, more: View 
 /** Whether an edition is published; nothing where editions have no status. */
 export function statusPill (edition: Edition, model: Model): View {
   const isOn = isPublished(edition, model)
-  return isOn === undefined ? nothing : html`<span class="pill ${isOn ? 'is-on' : ''}">${isOn ? 'Published' : 'Not published'}</span>`
+  return isOn === undefined ? nothing : html`<span class="pill ${isOn ? 'is-on' : ''}">${say(isOn ? 'published' : 'notPublished')}</span>`
 }
 
 /** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */

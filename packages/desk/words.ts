@@ -1,3 +1,5 @@
+import { localeOfReader, say } from './texts.ts'
+
 /** How many colours there are for people. */
 const TONES = 6
 
@@ -11,34 +13,34 @@ export function useZone (given: string | undefined): void {
 /** "14:02", or with the day when that is another. */
 export function at (seconds: number, now: number): string {
   const then = new Date(seconds * 1000)
-  const time = then.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: zone })
-  const dayOf = (date: Date) => date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', timeZone: zone })
+  const time = then.toLocaleTimeString(localeOfReader(), { hour: '2-digit', minute: '2-digit', timeZone: zone })
+  const dayOf = (date: Date) => date.toLocaleDateString(localeOfReader(), { day: 'numeric', month: 'short', timeZone: zone })
   return dayOf(then) === dayOf(new Date(now)) ? time : `${dayOf(then)}, ${time}`
 }
 
 export function since (seconds: number, now: number): string {
-  return `since ${at(seconds, now)}`
+  return say('since', { time: at(seconds, now) })
 }
 
 /** How long ago, or how old: "40 s", "3 min", "2 h", "5 days". */
 export function duration (seconds: number): string {
-  if (seconds < 60) return `${Math.max(0, Math.round(seconds))} s`
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`
+  if (seconds < 60) return say('seconds', { count: Math.max(0, Math.round(seconds)) })
+  if (seconds < 3600) return say('minutes', { count: Math.round(seconds / 60) })
   const hours = Math.round(seconds / 3600)
-  return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} days`
+  return hours < 48 ? say('hours', { count: hours }) : say('days', { count: Math.round(hours / 24) })
 }
 
 /** "6 Oct 2026" of an ISO 8601 date, or of a time; as it is where it is neither. */
 export function day (text: string): string {
   const date = new Date(text)
-  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: text.includes('T') ? zone : 'UTC' })
+  return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString(localeOfReader(), { day: 'numeric', month: 'short', year: 'numeric', timeZone: text.includes('T') ? zone : 'UTC' })
 }
 
 export interface Somebody { uid: string | number, name?: string | undefined }
 
 /** What the others call somebody. */
 export function nameOf ({ uid, name }: Somebody): string {
-  return name || `User ${uid}`
+  return name || say('userNumber', { uid })
 }
 
 /** "AL" of Ada Lovelace, "A" of Ada. */
@@ -54,5 +56,5 @@ export function toneOf ({ uid }: Somebody): number {
 
 /** "1 edition", "60 editions". */
 export function count (number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString('en-GB')} ${number === 1 ? one : many}`
+  return `${number.toLocaleString(localeOfReader())} ${number === 1 ? one : many}`
 }

@@ -1,0 +1,64 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import t from 'tap'
+import { failures } from '../../lib/errors.ts'
+import { FINDING_CODES } from '../../lib/editions/model.ts'
+import { de } from '../../packages/desk/texts-de.ts'
+import { en } from '../../packages/desk/texts-en.ts'
+import { fr } from '../../packages/desk/texts-fr.ts'
+import { figure, language, localeOfReader, say, sayWith, useLanguage, type TextKey, type Texts } from '../../packages/desk/texts.ts'
+import { duration } from '../../packages/desk/words.ts'
+import { ROOT } from '../app/fixtures/processes.ts'
+
+t.afterEach(() => useLanguage([]))
+
+const keys = Object.keys(en) as TextKey[]
+const languages: Record<string, Texts> = { en, de, fr }
+
+/** The sentences of a line, one for each plural. */
+const sentences = (line: Texts[TextKey]): string[] => typeof line === 'string' ? [line] : Object.values(line)
+const namesIn = (line: Texts[TextKey]) => [...new Set(sentences(line).flatMap((sentence) => [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))].sort()
+
+t.test('each language has all lines, with the same values in them, and none besides', async (t) => {
+  for (const [name, texts] of Object.entries(languages)) {
+    t.strictSame(Object.keys(texts), keys, `${name} has the lines of English, in the same order`)
+    for (const key of keys) {
+      t.strictSame(namesIn(texts[key]), namesIn(en[key]), `${name}: ${key}`)
+      for (const sentence of sentences(texts[key])) t.ok(sentence.trim() !== '' && !/["']|\.\.\./.test(sentence), `${name}: ${key} has typographic marks: ${sentence}`)
+    }
+  }
+})
+
+t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
+  const sources = globSync('packages/desk/*.ts', { cwd: ROOT }).filter((path) => !/^texts-/.test(basename(path))).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
+  const codes: string[] = [...Object.keys(failures), ...FINDING_CODES]
+  for (const key of keys) {
+    if (/^[A-Z_]+$/.test(key)) t.ok(codes.includes(key), `${key} is a code`)
+    else t.match(sources, `'${key}'`, `${key} is used`)
+  }
+})
+
+t.test("the reader's first language that the desk has is spoken, with the dates and numbers of its region", async (t) => {
+  const rows: Array<[wishes: string[], language: string, locale: string]> = [
+    [['de-AT', 'en'], 'de', 'de-AT'], [['FR-ch'], 'fr', 'FR-ch'], [['it', 'fr', 'de'], 'fr', 'fr'], [['en-US', 'de'], 'en', 'en-US'], [['it'], 'en', 'en-GB'], [[], 'en', 'en-GB'], [['constructor'], 'en', 'en-GB']
+  ]
+  for (const [wishes, spoken, locale] of rows) {
+    useLanguage(wishes)
+    t.strictSame([language(), localeOfReader()], [spoken, locale], wishes.join())
+  }
+})
+
+t.test('a line takes values, and a number chooses its plural', async (t) => {
+  t.equal(say('articleCount', { count: 1 }), '1 article')
+  t.equal(say('articleCount', { count: 0 }), '0 articles')
+  t.equal(say('editionsFoundCount', { count: 1234 }), '1,234 editions found')
+  t.equal(say('editionNamed', { id: '1234' }), 'Edition 1234', 'an id is no number')
+  t.strictSame(sayWith('rangeOf', { range: 1000, editions: t }), ['', '1,000', ' of ', t, ''], 'what is rendered stays as it is')
+
+  useLanguage(['de'])
+  t.equal(say('editionsFoundCount', { count: 1234 }), '1.234 Ausgaben gefunden')
+  t.equal(duration(3 * 86_400), '3 Tagen')
+  useLanguage(['fr'])
+  t.equal(say('articleCount', { count: 0 }), '0 article', 'in French nothing is singular')
+  t.equal(say('articleCount', { count: 1_000_000 }), `${figure(1_000_000)} articles`, 'a million is of a category that the file leaves to the others')
+})
