@@ -1,4 +1,5 @@
 import { QuoinError } from '../client/src/client.ts'
+import { say } from './texts.ts'
 
 /** The failure of a call of the client. Throws any other error again, since it is a defect of the page. */
 export function failureOf (error: unknown): QuoinError {
@@ -22,8 +23,6 @@ export async function persist (ask: () => Promise<void>, isOver: () => boolean):
   }
 }
 
-const AWAY = 'The lock service does not answer.'
-
 /** How long a write may wait for its answer, in milliseconds. */
 const PATIENCE_MS = 3000
 
@@ -33,23 +32,29 @@ const PATIENCE_MS = 3000
  * @param changed called when there is something new to show
  */
 export function createTrouble (isKept: () => boolean, changed: () => void) {
+  let isAway = false
   let words: string | undefined
+
+  function is (now?: string): void {
+    isAway = false
+    words = now
+  }
+
   return {
-    get words () { return words === AWAY && !isKept() ? `${AWAY} Your text is in this browser alone.` : words },
+    get words () { return isAway ? say(isKept() ? 'lockServiceAway' : 'lockServiceAwayAlone') : words },
     failed ({ passes, message }: QuoinError): void {
-      words = passes ? AWAY : message
+      is(message)
+      isAway = passes
     },
     /** Waits for a write, and says so when it takes long: it may never arrive. */
     async patient<Result> (write: Promise<Result>): Promise<Result> {
       const timer = setTimeout(() => {
-        words = AWAY
+        isAway = true
         changed()
       }, PATIENCE_MS)
       return write.finally(() => clearTimeout(timer))
     },
     /** Sets what is said, or removes it. */
-    is (now?: string): void {
-      words = now
-    }
+    is
   }
 }

@@ -2,6 +2,7 @@ import { html, noChange, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
 import type { Field } from './field.ts'
+import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { at, nameOf, since } from './words.ts'
 
@@ -14,7 +15,7 @@ export function fieldView (field: Field, types: Named[], revert: (field: Field) 
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
-      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title="Not saved yet"><span class="spoken">, not saved yet</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>Revert<span class="spoken"> ${label}</span></button>` : nothing}</div>
+      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</div>
       ${control(field, types)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
     </div>`
@@ -36,7 +37,7 @@ function control (field: Field, types: Named[]): TemplateResult {
     case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
     case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}" @focus=${field.focus} @blur=${field.blur} @change=${on}>
-      ${text === '' ? html`<option value="" selected>None</option>` : nothing}
+      ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
       ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
       ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
     </select>`
@@ -51,21 +52,21 @@ function control (field: Field, types: Named[]): TemplateResult {
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field): View {
   const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, forbidden, hint, trouble } = field
-  const quoted = (text: string) => kind === 'order' ? 'another order' : text === '' ? 'nothing' : `“${text.length > 160 ? `${text.slice(0, 160)}…` : text}”`
+  const quoted = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
   return html`
     ${holder
-      ? html`<p class="note who">${avatar(holder.userData)}<span><b>${nameOf(holder.userData)}</b> is editing this ${since(holder.timestamp, Date.now())}</span>
-          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}Take over<span class="spoken"> ${label}</span></button></p>`
-      : isHeld ? html`<p class="note mine">${icon('lock')}<span>You are editing this${keptAt === undefined ? nothing : html` <small>kept ${at(keptAt, Date.now())}</small>`}</span></p>` : nothing}
+      ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder.timestamp, Date.now()) })}</span>
+          <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
+      : isHeld ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>` : nothing}
     ${offer !== undefined && !holder
-      ? html`<p class="note offer"><span>You had typed ${quoted(offer)}</span>
-          <span class="choices"><button type="button" class="small" @click=${() => field.restore(offer)}>${icon('undo-2')}Restore<span class="spoken"> ${label}</span></button>
-          <button type="button" class="small plain" @click=${field.discardOffer}>Discard<span class="spoken"> what you had typed in ${label}</span></button></span></p>`
+      ? html`<p class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quoted(offer)}</bdi>` })}</span>
+          <span class="choices"><button type="button" class="small" @click=${() => field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
+          <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span></p>`
       : nothing}
     ${theirs !== undefined && kind !== 'order'
-      ? html`<p class="note conflict"><span>A colleague has saved ${quoted(theirs)} meanwhile</span>
-          <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>Keep mine<span class="spoken"> of ${label}</span></button>
-          <button type="button" class="small" @click=${() => field.decide('theirs')}>Take theirs<span class="spoken"> of ${label}</span></button></span></p>`
+      ? html`<p class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quoted(theirs)}</bdi>` })}</span>
+          <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span></button>
+          <button type="button" class="small" @click=${() => field.decide('theirs')}>${say('takeTheirs')}<span class="spoken">${say('ofLabel', { label })}</span></button></span></p>`
       : nothing}
     ${hint === undefined ? nothing : html`<p class="note">${hint}</p>`}
     ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}${forbidden}</p>`}

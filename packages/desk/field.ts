@@ -8,6 +8,7 @@ import { createDebounce } from './debounce.ts'
 import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './board.ts'
 import { createText } from './text.ts'
+import { say } from './texts.ts'
 
 export interface FieldDeps {
   shape: Shape
@@ -86,7 +87,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   function onLost ({ lock }: QuoinError): void {
     if (lock && lock.userData.uid !== uid) return lose(lock)
     held = undefined
-    trouble.is(lock && 'You went on with this field in another window.')
+    trouble.is(lock && say('otherWindow'))
     if (!lock && text.isDirty && !isLeft) take()
     changed()
   }

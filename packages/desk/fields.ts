@@ -1,4 +1,5 @@
 import type { Edition, Item, Model } from './settings.ts'
+import { say } from './texts.ts'
 import { localIn, readIn } from './zone.ts'
 
 /** How a field is shown and edited; `fixed` is only shown. */
@@ -52,12 +53,17 @@ function templateOf (kind: Kind, [item = {}]: Item[]): Item {
   return kind === 'moment' ? { value: item['value'] } : {}
 }
 
+/** What sites call a label or a key. */
+const COMMON = ['title', 'name', 'key'] as const
+
 /** A field's name in words: `field_page_count` is "Page count". */
 export function labelOf (name: string, { keys, fields }: Model): string {
-  if (name === keys.published) return 'Published'
-  if (name === fields.editionType) return 'Edition type'
-  if (fields.articles[0] === name) return 'Running order'
+  if (name === keys.published) return say('published')
+  if (name === fields.editionType) return say('editionType')
+  if (fields.articles[0] === name) return say('runningOrder')
   const words = name.replace(/^field_/, '').replaceAll('_', ' ')
+  const common = COMMON.find((name) => name === words)
+  if (common) return say(common)
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
 

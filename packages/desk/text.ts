@@ -1,6 +1,7 @@
 import { itemsOf, textOf, timesOf, type Shape } from './fields.ts'
 import { rebased } from './merge.ts'
 import type { Item } from './settings.ts'
+import { say } from './texts.ts'
 
 /** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
 export function createText (shape: Shape, items: Item[]) {
@@ -31,11 +32,11 @@ export function createText (shape: Shape, items: Item[]) {
     get isUnfinished () { return isUnfinished || times() === 0 },
     /** What is wrong with it. */
     get problems () {
-      if (isUnfinished) return ['This is not complete: finish it, or empty it.']
-      return times() === 0 ? [`There is no such time in ${shape.zone}: the clocks are put forward then.`] : problems
+      if (isUnfinished) return [say('incomplete')]
+      return times() === 0 ? [say('noSuchTime', { zone: shape.zone! })] : problems
     },
     /** What is to be known of it. */
-    get hint () { return times() === 2 ? `In ${shape.zone} this time comes twice, since the clocks are put back. The first one is meant.` : undefined },
+    get hint () { return times() === 2 ? say('timeTwice', { zone: shape.zone! }) : undefined },
 
     /** @param isWhole whether it is a value */
     type (text: string, isWhole: boolean): void {
