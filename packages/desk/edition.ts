@@ -14,6 +14,7 @@ import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice
 import { hindranceOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
 /** How often an edition that is shown from a copy is asked for again, in milliseconds. */
@@ -151,7 +152,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function notArranged (name: string, error: QuoinError): void {
-    notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? `${labelOf(name)}: a colleague has removed that article, or the one beside it. The order is as it was.` : `${labelOf(name)} was not changed: ${error.message}` }
+    notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: error.message }) }
     announce(notice.text)
     load()
   }
@@ -213,8 +214,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
     // The text of an earlier lock, whose lease was over, has become a draft.
     if (taken.some(({ expiresAt }) => expiresAt !== undefined)) kept.load().catch(failureOf)
-    for (const { fieldName, userData } of begun) announce(`${nameOf(userData)} is editing ${labelOf(fieldName)}`)
-    for (const { fieldName, userData } of ended) announce(`${nameOf(userData)} has let go of ${labelOf(fieldName)}`)
+    for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
+    for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
     if (ended.length === 0 || isSaving) return
     clearTimeout(again)
     again = setTimeout(load, SETTLE_MS)
@@ -250,7 +251,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     const sent = new Map<Field, string>()
     try {
       await write(dirty, sent)
-      notice = { tone: 'good', text: 'Saved.' }
+      notice = { tone: 'good', text: say('saved') }
     } catch (error) {
       notice = refusedNotice(failureOf(error), fields, sent)
     }
@@ -290,8 +291,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     if (field && !field.holder) kept.forget(text)
     if (order && field && !field.holder) {
       const present = [...tokensOf(order.items).keys()].join(' ')
-      done(order.arrange(fit(payload, present).split(' '), `${labelOf(fieldName)} as it is in the draft`))
-      notice = { tone: 'good', text: `${labelOf(fieldName)} is in the order of the draft.` }
+      done(order.arrange(fit(payload, present).split(' '), say('asInDraft', { label: labelOf(fieldName) })))
+      notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
       await field?.restore(payload)
       notice = restoredNotice(labelOf(fieldName), field)
@@ -302,7 +303,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
 
   /** Goes back to what is saved, in one field or in all. */
   function revert (field?: Field): void {
-    const words = field ? `${field.shape.label} as it is saved` : 'Everything as it is saved'
+    const words = field ? say('asSaved', { label: field.shape.label }) : say('everythingAsSaved')
     history.change((field ? [field] : fields).map((field) => [field, field.base]), words)
     announce(words)
   }
@@ -320,31 +321,31 @@ export function createSession ({ client, settings: { model }, user, samples, she
   function acts (order: Order) {
     const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
     return {
-      move: (token: string, to: number) => done(order.move(token, to, `${titleAt(token)}: place ${to + 1} of ${order.items.length}`)),
-      remove: (token: string) => done(order.remove(token, `${titleAt(token)}: removed`)),
+      move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
+      remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
       /** Puts in what was found, at the place that the search names. */
       add ({ item, title, isPublished }: Found): void {
         labels.learn(item, title, isPublished)
         const length = order.items.length
-        done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), `${title}: added at place ${Math.max(1, Math.min(length + 1, finder.place ?? length + 1))} of ${length + 1}`))
+        done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
       },
       insert (article: Item, title: string, index: number): void {
         labels.learn(article, title, undefined)
-        done(order.insert(article, index, `${title}: added at place ${Math.min(index, order.items.length) + 1} of ${order.items.length + 1}`))
+        done(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
       }
     }
   }
 
   function undo (): void {
-    tell('Undone', history.undo())
+    tell('undone', history.undo())
   }
 
   function redo (): void {
-    tell('Done again', history.redo())
+    tell('redone', history.redo())
   }
 
-  function tell (what: string, turn: Turn | undefined): void {
-    if (turn) announce(turn.isDone ? `${what}: ${turn.words}` : `Left alone, since it has been changed: ${turn.words}`)
+  function tell (what: 'undone' | 'redone', turn: Turn | undefined): void {
+    if (turn) announce(say(turn.isDone ? what : 'leftAlone', { what: turn.words }))
     changed()
   }
 

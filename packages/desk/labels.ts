@@ -1,4 +1,5 @@
 import type { Item } from './settings.ts'
+import { say } from './texts.ts'
 
 /** What the service tells of what an edition refers to, by uuid. */
 export interface Told {
@@ -22,8 +23,8 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Told>, chan
     /** What something is called that the edition refers to; its number where that is not told, and why where that is known. */
     titleOf (item: Item | undefined): string {
       const label = labels.get(String(item?.['target_uuid']))
-      const number = `No. ${item?.['target_id'] ?? 'unknown'}`
-      return String(label || item?.['alt'] || (label === '' ? `${number}, deleted or not for you to see` : number))
+      const id = String(item?.['target_id'] ?? say('unknownNumber'))
+      return String(label || item?.['alt'] || say(label === '' ? 'articleNumberHidden' : 'articleNumber', { id }))
     },
     /** Whether it is published; undefined where that is not told. */
     isPublished: (item: Item): boolean | undefined => published[String(item['target_uuid'])],

@@ -2,6 +2,7 @@ import type { QuoinError } from '../client/src/client.ts'
 import type { Field } from './field.ts'
 import { isAtRisk, type Lost } from './kept.ts'
 import { refusalOf } from './refusal.ts'
+import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
 /** What is said of an edition, until something else is. */
@@ -14,15 +15,15 @@ export interface Notice {
 
 /** That somebody has taken a field, or has had it. */
 export function lostNotice ({ shape, by, wasHeld }: Lost, field: Field, isKept: boolean): Notice {
-  const what = `${nameOf(by.userData)} ${wasHeld ? 'took over' : 'is editing'} ${shape.label}.`
-  return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? `${what} What you had typed is under Kept drafts.` : what }
+  const what = say(wasHeld ? 'tookOver' : 'isEditingField', { name: nameOf(by.userData), label: shape.label })
+  return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? say('seeKeptDrafts', { what }) : what }
 }
 
 /** What has become of a kept text that was to be restored. */
 export function restoredNotice (label: string, field: Field | undefined): Notice {
-  if (!field) return { tone: 'bad', text: `This edition has no field ${label}.` }
-  if (field.holder) return { tone: 'bad', text: `${label} is being edited by somebody else: take it over first.` }
-  return field.isHeld ? { tone: 'good', text: `Your text is back in ${label}.` } : { tone: 'bad', text: `Your text is back in ${label}, which is not locked yet.` }
+  if (!field) return { tone: 'bad', text: say('noSuchField', { label }) }
+  if (field.holder) return { tone: 'bad', text: say('takeOverFirst', { label }) }
+  return field.isHeld ? { tone: 'good', text: say('textIsBack', { label }) } : { tone: 'bad', text: say('textIsBackUnlocked', { label }) }
 }
 
 /**

@@ -7,6 +7,7 @@ import { tokensOf } from './fields.ts'
 import { notes } from './field-view.ts'
 import type { Order } from './order.ts'
 import type { Item } from './settings.ts'
+import { say, sayWith } from './texts.ts'
 import { avatar, icon } from './ui.ts'
 
 export interface OrderContext {
@@ -30,14 +31,14 @@ export function orderView (field: Field, order: Order, context: OrderContext): T
   const rows = [...tokensOf(order.items)]
   return html`
     <section class="order field ${holder ? 'is-locked' : ''}" data-field=${name} aria-labelledby="order-${name}">
-      <h2 id="order-${name}">${label}<small class="state">${order.isAway ? 'not saved yet: the service does not answer, it is tried again' : order.isSaving ? 'saving' : nothing}</small></h2>
+      <h2 id="order-${name}">${label}<small class="state">${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small></h2>
       <div class="notes" tabindex="-1">${notes(field)}</div>
       <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
         ${repeat(rows, ([token]) => token, ([token, item], index) => row(field, context, item, token, index, rows.length))}
       </ol>
       ${rows.length > 0
         ? nothing
-        : html`<p class="invitation" @dragover=${allow(field)} @drop=${dropped(field, context, 0)}>This edition has no articles yet. <a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>Find the first one</a>, and add it or drag it here.</p>`}
+        : html`<p class="invitation" @dragover=${allow(field)} @drop=${dropped(field, context, 0)}>${sayWith('noArticlesYet', { link: html`<a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>${say('findFirst')}</a>` })}</p>`}
     </section>`
 }
 
@@ -71,7 +72,7 @@ function row (field: Field, { titleOf, isPublished, addressOf, locksOf, ...conte
   const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
   const button = (to: 'up' | 'down', arrow: string, target: number) => {
     const isUseless = isLocked || target < 0 || target >= length
-    return html`<button type="button" class="icon-only" data-to=${to} aria-disabled=${isUseless ? 'true' : 'false'} aria-label="Move ${title} ${to}"
+    return html`<button type="button" class="icon-only" data-to=${to} aria-disabled=${isUseless ? 'true' : 'false'} aria-label=${say(to === 'up' ? 'moveUp' : 'moveDown', { title })}
       @click=${(event: Event) => { if (!isUseless) move(target, listOf(event), to) }}>${icon(arrow)}</button>`
   }
   return html`
@@ -91,10 +92,10 @@ function row (field: Field, { titleOf, isPublished, addressOf, locksOf, ...conte
       @drop=${dropped(field, context, index, index === length - 1)}
       @dragend=${endDrag}>
       <span class="grip">${icon('grip-vertical')}</span><span class="place">${index + 1}</span>
-      <span class="title">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title="Open in Drupal, in a new tab">${title}</a>`}</span>
-      ${isPublished(item) === false ? html`<span class="pill">Not published</span>` : nothing}
-      <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">at work: </span>${locks.map(({ userData }) => avatar(userData))}`}</span>
-      ${button('up', 'arrow-up', index - 1)}${button('down', 'arrow-down', index + 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label="Remove ${title}"
+      <span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>
+      ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+      <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span>
+      ${button('up', 'arrow-up', index - 1)}${button('down', 'arrow-down', index + 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
         @click=${(event: Event) => { if (!isLocked) remove(listOf(event)) }}>${icon('x')}</button>
     </li>`
 }

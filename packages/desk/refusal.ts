@@ -1,4 +1,5 @@
 import type { QuoinError } from '../client/src/client.ts'
+import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
 export interface Refusal {
@@ -13,12 +14,6 @@ export interface Refusal {
 /** What Drupal says of a field that the user may not change, in core REST's words. */
 const FORBIDDEN = /^Access denied on (?:updating|creating) field '([^']+)'\.\s*(.*)$/s
 
-export const UNDECIDED = 'Not saved: a colleague has saved the same fields meanwhile. Choose at each which is to stay, then save again.'
-
-export const MOVED = 'Not saved: a colleague has saved at the same moment. Save again.'
-
-export const UNFINISHED = 'Not saved: some fields are not complete. Finish or empty them, then save again.'
-
 /** The field that Drupal does not let this user set. */
 export function forbiddenField ({ code, message }: Pick<QuoinError, 'code' | 'message'>): string | undefined {
   return code === 'CMS_FORBIDDEN' ? FORBIDDEN.exec(message)?.[1] : undefined
@@ -26,8 +21,8 @@ export function forbiddenField ({ code, message }: Pick<QuoinError, 'code' | 'me
 
 /** Why these fields cannot be saved yet, if something is in the way. */
 export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfinished: boolean }>): string | undefined {
-  if (fields.some(({ isUnfinished }) => isUnfinished)) return UNFINISHED
-  return fields.some(({ theirs }) => theirs !== undefined) ? UNDECIDED : undefined
+  if (fields.some(({ isUnfinished }) => isUnfinished)) return say('notSavedUnfinished')
+  return fields.some(({ theirs }) => theirs !== undefined) ? say('notSavedUndecided') : undefined
 }
 
 /** How the texts of an edition are: whether there is something to choose, and whether one is in this browser alone. */
@@ -48,16 +43,17 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
   const [, , why] = FORBIDDEN.exec(message) ?? []
   const forbidden = labels.get(field)
   if (forbidden !== undefined) {
-    fields.set(field, [`Drupal does not let you change this.${why ? ` ${why}` : ''}`])
-    return { text: `Not saved: Drupal does not let you change ${forbidden}. Save again to save the rest without it.`, fields, forbidden: field }
+    fields.set(field, [`${say('forbidden')}${why ? ` ${why}` : ''}`])
+    return { text: say('notSavedForbidden', { label: forbidden }), fields, forbidden: field }
   }
   return { text: reason(), fields }
 
   function reason (): string {
-    if (code === 'PRECONDITION_FAILED') return isUndecided ? UNDECIDED : MOVED
-    if (fields.size > 0) return ['Not saved: some fields are not right.', ...others].join(' ')
-    if (locks) return `Not saved: ${locks.map(({ fieldName, userData }) => `${labels.get(fieldName) ?? fieldName} is being edited by ${nameOf(userData)}`).join(', ')}.`
+    if (code === 'PRECONDITION_FAILED') return say(isUndecided ? 'notSavedUndecided' : 'notSavedMoved')
+    if (fields.size > 0) return [say('notSavedWrong'), ...others].join(' ')
+    if (locks) return say('notSaved', { reason: `${locks.map(({ fieldName, userData }) => say('isEditedBy', { label: labels.get(fieldName) ?? fieldName, name: nameOf(userData) })).join(', ')}.` })
     const waits = status === 0 || status >= 500
-    return `Not saved: ${message.trim().replace(/\.?$/, '.')}${!waits ? '' : isAtRisk ? ' Save again later.' : ' Your text is kept; save again later.'}`
+    const what = say('notSaved', { reason: message.trim().replace(/\.?$/, '.') })
+    return !waits ? what : say(isAtRisk ? 'saveLater' : 'keptSaveLater', { what })
   }
 }

@@ -7,9 +7,10 @@ import { storeOf } from './fixtures.ts'
 import { fit, rebased, settle } from '../../packages/desk/merge.ts'
 import { createOccupancy } from '../../packages/desk/occupancy.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
-import { MOVED, refusalOf, UNDECIDED } from '../../packages/desk/refusal.ts'
+import { refusalOf } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
 import { entityOf, isPublished, valueOf, type Edition, type Item, type Model } from '../../packages/desk/settings.ts'
+import { say } from '../../packages/desk/texts.ts'
 import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
 import { at, count, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
@@ -270,8 +271,8 @@ t.test('a refusal is told where it belongs', async (t) => {
   t.equal(text, 'Not saved: some fields are not right. All wrong. other.0: No.')
   t.strictSame([...fields], [['field_page_count', ['Too few.', 'Odd.']], ['title', ['Empty.']]])
   t.equal(refused(422, 'UNPROCESSABLE', 'Unprocessable Entity: validation failed.\nother.0: No.\n', { violations: violations.slice(4) }).text, 'Not saved: Unprocessable Entity: validation failed.\nother.0: No.')
-  t.equal(refused(412, 'PRECONDITION_FAILED', 'x', {}, { isUndecided: true, isAtRisk: false }).text, UNDECIDED)
-  t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, MOVED, 'there is nothing to choose')
+  t.equal(refused(412, 'PRECONDITION_FAILED', 'x', {}, { isUndecided: true, isAtRisk: false }).text, say('notSavedUndecided'))
+  t.equal(refused(412, 'PRECONDITION_FAILED', 'x').text, say('notSavedMoved'), 'there is nothing to choose')
   t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.', {}, { isUndecided: false, isAtRisk: true }).text, 'Not saved: The CMS is away. Save again later.', 'a text that is in the browser alone is not said to be kept')
   t.equal(refused(409, 'CONFLICT', 'It has a draft').text, 'Not saved: It has a draft.')
   t.equal(refused(502, 'CMS_UNREACHABLE', 'The CMS is away.').text, 'Not saved: The CMS is away. Your text is kept; save again later.')

@@ -2,11 +2,11 @@ import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
-import { MOVED, UNDECIDED, UNFINISHED } from '../../packages/desk/refusal.ts'
 import { apply } from '../../packages/desk/operations.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
+import { say } from '../../packages/desk/texts.ts'
 import { QuoinError, type AcquireOptions, type Client, type Draft, type Listener, type LockView, type OrderOperation } from '../../packages/client/src/client.ts'
 import { storeOf } from './fixtures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
@@ -503,9 +503,9 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = [moved()]
   service.reads = [editionOf('Theirs')]
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field().theirs], [1, UNDECIDED, 'Theirs'])
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field().theirs], [1, say('notSavedUndecided'), 'Theirs'])
   await session.save()
-  t.strictSame([service.sent, session.notice?.text], [[], UNDECIDED])
+  t.strictSame([service.sent, session.notice?.text], [[], say('notSavedUndecided')])
   field().decide('mine')
   service.writes = [moved(), new QuoinError(409, 'STALE_EDIT', 'Somebody else has saved'), moved()]
   service.reads = ['one', 'two', 'three'].map((key) => ({ ...editionOf('Theirs'), field_key: [{ value: key }] }))
@@ -515,7 +515,7 @@ t.test('where somebody else has saved meanwhile both changes go together, or the
   service.writes = Array.from({ length: 10 }, moved)
   service.reads = Array.from({ length: 10 }, () => ({ ...editionOf('Mine again'), field_key: [{ value: 'theirs' }] }))
   await session.save()
-  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [10, MOVED, 'theirs'], 'ten times is enough')
+  t.strictSame([service.sent.splice(0).length, session.notice?.text, field('field_key').text], [10, say('notSavedMoved'), 'theirs'], 'ten times is enough')
   service.writes = [moved()]
   service.reads = [away()]
   await session.save()
@@ -749,7 +749,7 @@ t.test('nothing is saved while a field is not complete', async (t) => {
   field('field_page_count').type('', false)
   await turn()
   await session.save()
-  t.strictSame([service.sent, session.notice], [[], { tone: 'bad', text: UNFINISHED }])
+  t.strictSame([service.sent, session.notice], [[], { tone: 'bad', text: say('notSavedUnfinished') }])
   field('field_page_count').type('33')
   await session.save()
   t.match(service.sent, [{ title: [{ value: 'Mine' }], field_page_count: [{ value: 33 }] }])
