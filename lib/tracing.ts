@@ -97,9 +97,9 @@ function saying (exporter: SpanExporter, warn: (error: Error) => void): SpanExpo
   return {
     export (spans, callback) {
       exporter.export(spans, (result) => {
-        const failed = result.code === ExportResultCode.FAILED
-        if (failed && !failing) warn(result.error!)
-        failing = failed
+        const isFailure = result.code === ExportResultCode.FAILED
+        if (isFailure && !failing) warn(result.error!)
+        failing = isFailure
         callback(result)
       })
     },

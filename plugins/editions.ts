@@ -51,7 +51,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath, ...(bus && { joinPeers: peersAt(bus, config) }) })
-  const cms = createJsonapi({ http, jsonapiPath, renewed: renewSession, languages: model.languages, ...(account && { account }) })
+  const cms = createJsonapi({ http, jsonapiPath, onRenewal: renewSession, languages: model.languages, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
   const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid }) => staleCache.outdate(uuid))
   const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) => staleCache.withdraw(caller, id))

@@ -66,8 +66,8 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
 
   /** Finds entities of any type as editions are found: by a filter, or without filter access by a search of the list. */
   function lookUp (entityType: string): Editions['bare'] {
-    const known = lookups.get(entityType)
-    if (known) return known
+    const lookup = lookups.get(entityType)
+    if (lookup) return lookup
     const { bare } = createEditions({ site: createSite({ cms, model: modelOf(entityType, model), cmsUrl, warn }) })
     lookups.set(entityType, bare)
     return bare

@@ -17,8 +17,8 @@ export function streamOwner ({ identity: user, ip }: { identity?: { uid: string 
 /** An IPv4 address as it is; of an IPv6 address the /64 network, all of which one caller has. */
 function networkOf (address: string): string {
   if (!isIPv6(address)) return address
-  const mapped = /^::ffff:([\d.]+)$/i.exec(address)
-  if (mapped) return mapped[1]!
+  const ipv4Match = /^::ffff:([\d.]+)$/i.exec(address)
+  if (ipv4Match) return ipv4Match[1]!
   const [front, back] = address.split('::').map((part) => part === '' ? [] : part.split(':')) as [string[], string[]?]
   const groups = back ? [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back] : front
   return groups.slice(0, NETWORK_GROUPS).map((group) => parseInt(group, 16).toString(16)).join(':')

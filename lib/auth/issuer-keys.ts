@@ -36,9 +36,9 @@ const FETCH_MS = 5000
  * next one, together with all others, which keeps made-up names from the issuer.
  *
  * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
- * @param changed told whenever other keys are published than before
+ * @param onChange called whenever other keys are published than before
  */
-export function issuerKeys (url: string, changed: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
+export function issuerKeys (url: string, onChange: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
   const { share } = createSingleFlight<void>()
   let keys: JWTVerifyGetKey
   let published = ''
@@ -46,8 +46,8 @@ export function issuerKeys (url: string, changed: () => void, { now = Date.now, 
   let askedAt = -Infinity
   let isAway = false
   /** Looks are numbered in their order. */
-  let begun = 0
-  let ended = 0
+  let lastBegin = 0
+  let lastEnd = 0
 
   const renewAt = () => Math.max(fetchedAt + KEYS_MS, isAway ? askedAt + PAUSE_MS : -Infinity)
   const renew = () => share('', look)
@@ -56,7 +56,7 @@ export function issuerKeys (url: string, changed: () => void, { now = Date.now, 
     const pause = askedAt + PAUSE_MS - now()
     if (pause > 0 && isAway) throw new Error('the issuer was asked in vain a moment ago')
     if (pause > 0) await wait(pause)
-    const number = ++begun
+    const number = ++lastBegin
     askedAt = now()
     isAway = true
     try {
@@ -65,15 +65,15 @@ export function issuerKeys (url: string, changed: () => void, { now = Date.now, 
       isAway = false
       fetchedAt = now()
       const text = JSON.stringify(set)
-      if (text !== published) changed()
+      if (text !== published) onChange()
       published = text
     } finally {
-      ended = number
+      lastEnd = number
     }
   }
 
   const keyOf: JWTVerifyGetKey = async (header, token) => {
-    const before = begun
+    const before = lastBegin
     if (now() >= fetchedAt + KEYS_MS) {
       await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw error })
     }
@@ -82,7 +82,7 @@ export function issuerKeys (url: string, changed: () => void, { now = Date.now, 
         return await keys(header, token)
       } catch (error) {
         // A look that had begun before the token came may not show its key yet.
-        if (!(error instanceof errors.JWKSNoMatchingKey) || ended > before) throw error
+        if (!(error instanceof errors.JWKSNoMatchingKey) || lastEnd > before) throw error
       }
       await renew()
     }

@@ -55,26 +55,26 @@ export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }:
     requiredClaims: ['exp'],
     clockTolerance: LEEWAY_SECONDS
   }
-  const verified = new LRUCache<string, { identity: Identity, until: number }>({ max: REMEMBERED })
+  const identities = new LRUCache<string, { identity: Identity, until: number }>({ max: REMEMBERED })
   /** How often the keys have changed: what old ones have verified is not remembered under new ones. */
   let changes = 0
   const { keyOf, renewAt }: IssuerKeys = remote ? issuerKeys(keys.jwksUrl, forget, clock) : { keyOf: () => keys.key, renewAt: () => Infinity }
 
   function forget (): void {
     changes++
-    verified.clear()
+    identities.clear()
   }
 
   return async function check ({ authorization }) {
     const token = bearerToken(authorization)
     if (token === undefined) throw tokenMissing()
     const digest = hash('sha256', token, 'base64')
-    const memory = verified.get(digest)
+    const memory = identities.get(digest)
     if (memory && now() < memory.until) return memory.identity
     const before = changes
     const { identity, exp } = await verify(token)
     const until = Math.min(now() + REMEMBERED_MS, exp * 1000, renewAt())
-    if (changes === before) verified.set(digest, { identity, until })
+    if (changes === before) identities.set(digest, { identity, until })
     return identity
   }
 

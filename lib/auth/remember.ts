@@ -30,30 +30,30 @@ const MOST = 10_000
  * many who ask the same at once one does.
  */
 export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
-  const accepted = new LRUCache<string, { answer: Answer, asked: number, until: number }>({ max: most })
-  const refused = new LRUCache<string, number>({ max: most })
+  const answers = new LRUCache<string, { answer: Answer, answeredAt: number, until: number }>({ max: most })
+  const refusals = new LRUCache<string, number>({ max: most })
   const { share } = createSingleFlight<Answer | undefined>()
 
   async function find (key: string, question: Question): Promise<Answer | undefined> {
-    const known = accepted.get(key)
+    const memory = answers.get(key)
     try {
       const answer = await ask(question)
-      accepted.delete(key)
-      if (answer) accepted.set(key, { answer, asked: now(), until: now() + ACCEPTED_MS })
-      else refused.set(key, now() + refusedMs(question))
+      answers.delete(key)
+      if (answer) answers.set(key, { answer, answeredAt: now(), until: now() + ACCEPTED_MS })
+      else refusals.set(key, now() + refusedMs(question))
       return answer
     } catch (error) {
-      if (!known || now() - known.asked >= STALE_MS) throw error
-      known.until = now() + RETRY_MS
-      return known.answer
+      if (!memory || now() - memory.answeredAt >= STALE_MS) throw error
+      memory.until = now() + RETRY_MS
+      return memory.answer
     }
   }
 
   return async function remembered (question: Question): Promise<Answer | undefined> {
     const key = keyOf(question)
-    const known = accepted.get(key)
-    if (known && now() < known.until) return known.answer
-    if (now() < (refused.get(key) ?? 0)) return undefined
+    const memory = answers.get(key)
+    if (memory && now() < memory.until) return memory.answer
+    if (now() < (refusals.get(key) ?? 0)) return undefined
     return share(key, () => find(key, question))
   }
 }

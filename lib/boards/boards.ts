@@ -72,12 +72,12 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
     let boardEntities = await entities(id, caller)
     const watcher = await locks.feed.watch(boardEntities, options)
-    const shared = share(id, caller, watcher.heartbeatMs * SHARED)
+    const sharedRead = share(id, caller, watcher.heartbeatMs * SHARED)
     let over = false
 
     async function next (): Promise<Batch | undefined> {
       const batch = await watcher.next()
-      if (batch?.some(({ event }) => event === 'saved')) shared.forget()
+      if (batch?.some(({ event }) => event === 'saved')) sharedRead.forget()
       if (batch && batch[0]?.event !== 'heartbeat') return await shown(batch, mayView) ?? next()
       if (!batch) return undefined
       const now = await present()
@@ -93,7 +93,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     /** What the board is to look at now; nothing if the caller is refused. While the CMS is away it stays as it was. */
     async function present (): Promise<Entity[] | undefined> {
       try {
-        return await shared.ask()
+        return await sharedRead.ask()
       } catch (error) {
         return error instanceof Failure && error.statusCode >= 500 ? boardEntities : undefined
       }
@@ -101,7 +101,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
 
     function leave (): void {
       over = true
-      shared.leave()
+      sharedRead.leave()
       watcher.leave()
     }
 
@@ -127,20 +127,20 @@ async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch
   const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : 'lock' in event ? [event.lock] : [])
   const locks = await visible(all, mayView)
   if (locks.length === all.length) return batch
-  const left = batch
+  const visibleEvents = batch
     .filter((event) => !('lock' in event) || locks.includes(event.lock))
     .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => locks.includes(lock)) } : event)
-  return left.length > 0 ? left : undefined
+  return visibleEvents.length > 0 ? visibleEvents : undefined
 }
 
 /** The locks on entities that may be viewed. */
 async function visible (locks: LockView[], mayView: MayView): Promise<LockView[]> {
   const byEntity = Map.groupBy(locks, ({ entityType, entityId }) => `${entityType}-${entityId}`)
-  const hidden = new Set<LockView>()
+  const hiddenLocks = new Set<LockView>()
   await forEach([...byEntity.values()], async (locks) => {
-    if (!await mayView(entityOf(locks[0]!))) for (const lock of locks) hidden.add(lock)
+    if (!await mayView(entityOf(locks[0]!))) for (const lock of locks) hiddenLocks.add(lock)
   })
-  return locks.filter((lock) => !hidden.has(lock))
+  return locks.filter((lock) => !hiddenLocks.has(lock))
 }
 
 function entityOf ({ entityType, entityId }: LockView): Entity {

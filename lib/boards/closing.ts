@@ -55,19 +55,19 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
    */
   async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<Updated & { since: Finding[] | null }> {
-    const closed = await editions.close(id, caller, {
+    const result = await editions.close(id, caller, {
       ...options,
       uid: editor.uid,
       name: editor.name,
       async check (inspected) {
-        const found = await look(inspected, editor)
-        if (!found.ready) throw new Failure('NOT_READY', texts.notReady(found.blockers.map(({ message }) => message)), { details: { blockers: found.blockers, warnings: found.warnings } })
-        return found
+        const verdict = await look(inspected, editor)
+        if (!verdict.ready) throw new Failure('NOT_READY', texts.notReady(verdict.blockers.map(({ message }) => message)), { details: { blockers: verdict.blockers, warnings: verdict.warnings } })
+        return verdict
       },
       again: (inspected) => look(inspected, editor)
     })
-    const { before, after, ...updated } = closed
-    return { ...updated, since: before && after && newOf(after, before) }
+    const { before, after, ...edition } = result
+    return { ...edition, since: before && after && newOf(after, before) }
   }
 
   async function look ({ edition, etag, articles }: Inspected, { uid, mayView }: Editor): Promise<Look> {
@@ -122,10 +122,10 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     }
 
     function emptyFields (): Finding[] {
-      const wanted = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
+      const missing = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
       const [order] = model.fields.articles
       return [
-        ...wanted.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
+        ...missing.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
         ...(order !== undefined && articles.length === 0 ? [finding('ORDER_EMPTY', own, 'The edition has no articles', { fieldName: order })] : [])
       ]
     }

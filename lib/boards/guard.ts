@@ -30,10 +30,10 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
   async function permit ({ edition, fields, uid }: Change, ticket: Ticket): Promise<void> {
     const entity = lockedAs(edition, model)
     const unmet = fields.length > CHECKED_MAX ? undefined : await ticket.renewIf(locks.checks(entity, fields.toSorted(), uid))
-    const held = unmet?.map((record) => viewOf(entity, lockOf(record))) ??
+    const lockViews = unmet?.map((record) => viewOf(entity, lockOf(record))) ??
       (await locks.view([entity])).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
-    if (held.length === 0) return
-    throw new Failure('FIELD_LOCKED', `Nothing was saved: ${held.map(whose).join(', ')}`, { details: { locks: held } })
+    if (lockViews.length === 0) return
+    throw new Failure('FIELD_LOCKED', `Nothing was saved: ${lockViews.map(whose).join(', ')}`, { details: { locks: lockViews } })
   }
 
   return {

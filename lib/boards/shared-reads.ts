@@ -27,25 +27,25 @@ export function createSharedReads<T> (read: (id: string, caller: Caller) => Prom
   /** @param lastsMs milliseconds for which an answer serves, from its question on */
   return function join (id: string, caller: Caller, lastsMs: number): SharedRead<T> {
     const key = readKey(id, caller)
-    const shared = reads.get(key) ?? { readers: 0, askedAt: 0 }
+    const entry = reads.get(key) ?? { readers: 0, askedAt: 0 }
     // Header fields alone: a read for many must not end when the one who began it hangs up.
     const headers = Object.fromEntries(Object.entries(caller))
     let isJoined = true
-    shared.readers++
-    reads.set(key, shared)
+    entry.readers++
+    reads.set(key, entry)
 
     return {
       ask () {
-        if (shared.answer && now() - shared.askedAt < lastsMs) return shared.answer
-        shared.askedAt = now()
-        shared.answer = read(id, headers)
-        return shared.answer
+        if (entry.answer && now() - entry.askedAt < lastsMs) return entry.answer
+        entry.askedAt = now()
+        entry.answer = read(id, headers)
+        return entry.answer
       },
-      forget () { delete shared.answer },
+      forget () { delete entry.answer },
       leave () {
         if (!isJoined) return
         isJoined = false
-        if (--shared.readers === 0) reads.delete(key)
+        if (--entry.readers === 0) reads.delete(key)
       }
     }
   }

@@ -43,8 +43,8 @@ export async function openRedis (url: string, channel: string, onError: (error: 
   return {
     commands,
     wire: {
-      open (received, connected) {
-        const tell = () => connected(isSubscribed && commands.status === 'ready')
+      open (onMessage, onState) {
+        const tell = () => onState(isSubscribed && commands.status === 'ready')
         for (const connection of connections) {
           connection.on('error', onError)
           connection.on('close', () => {
@@ -59,7 +59,7 @@ export async function openRedis (url: string, channel: string, onError: (error: 
             tell()
           }, onError)
         })
-        listener.on('message', (_channel, text) => received(text))
+        listener.on('message', (_channel, text) => onMessage(text))
         for (const connection of connections) connection.connect().catch(onError)
       },
       send: (text) => commands.publish(channel, text),

@@ -63,9 +63,9 @@ async function bundle (): Promise<Sources> {
   async function add (name: string, text: string): Promise<string> {
     const extension = extname(name)
     const body = Buffer.from(text)
-    const hashed = `${basename(name, extension)}-${hashOf(body).slice(0, 12)}${extension}`
-    files.set(hashed, { type: types[extension]!, body, gzipped: await compress(body, { level: 9 }) })
-    return hashed
+    const hashedName = `${basename(name, extension)}-${hashOf(body).slice(0, 12)}${extension}`
+    files.set(hashedName, { type: types[extension]!, body, gzipped: await compress(body, { level: 9 }) })
+    return hashedName
   }
   const [icon, icons, style] = await Promise.all([
     add('icon.svg', readFileSync(join(DESK, 'icon.svg'), 'utf8')),

@@ -33,8 +33,8 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
     yield reached(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
-    const known = account && { account: loggedInOnce(account) }
-    const cms = known ? createJsonapi({ ...at, ...known }) : anonymous
+    const login = account && { account: loggedInOnce(account) }
+    const cms = login ? createJsonapi({ ...at, ...login }) : anonymous
     const catalog = createCatalog({ cms, model })
     const name = account ? yield * identity(cms, () => catalog.all({})) : 'anonymous'
     if (!account) yield unchecked('CMS account', ANONYMOUS)
@@ -43,7 +43,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
     yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
     yield * writes(visitor, collections, model.keys.uuid)
     yield * checkEditions(visitor, collections, model)
-    const ask = createAsk({ http, jsonapiPath, ...known })
+    const ask = createAsk({ http, jsonapiPath, ...login })
     yield * checkModel(await surveySite(ask, model.entityType, await collectionsOf(ask), Object.keys(model.languages ?? {})), model)
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -112,10 +112,10 @@ async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Colle
   }
   yield ok('writing: JSON:API takes writes')
   for (const { bundle, status, failure } of answers) {
-    const denied = status === 401 || status === 403
+    const isDenied = status === 401 || status === 403
     if (status === 400) yield uuidKey === 'uuid' ? ok(`writing: ${name} may create ${bundle}`) : wrong(`writing: Drupal's JSON:API cannot create ${bundle}, as the key uuid of its entity type is called ${uuidKey}`, NO_CREATE)
-    else if (denied && isAnonymous) yield unchecked(`writing: who may create ${bundle}`, 'anonymous may not, others were not asked')
-    else if (denied) yield wrong(`writing: ${name} may not create ${bundle} (${failure.message})`, 'give the user the permission if Quoin is to create editions')
+    else if (isDenied && isAnonymous) yield unchecked(`writing: who may create ${bundle}`, 'anonymous may not, others were not asked')
+    else if (isDenied) yield wrong(`writing: ${name} may not create ${bundle} (${failure.message})`, 'give the user the permission if Quoin is to create editions')
     else yield cmsAdvice(failure, '')
   }
 }

@@ -25,11 +25,11 @@ export async function * checkEditions (visitor: Visitor, collections: Collection
     resources(document).forEach(shapes.learn)
     yield seen(visitor, collection, document)
   }
-  const known = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
+  const shapesByBundle = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
     .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
-  for (const { bundle, shape } of known) yield * fields(bundle, shape, model)
-  if (known.length > 0) yield * references(known.map(({ shape }) => shape), model)
-  yield known.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
+  for (const { bundle, shape } of shapesByBundle) yield * fields(bundle, shape, model)
+  if (shapesByBundle.length > 0) yield * references(shapesByBundle.map(({ shape }) => shape), model)
+  yield shapesByBundle.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
   yield await bundleLabels(visitor, model)
   yield await typeLabels(visitor, model)
 }
@@ -42,12 +42,12 @@ async function firstPage ({ cms }: Visitor, { path }: Collection, model: Content
 
 function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Finding {
   const count = resources(document).length
-  const hidden = omitted(document)
-  const hiding = hidden > 0 ? `, ${hidden} more are hidden` : ''
+  const hiddenCount = omitted(document)
+  const hiding = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
   const going = document.links?.next === undefined ? '' : ', and there are more pages'
   const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiding}${going}`
   if (count > 0) return ok(what)
-  if (hidden > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
+  if (hiddenCount > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
   return unchecked(what, 'so their fields were not checked')
 }
 
@@ -68,27 +68,27 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
     ['fields.key', key, ' (null where editions have no key)'],
     ['fields.editionType', editionType, ' (null where the bundle alone tells the type)']
   ]
-  const wanted = members.filter(([, field]) => field !== null) as Array<[member: string, field: string, orNull: string]>
-  const missing = wanted.filter(([, field]) => !shape.has(field))
+  const needs = members.filter(([, field]) => field !== null) as Array<[member: string, field: string, orNull: string]>
+  const missing = needs.filter(([, field]) => !shape.has(field))
   for (const [member, field, orNull] of missing) {
     yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
   }
-  if (missing.length === 0) yield ok(`fields of ${bundle}: ${wanted.map(([, field]) => field).join(', ')}`)
+  if (missing.length === 0) yield ok(`fields of ${bundle}: ${needs.map(([, field]) => field).join(', ')}`)
 }
 
 /** What the content model says of references, held to what the editions show of them. */
 function * references (shapes: Shape[], model: ContentModel): Generator<Finding> {
-  const found = new Map<string, boolean>()
+  const isTargetKnown = new Map<string, boolean>()
   const all = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
   for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
-    found.set(field, found.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
+    isTargetKnown.set(field, isTargetKnown.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
   }
-  const unknown = [...found].filter(([, known]) => !known).map(([field]) => field)
+  const unknown = [...isTargetKnown].filter(([, known]) => !known).map(([field]) => field)
   const absent = Object.keys(model.references).filter((field) => !all.has(field))
   if (unknown.length > 0) yield unchecked(`references ${unknown.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
   if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
-  if (unknown.length + absent.length === 0) yield ok(`references: ${[...found.keys()].join(', ')}`)
+  if (unknown.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
 }
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {
@@ -99,15 +99,15 @@ async function filters ({ cms, name }: Visitor, collections: Collection[], model
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
   if (model.bundles || model.bundleEntityType === null) return ok('labels of bundles: the content model has them, or there are no bundles')
-  const found = await configured(visitor, model.bundleEntityType, [])
-  return labelled('labels of bundles', found.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
+  const configurations = await configured(visitor, model.bundleEntityType, [])
+  return labelled('labels of bundles', configurations.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
 }
 
 async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
   const { editionTypes, fields: { editionType }, entityType } = model
   if (editionTypes || editionType === null) return ok('labels of edition types: the content model has them, or the bundles are the types')
-  const found = await configured(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
-  const types = found.length > 0 ? await visitor.catalog.editionTypes({}) : []
+  const storages = await configured(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
+  const types = storages.length > 0 ? await visitor.catalog.editionTypes({}) : []
   return labelled('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
 }
 

@@ -12,17 +12,17 @@ const OPEN = ['timestampFields', 'rawFields', 'references', 'mainProperty', 'res
 
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
 export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Finding> {
-  const seen = members.filter(({ name, value }) => value !== undefined && name !== 'lists')
-  const findings = seen.flatMap((member) => differences(member, model).map((difference) => finding(member, difference)))
-  const equal = seen.filter((member) => differences(member, model).length === 0).map(({ name }) => name)
+  const visibleMembers = members.filter(({ name, value }) => value !== undefined && name !== 'lists')
+  const findings = visibleMembers.flatMap((member) => differences(member, model).map((difference) => finding(member, difference)))
+  const equal = visibleMembers.filter((member) => differences(member, model).length === 0).map(({ name }) => name)
   yield * findings
   const stamps = members.find(({ name }) => name === 'timestampFields')
   const dates = stamps?.certainty === 'shown' ? times.filter((field) => model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)) : []
   if (dates.length > 0) yield wrong(`timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`, 'take them out of timestampFields in the content model')
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
   // The bundles and edition types have checks of their own.
-  const hidden = members.filter(({ name, value }) => value === undefined && !NARROWED.includes(name) && valueIn(model, name) !== undefined && !seen.some((member) => member.name === name)).map(({ name }) => name)
-  if (hidden.length > 0) yield unchecked(`content model: ${hidden.join(', ')}`, 'the site does not show it, or has no such thing; npm run model says what would show it')
+  const hiddenNames = members.filter(({ name, value }) => value === undefined && !NARROWED.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
+  if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, 'the site does not show it, or has no such thing; npm run model says what would show it')
 }
 
 type Names = Record<string, unknown>

@@ -19,13 +19,13 @@ const LEFT_BEHIND_SECONDS = 3600
 export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
   const { client, table } = at
   try {
-    const found = await describe(client, table)
-    const problem = found ? unusable(table, found) : wrong(`table ${table}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
+    const description = await describe(client, table)
+    const problem = description ? unusable(table, description) : wrong(`table ${table}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
     if (problem) {
       yield problem
       return
     }
-    yield ok(`table ${table}: is there, ${keysOf(found!)}`)
+    yield ok(`table ${table}: is there, ${keysOf(description!)}`)
   } catch (error) {
     if (!isDenied(error)) {
       yield advice(`table ${table}`, error as Error)
@@ -40,8 +40,8 @@ export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
 
 async function timeToLive (at: StoreToCheck): Promise<Finding> {
   try {
-    const judged = judgedTimeToLive(await describeTimeToLive(at))
-    if (judged) return judged
+    const verdict = judgedTimeToLive(await describeTimeToLive(at))
+    if (verdict) return verdict
     return at.local
       ? unchecked('time to live', 'is off; npm run table turns it on where the engine has it')
       : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with npm run table or otherwise`)
@@ -58,24 +58,24 @@ async function timeToLive (at: StoreToCheck): Promise<Finding> {
 async function * access ({ client, table: TableName, environment }: StoreToCheck): AsyncGenerator<Finding> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const record = { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS }
-  const failed: Finding[] = []
-  let written = false
+  const failures: Finding[] = []
+  let isWritten = false
 
   async function attempt (operation: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {
-      failed.push(advice(operation, error as Error))
+      failures.push(advice(operation, error as Error))
     }
   }
 
   await attempt('PutItem', async () => {
     await client.send(new PutCommand({ TableName, Item: record }))
-    written = true
+    isWritten = true
   })
   await attempt('GetItem', async () => {
     const { Item } = await client.send(new GetCommand({ TableName, Key, ConsistentRead: true }))
-    if (written && !Item) throw notThere()
+    if (isWritten && !Item) throw notThere()
   })
   await attempt('Query', async () => {
     const { Count } = await client.send(new QueryCommand({
@@ -84,12 +84,12 @@ async function * access ({ client, table: TableName, environment }: StoreToCheck
       KeyConditionExpression: 'env_entityType_entityId = :key AND fieldName = :fieldName',
       ExpressionAttributeValues: { ':key': Key.env_entityType_entityId, ':fieldName': Key.fieldName }
     }))
-    if (written && Count !== 1) throw notThere()
+    if (isWritten && Count !== 1) throw notThere()
   })
   await attempt('DeleteItem', () => client.send(new DeleteCommand({ TableName, Key })))
 
-  yield * failed
-  if (failed.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
+  yield * failures
+  if (failures.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
 }
 
 /** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record of its own that is removed again. */

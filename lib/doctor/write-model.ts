@@ -38,9 +38,9 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
     const name = account ? yield * identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
     if (name === 'anonymous') yield unchecked('CMS account', 'anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run model asks as one of your users')
     const collections = await collectionsOf(ask)
-    const chosen = yield * editionType(ask, collections, entityType, choose)
-    if (chosen === undefined) return
-    const { members, editions } = await surveySite(ask, chosen, collections, USUAL_LANGUAGES)
+    const typeName = yield * editionType(ask, collections, entityType, choose)
+    if (typeName === undefined) return
+    const { members, editions } = await surveySite(ask, typeName, collections, USUAL_LANGUAGES)
     const hiding = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
     const what = `editions: ${name} sees ${editions.seen} on the first pages${hiding}`
     yield editions.seen > 0 ? ok(what) : unchecked(what, 'so most names are not known, and have their defaults')
@@ -66,8 +66,8 @@ async function * editionType (ask: Ask, collections: Parameters<typeof candidate
     yield wrong('entity type: JSON:API shows no content that could be editions', 'give the account the permission to view them, or name it: --entity-type=<name>')
     return undefined
   }
-  const chosen = await choose(candidates)
-  if (chosen !== undefined) return chosen
+  const choice = await choose(candidates)
+  if (choice !== undefined) return choice
   yield wrong(`entity type: it may be ${candidates.map(describe).join(', ')}`, 'name it: --entity-type=<name>')
   return undefined
 }

@@ -30,14 +30,14 @@ const NONE = 'this engine has none, and does not need it'
 export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pauseMs?: number }): AsyncGenerator<Finding> {
   const { client, table } = at
   try {
-    const found = await describe(client, table)
-    const problem = found && unusable(table, found)
+    const description = await describe(client, table)
+    const problem = description && unusable(table, description)
     if (problem) {
       yield problem
       return
     }
-    if (found?.TableStatus !== 'ACTIVE') await createTable(client, table)
-    yield ok(`table ${table}: ${found ? 'is there' : 'made, with on-demand capacity'}, ${keysOf(found ?? tableDefinition(table))}`)
+    if (description?.TableStatus !== 'ACTIVE') await createTable(client, table)
+    yield ok(`table ${table}: ${description ? 'is there' : 'made, with on-demand capacity'}, ${keysOf(description ?? tableDefinition(table))}`)
   } catch (error) {
     yield advice(`table ${table}`, error as Error)
     return
@@ -57,10 +57,10 @@ export async function describe (client: DynamoDBDocumentClient, table: string): 
 }
 
 /** What makes a table useless as the lock table: other keys, which a table cannot change, or its end. */
-export function unusable (table: string, found: TableDescription): Finding | undefined {
-  const wanted = keysOf(tableDefinition(table))
-  if (keysOf(found) !== wanted) return wrong(`table ${table}: it has ${keysOf(found)}; wanted: ${wanted}`, 'name another table in DATA_STATE_TABLE; nothing was changed in this one')
-  if (found.TableStatus === 'DELETING') return wrong(`table ${table}: it is being deleted`, 'try again when it is gone')
+export function unusable (table: string, description: TableDescription): Finding | undefined {
+  const keys = keysOf(tableDefinition(table))
+  if (keysOf(description) !== keys) return wrong(`table ${table}: it has ${keysOf(description)}; wanted: ${keys}`, 'name another table in DATA_STATE_TABLE; nothing was changed in this one')
+  if (description.TableStatus === 'DELETING') return wrong(`table ${table}: it is being deleted`, 'try again when it is gone')
   return undefined
 }
 
@@ -78,15 +78,15 @@ export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: att
 }
 
 async function timeToLive (at: TableAt): Promise<Finding> {
-  const judged = judgedTimeToLive(await describeTimeToLive(at))
-  if (judged) return judged
+  const verdict = judgedTimeToLive(await describeTimeToLive(at))
+  if (verdict) return verdict
   await at.client.send(new UpdateTimeToLiveCommand({ TableName: at.table, TimeToLiveSpecification: { Enabled: true, AttributeName: REMOVE_AT } }))
   return ok(`time to live: turned on, by ${REMOVE_AT}`)
 }
 
 async function recovery ({ client, table }: TableAt, pauseMs: number): Promise<Finding> {
-  const { ContinuousBackupsDescription: found } = await client.send(new DescribeContinuousBackupsCommand({ TableName: table }))
-  if (found!.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok('point-in-time recovery: is on')
+  const { ContinuousBackupsDescription: backups } = await client.send(new DescribeContinuousBackupsCommand({ TableName: table }))
+  if (backups!.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok('point-in-time recovery: is on')
   await turnOnRecovery(client, table, pauseMs, ATTEMPTS)
   return ok('point-in-time recovery: turned on')
 }

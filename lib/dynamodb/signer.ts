@@ -18,15 +18,15 @@ export interface SignerDeps {
  * Source: AWS Identity and Access Management, "Create a signed AWS API request".
  */
 export function createSigner ({ region, credentials, now }: SignerDeps): RequestSigner {
-  let derived: { from: AwsCredentialIdentity, day: string, key: KeyObject } | undefined
+  let keyCache: { from: AwsCredentialIdentity, day: string, key: KeyObject } | undefined
 
   function keyFor (from: AwsCredentialIdentity, day: string): KeyObject {
-    if (derived?.from !== from || derived.day !== day) {
+    if (keyCache?.from !== from || keyCache.day !== day) {
       const key = [day, region, SERVICE, 'aws4_request'].reduce<Buffer>(hmac, Buffer.from(`AWS4${from.secretAccessKey}`))
       // Node takes several times as long for a key that it is given as bytes.
-      derived = { from, day, key: createSecretKey(key) }
+      keyCache = { from, day, key: createSecretKey(key) }
     }
-    return derived.key
+    return keyCache.key
   }
 
   return {
@@ -40,11 +40,11 @@ export function createSigner ({ region, credentials, now }: SignerDeps): Request
 
       const names = Object.keys(headers).filter((name) => name === 'host' || name === 'content-type' || name.startsWith('x-amz-')).sort()
       const lines = names.map((name) => `${name}:${headers[name]}\n`).join('')
-      const signed = names.join(';')
-      const canonical = `POST\n/\n\n${lines}\n${signed}\n${sha256(request.body as string)}`
+      const headerNames = names.join(';')
+      const canonical = `POST\n/\n\n${lines}\n${headerNames}\n${sha256(request.body as string)}`
       const scope = `${day}/${region}/${SERVICE}/aws4_request`
       const signature = createHmac('sha256', keyFor(from, day)).update(`${ALGORITHM}\n${time}\n${scope}\n${sha256(canonical)}`).digest('hex')
-      headers['authorization'] = `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`
+      headers['authorization'] = `${ALGORITHM} Credential=${from.accessKeyId}/${scope}, SignedHeaders=${headerNames}, Signature=${signature}`
       return request
     }
   } as RequestSigner

@@ -49,21 +49,21 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
     return requests.policy.execute(isWrite ? () => writes.policy.execute(send) : send)
   }
 
-  function createCircuit (stopped: BreakerScope) {
+  function createCircuit (scope: BreakerScope) {
     const policy = circuitBreaker(handleWhen(isTransport).orWhenResult(isFailing as (answer: unknown) => boolean), {
       halfOpenAfter: restMs,
       breaker: new ConsecutiveBreaker(failures)
     })
-    let opened = 0
+    let openedAt = 0
     let isOpen = false
     policy.onBreak(() => {
-      opened = Date.now()
-      if (!isOpen) onChange('open', stopped, why())
+      openedAt = Date.now()
+      if (!isOpen) onChange('open', scope, why())
       isOpen = true
     })
     policy.onReset(() => {
       isOpen = false
-      onChange('closed', stopped)
+      onChange('closed', scope)
     })
 
     function state (): BreakerState {
@@ -72,7 +72,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
 
     /** Refuses at once. The library would let other requests wait for the one that tries the CMS out. */
     function check (): void {
-      if (state() === 'half-open' || (state() === 'open' && Date.now() - opened < restMs)) throw notSent()
+      if (state() === 'half-open' || (state() === 'open' && Date.now() - openedAt < restMs)) throw notSent()
     }
 
     function why (): string {
@@ -81,9 +81,9 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
     }
 
     function notSent (): Failure {
-      const seconds = Math.max(1, Math.ceil((opened + restMs - Date.now()) / 1000))
+      const seconds = Math.max(1, Math.ceil((openedAt + restMs - Date.now()) / 1000))
       const { error } = policy.lastFailure as { error?: Error }
-      const what = stopped === 'writes' ? 'failed repeatedly to save' : 'failed repeatedly'
+      const what = scope === 'writes' ? 'failed repeatedly to save' : 'failed repeatedly'
       return new Failure('CMS_UNAVAILABLE', `The CMS has ${what} (circuit breaker ${state()}): nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`, {
         headers: { 'retry-after': String(seconds) },
         cause: new Error(`not sent after ${why()}`, { cause: error }),

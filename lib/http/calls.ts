@@ -68,8 +68,8 @@ export function callOf (caller: Caller): Call | undefined {
  */
 export async function inCall<T> (caller: Caller, limits: CallLimits, work: () => Promise<T>): Promise<T> {
   const state = caller as CallState
-  const shared = state[CALL]
-  if (shared && shared.running > 0) return join(shared, work)
+  const current = state[CALL]
+  if (current && current.running > 0) return join(current, work)
 
   const waiting = createAborter()
   const timer = setTimeout(() => waiting.abort(tooSlow(limits.ms)), limits.ms)
@@ -89,18 +89,18 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   })
 }
 
-async function join<T> (shared: { running: number }, work: () => Promise<T>): Promise<T> {
-  shared.running++
+async function join<T> (call: { running: number }, work: () => Promise<T>): Promise<T> {
+  call.running++
   try {
     return await work()
   } finally {
-    shared.running--
+    call.running--
   }
 }
 
 function createCall (waiting: Signal, { requests, lookUpMs }: CallLimits): Call {
-  let granted = requests
-  let sent = 0
+  let most = requests
+  let count = 0
   let isWritten = false
   let lookUp: Signal | undefined
 
@@ -112,11 +112,11 @@ function createCall (waiting: Signal, { requests, lookUpMs }: CallLimits): Call 
       return lookUp
     },
     spend () {
-      if (sent >= granted) throw tooDeep(granted)
-      sent++
+      if (count >= most) throw tooDeep(most)
+      count++
     },
-    retry () { sent++ },
-    allow (more) { granted += more },
+    retry () { count++ },
+    allow (more) { most += more },
     endWrite () {
       isWritten = true
       lookUp = undefined

@@ -17,7 +17,7 @@ export interface HttpRequest {
   /** Whether it counts as a write (breaker.ts). */
   isWrite?: boolean
   /** Called before it is sent a second time. */
-  repeated?: (() => void) | undefined
+  onRetry?: (() => void) | undefined
   /** Ends it when nobody waits any more. */
   signal?: Signal | undefined
 }
@@ -83,20 +83,20 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
       if (!PASSING.includes(String(((error as Error).cause as NodeJS.ErrnoException | undefined)?.code)) || !isTime()) throw error
     }
     await sleep(pause)
-    request.repeated?.()
+    request.onRetry?.()
     return sendOnce(request, deadline)
   }
 
   /** @param deadline of all tries, in milliseconds of performance.now() */
   async function sendOnce ({ method, path, headers, body, signal }: HttpRequest, deadline: number): Promise<HttpAnswer> {
-    const observed = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
+    const observation = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
     try {
-      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observed?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal })
-      observed?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
+      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal })
+      observation?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
       return answer
     } catch (error) {
       const failure = transportFailure(error, timeoutMs)
-      observed?.end(failure.code)
+      observation?.end(failure.code)
       throw failure
     }
   }

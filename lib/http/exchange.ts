@@ -29,13 +29,13 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   if (signal?.aborted) return Promise.reject(signal.reason)
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
-  const aborted = () => stop(signal!.reason as Error)
-  signal?.addEventListener('abort', aborted)
+  const onAbort = () => stop(signal!.reason as Error)
+  signal?.addEventListener('abort', onAbort)
   let controller: Dispatcher.DispatchController | undefined
-  let stopped: Error | undefined
+  let stopReason: Error | undefined
 
   function stop (reason: Error): void {
-    stopped = reason
+    stopReason = reason
     controller?.abort(reason)
     fail(controller ? reason : Object.assign(new Error('no connection was free', { cause: reason }), { code: 'NOT_SENT' }))
   }
@@ -47,7 +47,7 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
 
   function settle (): void {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', aborted)
+    signal?.removeEventListener('abort', onAbort)
   }
 
   let head: Omit<HttpAnswer, 'body'>
@@ -55,7 +55,7 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   dispatcher.dispatch(request, {
     onRequestStart (started) {
       controller = started
-      if (stopped) started.abort(stopped)
+      if (stopReason) started.abort(stopReason)
     },
     onResponseStart (_controller, status, headers) { head = { status, headers } },
     onResponseData (_controller, chunk) { chunks.push(chunk) },

@@ -103,9 +103,9 @@ export function createIdempotency ({ client, table: name, environment, now, read
     const sentAt = monotonic()
     const fresh = { fingerprint, uuid: randomUUID() }
     const version = nextVersion()
-    const claimed = await table.claim(item(key, version, fresh, LEASE_MS), isNothing())
-    if (claimed.done) return { ...fresh, version, sentAt }
-    const { inTheWay: record } = claimed
+    const result = await table.claim(item(key, version, fresh, LEASE_MS), isNothing())
+    if (result.done) return { ...fresh, version, sentAt }
+    const { inTheWay: record } = result
     if (!record) throw busy()
     if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
     const entry = entryOf(record)

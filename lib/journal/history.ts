@@ -36,13 +36,13 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
    * @throws {Failure} NOT_FOUND; TOO_LARGE; STORE_UNAVAILABLE, STORE_FAILED
    */
   async function read (id: string, caller: Caller, { limit = 20, before }: JournalQuery): Promise<HistoryPage> {
-    const known = await editions.bare(id, caller)
-    const keys = keysOf(known)
+    const bareEdition = await editions.bare(id, caller)
+    const keys = keysOf(bareEdition)
     const pages = await Promise.all(keys.map((key) => journal.page(key, { limit: limit + 1, before })))
     const all = pages.flat().sort((one, other) => one.id < other.id ? 1 : -1)
     const entries = all.slice(0, limit)
     const isFirst = before === undefined
-    const edition = isFirst ? await settled(keys[0]!, entries, known, caller) : known
+    const edition = isFirst ? await settle(keys[0]!, entries, bareEdition, caller) : bareEdition
     const older = all.length > limit ? all.slice(limit).find(isSave) ?? await saveBefore(keys[0]!, all.at(-1)!.id) : undefined
     return {
       entries: withGaps(entries, older, isFirst ? edition : undefined).map((entry) => shownTo(edition, entry)),
@@ -64,8 +64,8 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
    * Settles uncertain entries by what their fields held next: in the next entry that has them, else in the edition now.
    * @returns the edition, read anew if that was needed
    */
-  async function settled (uuid: string, entries: Entry[], known: EditionJson, caller: Caller): Promise<EditionJson> {
-    if (!entries.some(({ outcome }) => outcome === 'uncertain')) return known
+  async function settle (uuid: string, entries: Entry[], bareEdition: EditionJson, caller: Caller): Promise<EditionJson> {
+    if (!entries.some(({ outcome }) => outcome === 'uncertain')) return bareEdition
     // In this order: what is saved after the ticket was free is not taken for refused.
     const isHeld = await isBeingSaved(uuid)
     const { edition, etag } = await editions.inspect(uuid, caller)
@@ -112,9 +112,9 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
 
   /** What has changed the edition since the newest entry. */
   function sinceLast (newest: Entry, edition: EditionJson): JournalEntry | undefined {
-    const left = leftBy(newest)
+    const last = leftBy(newest)
     const state = journal.stateOf(edition, '')
-    if (left?.changed === undefined || state.changed === undefined || left.language !== state.language || state.changed <= left.changed) return undefined
+    if (last?.changed === undefined || state.changed === undefined || last.language !== state.language || state.changed <= last.changed) return undefined
     return outside(`${newest.id}.since`, newest.at, state.changed, null, `Changed outside Quoin since ${timeOf(newest.at)}`)
   }
 
@@ -123,12 +123,12 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
       const times = entry.missed === 1 ? 'Saved through Quoin once' : `Saved through Quoin ${entry.missed} times`
       return { ...outside(`${entry.id}.before`, previous?.at, entry.at, entry.before?.etag, `${times} while the lock store was away`), unrecorded: entry.missed }
     }
-    const left = previous && leftBy(previous)
-    if (!left || !entry.before || left.language !== entry.before.language) return undefined
+    const last = previous && leftBy(previous)
+    if (!last || !entry.before || last.language !== entry.before.language) return undefined
     // Of a type without a time of change the entity tag tells, where both are the same user's.
     const isSame = model.keys.changed === null
-      ? left.etag.split('.')[0] === entry.before.etag.split('.')[0] || previous.by.uid !== entry.by.uid
-      : left.changed === entry.before.changed
+      ? last.etag.split('.')[0] === entry.before.etag.split('.')[0] || previous.by.uid !== entry.by.uid
+      : last.changed === entry.before.changed
     return isSame ? undefined : outside(`${entry.id}.before`, previous.at, entry.before.changed ?? entry.at, entry.before.etag, `Changed outside Quoin between ${timeOf(previous.at)} and ${timeOf(entry.at)}`, entry.at)
   }
 

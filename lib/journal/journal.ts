@@ -88,7 +88,7 @@ const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
 export function createJournal ({ client, table: name, environment, days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
-  const missed = new Map<string, number>()
+  const gaps = new Map<string, number>()
   let restsUntil = -Infinity
 
   const keyOf = (id: string) => `${environment}#journal-${id}`
@@ -116,10 +116,10 @@ export function createJournal ({ client, table: name, environment, days, model, 
       by: mapOf({ uid: by.uid, name: by.name }),
       outcome: 'uncertain',
       ...(before && { before: mapOf({ ...stateOf(before.edition, before.etag) }) }),
-      missed: missed.get(uuid) ?? 0,
+      missed: gaps.get(uuid) ?? 0,
       values: await values
     }))
-    if (isWritten) missed.delete(uuid)
+    if (isWritten) gaps.delete(uuid)
     return async (outcome) => {
       if (outcome.outcome === 'uncertain' && isWritten) return
       if (isWritten) await conclude(intent!, outcome.outcome, 'etag' in outcome ? stateOf(outcome.edition, outcome.etag) : undefined)
@@ -133,11 +133,11 @@ export function createJournal ({ client, table: name, environment, days, model, 
 
   /** Notes that a save has no entry; of the editions that this is known of the oldest goes. */
   function miss (uuid: string): void {
-    const count = missed.get(uuid) ?? 0
-    missed.delete(uuid)
-    missed.set(uuid, count + 1)
-    const [oldest] = missed.keys()
-    if (missed.size > MISSED_MAX) missed.delete(oldest!)
+    const count = gaps.get(uuid) ?? 0
+    gaps.delete(uuid)
+    gaps.set(uuid, count + 1)
+    const [oldest] = gaps.keys()
+    if (gaps.size > MISSED_MAX) gaps.delete(oldest!)
   }
 
   function newItem (id: string) {

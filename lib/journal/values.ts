@@ -29,29 +29,29 @@ const decompress = promisify(brotliDecompress)
 
 /** Bounds the fields of an entry: of those that do not fit, values are left out. */
 export function bounded (fields: Record<string, Partial<Record<Side, Item[] | undefined>>>): Fields {
-  let left = ENTRY_MAX
+  let room = ENTRY_MAX
   let more = 0
-  const kept: Array<[string, Values]> = []
+  const entries: Array<[string, Values]> = []
   for (const [name, sides] of Object.entries(fields)) {
     const bytes = Buffer.byteLength(JSON.stringify(name))
-    if (bytes > left) {
+    if (bytes > room) {
       more++
       continue
     }
-    left -= bytes
+    room -= bytes
     const values: Values = {}
     for (const side of SIDES) {
       const value = sides[side]
       if (value === undefined) continue
       const size = Buffer.byteLength(JSON.stringify(value))
-      if (size <= VALUE_MAX && size <= left) {
+      if (size <= VALUE_MAX && size <= room) {
         values[side] = value
-        left -= size
+        room -= size
       } else values.leftOut = [...values.leftOut ?? [], side]
     }
-    kept.push([name, values])
+    entries.push([name, values])
   }
-  return { fields: Object.fromEntries(kept), ...(more > 0 && { more }) }
+  return { fields: Object.fromEntries(entries), ...(more > 0 && { more }) }
 }
 
 /** Fields as an item keeps them: two running orders have the same uuids, which brotli finds, so 60 articles take 2 KB and not 13. */

@@ -59,7 +59,7 @@ export interface JsonapiOptions {
   /** The service account that makes all requests, if there is one. */
   account?: Account
   /** Called with the session cookies of an answer to a caller who has a session. */
-  renewed?: (caller: Caller, cookies: string[]) => void
+  onRenewal?: (caller: Caller, cookies: string[]) => void
 }
 
 const RETRY_AFTER_SECONDS = '30'
@@ -67,7 +67,7 @@ const RETRY_AFTER_SECONDS = '30'
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A client of Drupal's JSON:API. */
-export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, renewed }: JsonapiOptions): Jsonapi {
+export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, onRenewal }: JsonapiOptions): Jsonapi {
   const languages = createLanguages(jsonapiPath, prefixes)
   const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
@@ -83,7 +83,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     call?.spend()
     const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
-    if (answer.cookies && hasSession(caller)) renewed?.(caller, answer.cookies)
+    if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
     return isElsewhere ? { ...answer, isElsewhere } : answer
 
     /** @param signal aborts the wait; a write that was sent goes on */
@@ -94,9 +94,9 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
       const isRefused = answer.status === 401 || answer.status === 403
       if (credentials && isRefused && await abortable(account!.renew(credentials, answer.status), signal)) {
         // A refused request has changed nothing, so it can be sent again with new credentials.
-        const renewed = await abortable(account!.credentials(), signal)
+        const newCredentials = await abortable(account!.credentials(), signal)
         call?.retry()
-        answer = await send(renewed, signal)
+        answer = await send(newCredentials, signal)
       }
       return answerOf(answer, key)
     }
@@ -108,18 +108,18 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
 
     /** Sends it, and once more under another path where Drupal refuses to save it under that one. */
     async function send (credentials: Record<string, string> | undefined, signal: Signal | undefined): Promise<HttpAnswer> {
-      const sent: HttpRequest = {
+      const message: HttpRequest = {
         method,
         path: target,
         headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
-        ...(method === 'GET' ? { repeatable: true, repeated: call?.retry, signal } : { isWrite: true })
+        ...(method === 'GET' ? { repeatable: true, onRetry: call?.retry, signal } : { isWrite: true })
       }
-      const answer = await http.send(sent)
+      const answer = await http.send(message)
       const guess = answer.status === 405 ? languages.guess(language, documentIn(answer.body)?.errors) : undefined
       if (guess === undefined) return answer
       call?.retry()
-      const second = await http.send({ ...sent, path: guess + place })
+      const second = await http.send({ ...message, path: guess + place })
       const isNoPath = !isJson(second.headers) && second.status >= 300 && second.status < 500
       if (isNoPath) return answer
       languages.learn(language, guess)

@@ -16,17 +16,17 @@ const BESIDES = 1024
 
 /** Remembers the last answers, for callers who ask again for what has not changed. */
 export function createDocuments (): Documents {
-  const remembered = new LRUCache<string, { body: Uint8Array, document?: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }, key) => body.length + 2 * key.length + BESIDES })
+  const answers = new LRUCache<string, { body: Uint8Array, document?: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }, key) => body.length + 2 * key.length + BESIDES })
 
   return {
     read (key, body) {
-      const last = remembered.get(key)
+      const last = answers.get(key)
       const isSame = last !== undefined && body.equals(last.body)
       if (isSame && last.document) return last.document
       const document = documentIn(body)
       // A document that comes only once, as most pages of a search do, does not outlive its request.
       if (isSame && document) last.document = document
-      if (!isSame && document) remembered.set(key, { body: own(body) })
+      if (!isSame && document) answers.set(key, { body: own(body) })
       return document
     }
   }

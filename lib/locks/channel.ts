@@ -41,15 +41,15 @@ export function createChannel (watched: Watched[]) {
     const present = watched.map(({ state }) => state())
     isStale = watched.some((each) => each.isStale())
     states = present.every((state) => state !== undefined) ? present : undefined
-    if (!states) return isStale && !wasStale ? told([STALE]) : undefined
+    if (!states) return isStale && !wasStale ? push([STALE]) : undefined
     if (wasStale && !isStale) {
       liveAt = revision + 1
-      return told([LIVE, ...all()])
+      return push([LIVE, ...all()])
     }
-    if (!before) return told(all())
+    if (!before) return push(all())
     const changes = differences(before, states)
     if (isStale && !wasStale) changes.unshift(STALE)
-    if (changes.length > 0) told(changes)
+    if (changes.length > 0) push(changes)
   }
 
   /** All there is to tell to somebody who knows nothing. */
@@ -57,7 +57,7 @@ export function createChannel (watched: Watched[]) {
     return [...isStale ? [STALE] : [], ...states ? [snapshotOf(states)] : []]
   }
 
-  function told (batch: Batch): void {
+  function push (batch: Batch): void {
     revision++
     id = undefined
     whole = back = undefined
@@ -69,11 +69,11 @@ export function createChannel (watched: Watched[]) {
   }
 
   function wakeSome (): void {
-    let left = AT_ONCE
+    let count = AT_ONCE
     for (const wake of due) {
       due.delete(wake)
       wake()
-      if (--left === 0) break
+      if (--count === 0) break
     }
     turn = due.size > 0 ? setImmediate(wakeSome) : undefined
   }
@@ -100,7 +100,7 @@ export function createChannel (watched: Watched[]) {
     watched,
     wakes,
     /** Tells an event that is not part of the state. A watcher that is behind does not get it. */
-    tell: (event: FeedEvent) => states && told([event]),
+    tell: (event: FeedEvent) => states && push([event]),
     after,
     savedAfter,
     isStale: () => isStale,

@@ -51,11 +51,11 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   /** Writes the items of a draft in their order, up to the first that is not written. */
   async function firstFailure (items: StoredItem[]): Promise<Failure | undefined> {
     for (const item of items) {
-      const written = await table.putOnce(item, isNothing())
-      if (written.done || !written.unanswered) continue
+      const result = await table.putOnce(item, isNothing())
+      if (result.done || !result.unanswered) continue
       // Where the item is not there yet a tombstone keeps it off, so that nobody sees this draft beside the next one.
-      const fenced = await table.put(tombstoneOf(keyOf(item), seconds() + FENCE_SECONDS, nextVersion()), isNothing())
-      if (fenced.done || isTombstone(await fenced.found() ?? item)) return written.unanswered
+      const fence = await table.put(tombstoneOf(keyOf(item), seconds() + FENCE_SECONDS, nextVersion()), isNothing())
+      if (fence.done || isTombstone(await fence.found() ?? item)) return result.unanswered
     }
     return undefined
   }
@@ -105,12 +105,12 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     const start = moment()
     const inTime = createDeadline(monotonic)
     const isWanted = ({ id }: Draft) => query.draft === undefined || id === query.draft
-    const expired = await table.query(expiredOf(key, query, start), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, start)) })
+    const expiredLocks = await table.query(expiredOf(key, query, start), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, start)) })
     const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
     const lockedVersions = await heldAmong(drafts.Items, key, query, inTime)
     const all = [
       ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shown(await whole(record)), at: displacedAt(record) }))),
-      ...expired.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
+      ...expiredLocks.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
     ]
     return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))
   }

@@ -79,11 +79,11 @@ export function snapshotOf (states: State[]): Snapshot {
  * before it name none, not even the former one: who leaves between them is in neither.
  */
 export function differences (before: State[], after: State[]): FeedEvent[] {
-  const gone = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
-  const written = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
+  const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
+  const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
   const events = [
-    ...gone.map((lock) => ({ event: 'released' as const, id: '', lock })),
-    ...written.map((lock) => ({ event: 'locked' as const, id: '', lock }))
+    ...releases.map((lock) => ({ event: 'released' as const, id: '', lock })),
+    ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock }))
   ]
   return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(after) } : event)
 }

@@ -122,33 +122,33 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   function count (caller: string | undefined, more: number): void {
-    const left = (byCaller.get(caller) ?? 0) + more
-    if (left > 0) byCaller.set(caller, left)
+    const total = (byCaller.get(caller) ?? 0) + more
+    if (total > 0) byCaller.set(caller, total)
     else byCaller.delete(caller)
   }
 
-  function enter (wanted: Entity[]): Channel {
-    const name = wanted.map(nameOf).join(' ')
-    const channel = channels.get(name) ?? createChannel(wanted.map(watch))
+  function enter (targets: Entity[]): Channel {
+    const name = targets.map(nameOf).join(' ')
+    const channel = channels.get(name) ?? createChannel(targets.map(watch))
     channels.set(name, channel)
     return channel
 
     function watch (entity: Entity): Watched {
       const name = nameOf(entity)
-      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, failed, isOver, now, pollMs: restMs })
+      const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, onFailure: failed, isOver, now, pollMs: restMs })
       entities.set(name, watched)
       return watched
     }
   }
 
-  function exit (wanted: Entity[], channel: Channel): void {
+  function exit (targets: Entity[], channel: Channel): void {
     if (channel.wakes.size > 0) return
     channel.close()
-    channels.delete(wanted.map(nameOf).join(' '))
+    channels.delete(targets.map(nameOf).join(' '))
     for (const [index, watched] of channel.watched.entries()) {
       if (watched.wakes.size > 0) continue
       watched.close()
-      entities.delete(nameOf(wanted[index]!))
+      entities.delete(nameOf(targets[index]!))
     }
   }
 
@@ -158,13 +158,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
    * closed there is nothing to be told.
    * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
    */
-  async function open (wanted: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
+  async function open (targets: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
     if (isClosed) return { heartbeatMs, next: async () => undefined, turnTo: async () => {}, leave () {} }
     admit(caller)
-    let present = wanted
+    let present = targets
     let channel = enter(present)
     let position = -1
-    let owed: Batch = []
+    let backlog: Batch = []
     let beatAt = performance.now() + heartbeatMs
     let beat: NodeJS.Timeout | undefined
     let wake: (() => void) | undefined
@@ -226,7 +226,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       if (!watchers.has(leave)) return
       // What was joined has been read, or is stale.
       const first = other.after(-1)!
-      owed = [...owed, ...channel.savedAfter(position), ...first.batch]
+      backlog = [...backlog, ...channel.savedAfter(position), ...first.batch]
       part(present, channel)
       present = others
       channel = other
@@ -239,9 +239,9 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
           planBeat()
           return HEARTBEAT
         }
-        if (owed.length > 0) {
-          const batch = owed
-          owed = []
+        if (backlog.length > 0) {
+          const batch = backlog
+          backlog = []
           return batch
         }
         const news = channel.after(position)
@@ -267,12 +267,12 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     const watched = entities.get(name)
     const over = watched?.writing()
     const began = now()
-    return (left, isSure = true) => {
+    return (changes, isSure = true) => {
       if (notices?.isUp()) {
         over?.()
-        return written(entity, noticeOf(entity, { began, ended: now(), isSure }, left))
+        return written(entity, noticeOf(entity, { began, ended: now(), isSure }, changes))
       }
-      over?.(left)
+      over?.(changes)
       // Somebody has begun to watch it meanwhile: the first read may have missed the write.
       const present = entities.get(name)
       if (present !== watched) present?.soon(0)

@@ -72,7 +72,7 @@ export interface TakeoverNotes {
 }
 
 /** An entity that is written to, with what is known of its fields afterwards. */
-interface Place extends Entity { left: Map<string, LockView | undefined> }
+interface Place extends Entity { changes: Map<string, LockView | undefined> }
 
 export type Locks = ReturnType<typeof createLocks>
 
@@ -112,12 +112,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
     const quick = (write: Write) => isFree(write, alone ? undefined : uid)
-    return write(place, request, ifMatch, quick, (found) => {
-      const expired = found && isExpired(found, moment())
-      if (found && !expired && ownerOf(found) !== uid) return { outcome: 'held', lock: holderOf(found) }
-      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
+    return write(place, request, ifMatch, quick, (record) => {
+      const expired = record && isExpired(record, moment())
+      if (record && !expired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
+      if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
       if (expired) return 'displace'
-      return found && alone ? changed(found) : 'again'
+      return record && alone ? changed(record) : 'again'
     })
   }
 
@@ -153,11 +153,11 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
     const versions = new Set<string>()
-    const named = Array.isArray(ifMatch) && ifMatch.length === 1 ? ifMatch[0] : undefined
+    const namedVersion = Array.isArray(ifMatch) && ifMatch.length === 1 ? ifMatch[0] : undefined
     /** The attempts that may still be carried out, and the tombstones that keep them off. */
     let open: Attempt[] = []
     const fences = new Set<unknown>()
-    let unanswered = 0
+    let failureCount = 0
     /** Until when an attempt of this request may still create the lock. */
     let fencedUntil = 0
     let draft: Item | undefined
@@ -172,7 +172,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
     /** The lock is there, in this version. */
     function locked (version: string): Acquired {
-      place.left.set(fieldName, viewOf(place, { ...record, version, userData: { ...request.userData, uid: String(uid) } }))
+      place.changes.set(fieldName, viewOf(place, { ...record, version, userData: { ...request.userData, uid: String(uid) } }))
       return acquired(version)
     }
 
@@ -180,13 +180,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     async function attempt (over: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       versions.add(version)
       displaced = over && !isTombstone(over) && ownerOf(over) !== String(uid) && !isExpired(over, moment()) ? holderOf(over) : undefined
-      const replaced = over ? over['version'] : named
+      const replaced = over ? over['version'] : namedVersion
       const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replaced) ? seconds() + SETTLED_SECONDS : 0)
       const item = { ...record, version, ...(typeof replaced === 'string' && { replaced }), ...(until > seconds() && { fencedUntil: until }) }
-      const written = await table.putOnce(item, over ? isStill(over) : quick(described(version, ifMatch, until)))
-      if (written.done) return locked(version)
-      if (!written.unanswered) return look(await written.found())
-      if (++unanswered === UNANSWERED_MAX) throw written.unanswered
+      const result = await table.putOnce(item, over ? isStill(over) : quick(described(version, ifMatch, until)))
+      if (result.done) return locked(version)
+      if (!result.unanswered) return look(await result.found())
+      if (++failureCount === UNANSWERED_MAX) throw result.unanswered
       open.push({ version, over })
       if (!over) fencedUntil = seconds() + FENCE_SECONDS
       return look(await present())
@@ -242,8 +242,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       await withdraw()
       for (let count = 1; count <= ATTEMPTS; count++) {
         if (open.every(({ over }) => over) || typeof found?.['version'] !== 'string' || fenceOf(found) >= fencedUntil) return refusal
-        const marked = await table.put({ ...storedAgain(found), ...key, fencedUntil }, isStill(found))
-        if (marked.done) return refusal
+        const mark = await table.put({ ...storedAgain(found), ...key, fencedUntil }, isStill(found))
+        if (mark.done) return refusal
         await pause(count)
         const result = await look(await present())
         if ('outcome' in result) return result
@@ -257,8 +257,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       if ('outcome' in first) return first
       const verdict = judge(first.found)
       if (typeof verdict === 'object') return refused(verdict, first.found)
-      return takeovers.run(nameOf(key), async (waited) => {
-        let result = waited ? await look(await present()) : first
+      return takeovers.run(nameOf(key), async (hasWaited) => {
+        let result = hasWaited ? await look(await present()) : first
         for (let count = 1; count <= ATTEMPTS && !('outcome' in result); count++) {
           const { found } = result
           const verdict = judge(found)
@@ -298,9 +298,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
    */
   async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
-    const wanted = fieldName === undefined ? { excludeUid } : { fieldName }
+    const selection = fieldName === undefined ? { excludeUid } : { fieldName }
     const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
-    const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...wanted, now: moment(), payloads: payload !== 0 }), bounds)
+    const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 }), bounds)
     return { Items: Items.map(toShow), ...counts }
   }
 
@@ -339,40 +339,40 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
     const query = { ...recordsOf(key, { uid, now: moment() }), ProjectionExpression: 'env_entityType_entityId, fieldName' }
     const fieldNames = (await table.query(query, { inTime })).Items.map(({ fieldName }) => fieldName)
-    const failed = new Map<string, Failure>()
+    const failures = new Map<string, Failure>()
     let unavailable: Failure | undefined
     await forEach(fieldNames, async (fieldName) => {
       // Once the store has stopped answering, the rest is not tried: each try would cost seconds.
       const failure = unavailable ?? await releaseField(place, keyOf(fieldName), { uid, by, inTime }).then(() => undefined, (error: Failure) => error)
       if (!failure) return
-      failed.set(fieldName, failure)
+      failures.set(fieldName, failure)
       if (failure.code === 'STORE_UNAVAILABLE') unavailable = failure
     })
-    const failure = unavailable ?? failed.values().next().value
+    const failure = unavailable ?? failures.values().next().value
     if (failure) {
       const { code, message, cause, headers } = failure
-      throw new Failure(code, message, { cause, headers, details: { failed: fieldNames.filter((name) => failed.has(name)) } })
+      throw new Failure(code, message, { cause, headers, details: { failed: fieldNames.filter((name) => failures.has(name)) } })
     }
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ left }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
+  async function releaseField ({ changes }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const write = described(nextVersion(), ifMatch)
     const isOthers = (record: Item) => uid !== undefined && ownerOf(record) !== uid
 
     function released (): Released {
-      left.set(key.fieldName, undefined)
+      changes.set(key.fieldName, undefined)
       return { outcome: 'released' }
     }
 
     let found: Item | undefined
     if (unsettled.until(nameOf(key)) > 0) found = await table.get(key)
     else {
-      const removed = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
-      if (removed.done) return released()
-      found = await removed.found()
-      if (removed.unanswered && found && !isTombstone(found) && !isOlder(found, write)) {
+      const removal = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
+      if (removal.done) return released()
+      found = await removal.found()
+      if (removal.unanswered && found && !isTombstone(found) && !isOlder(found, write)) {
         // The lock may have been released, and taken anew since.
         if (!ifMatch && isOthers(found)) return { outcome: 'released' }
         throw unknown()
@@ -390,13 +390,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       if (!record && until <= Math.max(fenceOf(found), seconds())) return { outcome: 'released' }
       const tombstone = tombstoneOf(key, until, nextVersion(found?.['version']), found?.['version'])
       const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
-      const written = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
-      const next = written.done ? tombstone : await written.found()
-      if (written.done || (written.repeated && (next === undefined || isSame(next, tombstone)))) {
+      const result = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
+      const next = result.done ? tombstone : await result.found()
+      if (result.done || (result.repeated && (next === undefined || isSame(next, tombstone)))) {
         if (draft) onKept?.()
         return released()
       }
-      if (written.repeated && found && !isSame(next, found) && !hasReplaced(next, found)) {
+      if (result.repeated && found && !isSame(next, found) && !hasReplaced(next, found)) {
         // The first attempt may have released the lock, and another has been taken since.
         if (hasReplaced(next, tombstone) || (!ifMatch && isOthers(next!))) return { outcome: 'released' }
         throw unknown()
@@ -426,13 +426,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   /** Tells the feed what a write has left in fields, and that it is over, even when nobody knows whether it took place. */
   function announced<Rest extends unknown[], Result> (write: (at: Place, ...rest: Rest) => Promise<Result>) {
     return (entity: Entity, ...rest: Rest) => {
-      const left = new Map<string, LockView | undefined>()
-      const written = feed.writing(entity)
-      return write({ ...entity, left }, ...rest).then((result) => {
-        written(left)
+      const changes = new Map<string, LockView | undefined>()
+      const endWrite = feed.writing(entity)
+      return write({ ...entity, changes }, ...rest).then((result) => {
+        endWrite(changes)
         return result
       }, (error) => {
-        written(left, false)
+        endWrite(changes, false)
         throw error
       })
     }

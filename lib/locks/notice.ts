@@ -32,8 +32,8 @@ export const LockNotice = Type.Object({
 export type LockNotice = Static<typeof LockNotice>
 
 /** What a write has left, as a notice. */
-export function noticeOf ({ type, id }: Entity, { began, ended, isSure }: Pick<LockNotice, 'began' | 'ended' | 'isSure'>, left: Changes): LockNotice {
-  const fields = [...left].map(([fieldName, lock]) => {
+export function noticeOf ({ type, id }: Entity, { began, ended, isSure }: Pick<LockNotice, 'began' | 'ended' | 'isSure'>, changes: Changes): LockNotice {
+  const fields = [...changes].map(([fieldName, lock]) => {
     if (!lock) return { fieldName }
     const { entityType, entityId, fieldName: name, version, ...rest } = lock
     return { fieldName, lock: { ...rest, version: version! } }

@@ -25,11 +25,11 @@ const LEAST = (1 - SHARE) ** 3
  */
 export function paceOf (sizes: readonly number[], pollMs: number, reads = readsPerSecond(pollMs)): number[] {
   const needOf = (size: number) => size * 1000 / pollMs
-  let left = reads
+  let rest = reads
   return sizes.map((size, index) => {
     const behind = sizes.slice(index + 1).reduce((sum, other) => sum + needOf(other), 0)
-    const share = Math.max(LEAST * reads, left - behind, behind > 0 ? left * SHARE : left)
-    left -= Math.min(share, needOf(size))
+    const share = Math.max(LEAST * reads, rest - behind, behind > 0 ? rest * SHARE : rest)
+    rest -= Math.min(share, needOf(size))
     return Math.max(pollMs, size * 1000 / share)
   })
 }

@@ -33,8 +33,8 @@ export function createVersions (now: () => number, instance = newInstance(), byt
 
   return function next (last) {
     const present = Math.floor(now()) * TICKS_PER_MS
-    const seen = tickOf(last)
-    tick = Math.max(tick + 1, present, seen < present + AHEAD ? seen + 1 : 0)
+    const lastTick = tickOf(last)
+    tick = Math.max(tick + 1, present, lastTick < present + AHEAD ? lastTick + 1 : 0)
     if (random.length === 0) random = bytes(256 * RANDOM_BYTES)
     const version = timeOf(tick) + random.toString('base64url', 0, RANDOM_BYTES) + instance
     random = random.subarray(RANDOM_BYTES)

@@ -29,7 +29,7 @@ export interface WatchedDeps {
   /** Milliseconds from the end of one read of such an entity to the next. */
   intervalMs: (urgency: Urgency) => number
   /** Told of a read that failed where nobody waits for it. */
-  failed: (error: unknown) => void
+  onFailure: (error: unknown) => void
   /** Whether the lease of a lock is over. */
   isOver: (lock: LockView) => boolean
   /** Milliseconds since 1970. */
@@ -41,11 +41,11 @@ export interface WatchedDeps {
 export type Watched = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
-export function createWatched (entity: Entity, { read, intervalMs, failed, isOver, now, pollMs = 0 }: WatchedDeps) {
+export function createWatched (entity: Entity, { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
   /** What has been told since the read under way began, which may have missed it. */
-  const told = new Map<string, LockView | undefined>()
+  const news = new Map<string, LockView | undefined>()
   /** When the newest write of a field was over that a notice has told. */
   const writtenAt = new Map<string, number>()
   /** Which change of the entity was the last of each field, as long as a write of this instance is under way. */
@@ -66,7 +66,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   let readAt = -Infinity
   let begunAt = -Infinity
   let expiry: NodeJS.Timeout | undefined
-  let closed = false
+  let isClosed = false
 
   /** Reads what is there from now on: a read that is under way may have missed what was just written. */
   function refresh (): Promise<void> {
@@ -93,12 +93,12 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   async function load (): Promise<void> {
     const first = !state
     let pause = RETRY_MS
-    told.clear()
+    news.clear()
     for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
     try {
       const records = locksOf(entity, await read(entity))
       clearTimeout(expiry)
-      become(withChanges(records, told), false)
+      become(withChanges(records, news), false)
       planEnd()
       pause = 0
     } catch (error) {
@@ -107,7 +107,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     } finally {
       reading = undefined
       // The first time sooner, at random: else all that were opened at once would be read at once, again and again.
-      if (!closed) timer = setTimeout(poke, Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1)))
+      if (!isClosed) timer = setTimeout(poke, Math.max(pause, intervalMs(urgency()) * (first ? Math.random() : 1)))
     }
   }
 
@@ -124,7 +124,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
 
   /** The store does not answer: what was read last is shown as stale, and each lock only until its lease is over. */
   function lose (): void {
-    if (closed) return
+    if (isClosed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
     become(locks, true)
     const end = nextEnd(locks)
@@ -141,11 +141,11 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
     writes++
     return (left) => {
       if (left && isKnown && state) {
-        for (const [field, lock] of left) if ((lastChanges.get(field) ?? 0) <= began) told.set(field, lock)
-        become(withChanges(state.locks, told), isStale)
+        for (const [field, lock] of left) if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
+        become(withChanges(state.locks, news), isStale)
       }
       if (--writes === 0) lastChanges.clear()
-      if (left && !closed) soon(0)
+      if (left && !isClosed) soon(0)
     }
   }
 
@@ -164,9 +164,9 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
         if (began <= last + SPREAD_MS) isPlain = false
         if (ended < last || isSince(state?.locks.get(field)?.version, ended)) continue
         writtenAt.set(field, ended)
-        told.set(field, lock)
+        news.set(field, lock)
       }
-      if (state) become(withChanges(state.locks, told), isStale)
+      if (state) become(withChanges(state.locks, news), isStale)
       planEnd()
     }
     if (!isPlain) soon(0)
@@ -186,12 +186,12 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   function planEnd (): void {
     clearTimeout(ending)
     const end = nextEnd(state?.locks)
-    if (end !== undefined && !isStale && !closed) ending = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
+    if (end !== undefined && !isStale && !isClosed) ending = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
   }
 
   /** Reads soon, for nobody in particular. */
   function poke (): void {
-    refresh().catch(failed)
+    refresh().catch(onFailure)
   }
 
   /** Somebody new watches: for a while this entity is read as one of which news is expected. */
@@ -205,7 +205,7 @@ export function createWatched (entity: Entity, { read, intervalMs, failed, isOve
   }
 
   function close (): void {
-    closed = true
+    isClosed = true
     clearTimeout(timer)
     clearTimeout(recheck)
     clearTimeout(ending)

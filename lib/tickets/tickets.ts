@@ -132,9 +132,9 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      const written = await table.put({ ...key, ...leased(version, leaseMs) }, isOfVersion(version)).catch(() => undefined)
-      if (written?.done) leaseEnds = renewedAt + leaseMs
-      else isLost ||= written !== undefined
+      const result = await table.put({ ...key, ...leased(version, leaseMs) }, isOfVersion(version)).catch(() => undefined)
+      if (result?.done) leaseEnds = renewedAt + leaseMs
+      else isLost ||= result !== undefined
     }, leaseMs / 3).unref()
 
     return {
@@ -146,14 +146,14 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       async renewIf (checks) {
         if (hasTransactions === false) return undefined
         const renewedAt = monotonic()
-        const written = await table.putIf({ ...key, ...leased(version, leaseMs) }, isOfVersion(version), checks)
-        learn('unsupported' in written ? written.unsupported : undefined)
-        if ('unsupported' in written) return undefined
-        if (written.done) {
+        const result = await table.putIf({ ...key, ...leased(version, leaseMs) }, isOfVersion(version), checks)
+        learn('unsupported' in result ? result.unsupported : undefined)
+        if ('unsupported' in result) return undefined
+        if (result.done) {
           leaseEnds = renewedAt + leaseMs
           return []
         }
-        if (!written.isReplaced) return written.unmet
+        if (!result.isReplaced) return result.unmet
         isLost = true
         throw lost()
       },

@@ -87,8 +87,8 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       }
       const own = make()
       making.set(recordKey.env_entityType_entityId, own.catch(() => {}))
-      const upserted = await own.finally(() => making.delete(recordKey.env_entityType_entityId))
-      if (upserted) return upserted
+      const result = await own.finally(() => making.delete(recordKey.env_entityType_entityId))
+      if (result) return result
       if (monotonic() + pause > deadline) throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
       await wait(pause * (1 - random() / 2))
       return attempt(Math.min(2 * pause, LAST_PAUSE_MS))
@@ -98,13 +98,13 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function make (): Promise<Upserted | undefined> {
       const record = await reserve()
       if ('version' in record) return create(record)
-      const { uuid: reserved, leaseUntil, isDone } = record.inTheWay
+      const { uuid: reservedUuid, leaseUntil, isDone } = record.inTheWay
       const isHeld = Number(leaseUntil) > now()
       // Created since this call looked for it; or by one that has crashed.
       if (isHeld) return undefined
-      if (await isIt(String(reserved))) return change(String(reserved))
-      const taken = await takeOver(record.inTheWay, isDone ? undefined : String(reserved))
-      return taken && create(taken)
+      if (await isIt(String(reservedUuid))) return change(String(reservedUuid))
+      const reservation = await takeOver(record.inTheWay, isDone ? undefined : String(reservedUuid))
+      return reservation && create(reservation)
     }
 
     async function change (uuid: string): Promise<Upserted> {
@@ -125,9 +125,9 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function reserve (): Promise<Reservation | { inTheWay: Item }> {
       await ready()
       const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
-      const claimed = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isNothing())
+      const result = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isNothing())
       // One that is gone was given back just now.
-      return claimed.done ? { uuid, version } : { inTheWay: claimed.inTheWay ?? { ...recordKey, leaseUntil: Infinity } }
+      return result.done ? { uuid, version } : { inTheWay: result.inTheWay ?? { ...recordKey, leaseUntil: Infinity } }
     }
 
     async function takeOver ({ version: last }: Item, reserved: string | undefined): Promise<Reservation | undefined> {
@@ -137,13 +137,13 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     }
 
     async function create ({ uuid, version }: Reservation): Promise<Upserted> {
-      const held = isOfVersion(version)
+      const isOurs = isOfVersion(version)
       try {
         const edition = await editions.create({ ...body, [model.keys.uuid]: [{ value: uuid }] }, caller, options)
-        await table.put({ ...recordKey, ...leased(uuid, nextVersion(version), 0), isDone: true }, held).catch(() => {})
+        await table.put({ ...recordKey, ...leased(uuid, nextVersion(version), 0), isDone: true }, isOurs).catch(() => {})
         return { ...edition, isShared: true }
       } catch (error) {
-        const ended = isUncertain(error) ? table.put({ ...recordKey, ...leased(uuid, nextVersion(version), SETTLE_MS) }, held) : table.remove(recordKey, held)
+        const ended = isUncertain(error) ? table.put({ ...recordKey, ...leased(uuid, nextVersion(version), SETTLE_MS) }, isOurs) : table.remove(recordKey, isOurs)
         await ended.catch(() => {})
         throw error
       }
@@ -167,14 +167,14 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     if (fields.key === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no field key in the content model, so no edition can be named by one`)
     const body = normalize(json, model)
     if (body[fields.key] && keyOf(body) !== key) throw new Failure('UNPROCESSABLE', `${fields.key} of the body is not the key in the path, "${key}"`)
-    const named = { ...body, [fields.key]: [{ [mainOf(fields.key)]: key }] }
+    const withKey = { ...body, [fields.key]: [{ [mainOf(fields.key)]: key }] }
     if ((await editions.bundles(caller)).some(({ id }) => id === bundle)) {
       if ((bundleOf(body, model) ?? bundle) !== bundle) throw new Failure('UNPROCESSABLE', `${keys.bundle} of the body is not the bundle in the path, "${bundle}"`)
-      return keys.bundle === null ? named : { ...named, [keys.bundle]: [{ target_id: bundle }] }
+      return keys.bundle === null ? withKey : { ...withKey, [keys.bundle]: [{ target_id: bundle }] }
     }
     if (fields.editionType === null || !(await editions.types(caller)).some(({ id }) => id === bundle)) throw new Failure('NOT_FOUND', `There is no bundle and no edition type "${bundle}"`)
     if (body[fields.editionType] && scalarText(body[fields.editionType]![0]?.value) !== bundle) throw new Failure('UNPROCESSABLE', `${fields.editionType} of the body is not the edition type in the path, "${bundle}"`)
-    return { ...named, [fields.editionType]: [{ value: bundle }] }
+    return { ...withKey, [fields.editionType]: [{ value: bundle }] }
   }
 
   function keyOf (edition: EditionJson): string {

@@ -21,7 +21,7 @@ async function clientFor (t: Test, options: BreakerOptions & { timeoutMs?: numbe
   const http = createHttp({ url: cms.url, timeoutMs: options.timeoutMs ?? 5000, breaker })
   t.teardown(() => http.close())
   const cookies: Array<[Caller, string[]]> = []
-  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', renewed: (...given) => cookies.push(given) })
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi', onRenewal: (...given) => cookies.push(given) })
   const ask = (request: Partial<JsonapiRequest> = {}) => jsonapi.request({ path: '', caller: {}, ...request })
   const outcome = (request: Partial<JsonapiRequest> = {}) => ask(request).then(({ status }) => String(status), (error) => error.code as string)
   return { cms, script, breaker, http, ask, outcome, cookies }

@@ -562,7 +562,7 @@ t.test('while the store is away an instance tells the end of the leases that it 
 
 t.test('a read that fails after the last watcher has left tells nothing', async (t) => {
   const { promise, reject } = Promise.withResolvers<LockRecord[]>()
-  const { wakes, refresh, isStale, close } = createWatched(at('1'), { read: () => promise, intervalMs: () => NEVER, failed () {}, isOver: () => false, now: Date.now })
+  const { wakes, refresh, isStale, close } = createWatched(at('1'), { read: () => promise, intervalMs: () => NEVER, onFailure () {}, isOver: () => false, now: Date.now })
   wakes.add(() => t.fail('woken'))
   const reading = refresh()
   close()
@@ -575,7 +575,7 @@ t.test('an entity without locks is read less often 30 seconds after its newest w
   let time = 0
   t.intercept(performance, 'now', { value: () => time })
   let records = [] as LockRecord[]
-  const { urgency, freshen, refresh, close } = createWatched(at('1'), { read: async () => records, intervalMs: () => NEVER, failed () {}, isOver: () => false, now: Date.now })
+  const { urgency, freshen, refresh, close } = createWatched(at('1'), { read: async () => records, intervalMs: () => NEVER, onFailure () {}, isOver: () => false, now: Date.now })
   t.teardown(close)
   const after = (ms: number) => {
     time += ms
@@ -601,7 +601,7 @@ t.test('a read that fails while another one is waited for holds up none that com
       return reads.at(-1)!.promise
     },
     intervalMs: () => NEVER,
-    failed () {},
+    onFailure () {},
     isOver: () => false,
     now: Date.now
   })
