@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createStore } from '../../lib/dynamodb/client.ts'
 import { createTable } from '../../lib/dynamodb/table.ts'
-import { emptyDirectory, runNode, START, type Running } from '../app/fixtures/processes.ts'
+import { emptyDirectory, runNode, type Running } from '../app/fixtures/processes.ts'
 import { startFakeRedis } from '../bus/fixtures/fake-redis.ts'
 import { hasRedis, startRealRedis } from '../bus/fixtures/real-redis.ts'
 import { startHostileCms } from '../editions/hostile-cms.ts'
@@ -12,6 +12,7 @@ import { hasDynoxide, startDynoxide } from '../locks/fixtures/dynoxide.ts'
 import { fitsOneHolder, type Call } from '../locks/fixtures/one-holder.ts'
 import { startBalancer } from './fixtures/balancer.ts'
 import { call } from './fixtures/calls.ts'
+import { startInstances } from './fixtures/instances.ts'
 import { lockHistory } from './fixtures/lock-histories.ts'
 import { startUncheckedEngine } from './fixtures/unchecked-engine.ts'
 
@@ -73,39 +74,18 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   }
   const bus = await (hasRedis ? startRealRedis : startFakeRedis)(t)
   const lines = await Promise.all(Array.from({ length: INSTANCES }, () => startBalancer(t, Number(new URL(bus.url).port))))
-  const { port, targets } = await startBalancer(t)
-  const url = `http://127.0.0.1:${port}`
-  const instances: Array<{ running: Running, port: number }> = []
-
-  async function start (index: number): Promise<void> {
-    const env = {
-      ENVIRONMENT: 'chaos',
-      CMS_URL: cms.url,
-      CMS_AUTH: 'basic',
-      CMS_USER: 'editor',
-      CMS_PASSWORD: 'editor',
-      DYNAMODB_ENDPOINT: endpoint,
-      EDITION_LOCKS: 'enforce',
-      EVENTS_BUS_URL: `redis://127.0.0.1:${lines[index]!.port}`,
-      EVENTS_HEARTBEAT_SECONDS: '2',
-      PORT: '0',
-      ...envOf(index)
-    }
-    const running = runNode(t, START, { env })
-    const [, port] = await running.says(/listening at http:\/\/127\.0\.0\.1:(\d+)/)
-    instances[index] = { running, port: Number(port) }
-    targets.add(Number(port))
-  }
-
-  async function kill (index: number): Promise<void> {
-    const { running, port } = instances[index]!
-    running.child.kill('SIGKILL')
-    await running.ended
-    targets.delete(port)
-    await start(index)
-  }
-
-  await Promise.all(Array.from({ length: INSTANCES }, (_, index) => start(index)))
+  const { url, kill } = await startInstances(t, INSTANCES, (index) => ({
+    ENVIRONMENT: 'chaos',
+    CMS_URL: cms.url,
+    CMS_AUTH: 'basic',
+    CMS_USER: 'editor',
+    CMS_PASSWORD: 'editor',
+    DYNAMODB_ENDPOINT: endpoint,
+    EDITION_LOCKS: 'enforce',
+    EVENTS_BUS_URL: `redis://127.0.0.1:${lines[index]!.port}`,
+    EVENTS_HEARTBEAT_SECONDS: '2',
+    ...envOf(index)
+  }))
   const until = performance.now() + ms
   const saved: Saved[] = []
   const held: Array<{ from: number, to: number }> = []
