@@ -28,7 +28,6 @@ export type TellsAlias = (entityType: string, uuid: string) => Promise<boolean>
 export const known = {
   dangling: 'integer id of a reference to an entity that is gone',
   hiddenAlias: 'alias of a target that the caller may not see',
-  translatedTarget: 'prefix of a target that is shown in a translation',
   hiddenTarget: 'prefix of a target that the caller may not see',
   cachedRefusal: '403 instead of 401 from the cache of Drupal'
 } as const

@@ -10,9 +10,9 @@ const withoutEmptyItems = (edition: Record<string, any[]>) => Object.fromEntries
   [field, items.filter((item) => item.value !== null && item.uri !== null)]))
 
 /**
- * Compares an edition, but for the prefixes of targets whose own language JSON:API does not tell: core REST gives that of
- * the original. One that is shown in a translation has the prefix of the language asked for, one that is hidden that of the
- * site's default language.
+ * Compares an edition, but for the prefixes of targets that the caller may not see: core REST gives that of the original.
+ * One whose original is hidden has the prefix of the language asked for, one that is hidden altogether that of the site's
+ * default language.
  * @param prefix that of the language asked for
  * @param mayHide whether this user may not see every edition
  */
@@ -21,8 +21,8 @@ function differing (wanted: Pick<Answer, 'status' | 'body'>, ours: Pick<Answer, 
     const url = ours.body[field]?.[index]?.url
     if (typeof item?.url !== 'string' || item.url === url) return item
     const path = item.url.replace(/^(?:\/en|\/france)?(?=\/)/, '')
-    if (url !== prefix + path && !(mayHide && url === path)) return item
-    count(tally, url === prefix + path ? known.translatedTarget : known.hiddenTarget)
+    if (!mayHide || ![path, prefix + path].includes(url)) return item
+    count(tally, known.hiddenTarget)
     return { ...item, url }
   }) ?? items]))
   return differences({ ...wanted, body }, ours)

@@ -277,7 +277,7 @@ t.test('where languages have prefixes a reference has that of its target, and of
   t.strictSame(targetOf({ path: {}, langcode: 'en' }), { langcode: 'en' })
 
   const shape = new Map([['field_articles', { kind: 'relationship' as const, many: true, sample: { type: 'node--a', id: 'u' } }]])
-  t.strictSame(includeOf(shape, german, []).query.at(-1), ['fields[node--a]', 'path,uri,langcode'])
+  t.strictSame(includeOf(shape, german, []).query.at(-1), ['fields[node--a]', 'path,uri,langcode,default_langcode'])
   t.strictSame(includeOf(shape, model, []).query.at(-1), ['fields[node--a]', 'path,uri'], 'nobody asks for languages where there are no prefixes')
   t.end()
 })
@@ -291,6 +291,68 @@ t.test('a reference to another edition has the prefix of its language, whatever 
   const url = (one: typeof edition, entityType: string) => known.urlOf({ ...one, meta: { drupal_internal__target_id: 3 } }, entityType)
   t.strictSame([url(edition, 'publisher_container'), url(article, 'node')], ['/en/publisher_container/3', '/en/node/3'])
   t.end()
+})
+
+/**
+ * Editions of the sample site in German, of which article 10 is a French original with a German translation, and article 11 an
+ * original that nobody may see, with one too; the requests for other languages; and what those are answered with.
+ */
+async function openTranslated (t: Test, languages: Record<string, string>) {
+  const cms = createCms({ content: newspaper() })
+  const cmsUrl = await cms.listen()
+  const http = createHttp({ url: cmsUrl, timeoutMs: 5000 })
+  t.teardown(async () => { await http.close(); await cms.close() })
+  const jsonapi = createJsonapi({ http, jsonapiPath: '/jsonapi' })
+  const site = { asked: [] as string[], instead: undefined as (() => Promise<never>) | undefined }
+  const articles = new Map(newspaper().entities.filter(({ type }) => type === 'node--article').map(({ uuid, id }) => [uuid, id]))
+  const request: Jsonapi['request'] = async ({ language, ...one }) => {
+    const isElsewhere = language !== undefined && one.method !== 'PATCH'
+    if (isElsewhere) site.asked.push(language)
+    if (isElsewhere && site.instead) return site.instead()
+    const answer = await jsonapi.request(one)
+    const { included = [], ...document } = structuredClone(answer.document)
+    const shown = included.flatMap((target) => {
+      const id = articles.get(target.id)
+      if (id === 11 && isElsewhere) return []
+      const isFrench = language === 'fr' && isElsewhere
+      if (id === 10) return { ...target, attributes: { langcode: isFrench ? 'fr' : 'de', default_langcode: isFrench, path: { alias: isFrench ? '/le-port' : '/der-hafen' } } }
+      return { ...target, attributes: { ...target.attributes, langcode: 'de', default_langcode: id !== 11 } }
+    })
+    return { ...answer, document: { ...document, included: shown } }
+  }
+  const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn () {} }) })
+  const urls = ({ json }: EditionText) => JSON.parse(json).field_articles.map(({ url }: { url: string }) => url)
+  const set = async (...ids: number[]) => urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, basic('admin')))
+  return { site, set, read: async () => urls(await read('60', basic('admin'))) }
+}
+
+t.test('a target that is shown in a translation has the url of its original, which is asked for once a minute', async (t) => {
+  const { site, set, read } = await openTranslated(t, { de: '', en: 'en', fr: 'fr' })
+  t.strictSame(await set(10, 12), ['/fr/le-port', '/node/12'])
+  t.strictSame(site.asked.splice(0), ['en', 'fr'], 'in one language after the other, but that which it was shown in')
+  t.strictSame(await read(), ['/fr/le-port', '/node/12'])
+  t.strictSame(site.asked, [], 'it is remembered')
+  t.strictSame(await set(12, 10, 11), ['/node/12', '/fr/le-port', '/node/11'])
+  t.strictSame(site.asked.splice(0), ['en', 'fr'])
+  t.strictSame(await read(), ['/node/12', '/fr/le-port', '/node/11'])
+  t.strictSame(site.asked, [], 'neither is one asked for again that nobody shows')
+})
+
+t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {
+  const { site, set, read } = await openTranslated(t, { de: '', fr: 'fr' })
+  site.instead = () => Promise.reject(new Error('there is no such path'))
+  t.strictSame(await set(10), ['/der-hafen'])
+  t.strictSame(await read(), ['/der-hafen'])
+  t.strictSame(site.asked, ['fr'])
+})
+
+t.test('of many languages the first five are asked, and where there is one there is nothing to ask', async (t) => {
+  const many = await openTranslated(t, { de: '', a: 'a', b: 'b', c: 'c', d: 'd', fr: 'fr' })
+  t.strictSame(await many.set(10), ['/der-hafen'])
+  t.strictSame(many.site.asked, ['a', 'b', 'c', 'd'])
+  const single = await openTranslated(t, { de: '' })
+  t.strictSame(await single.set(10), ['/der-hafen'])
+  t.strictSame(single.site.asked, [])
 })
 
 t.test('what is saved under the prefix of its own language has the urls of the language that is read in', async (t) => {

@@ -2,6 +2,7 @@ import { identifiers, type Resource } from '../../jsonapi/document.ts'
 import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import { isContentEntity, type Shape } from '../translate/shape.ts'
+import { LANGUAGE_KEYS } from '../translate/urls.ts'
 
 /** Drupal's entity type of users. */
 const USER = 'user'
@@ -52,7 +53,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
   for (const { entityType, resourceType } of exposed) if (entityTypes.has(entityType)) types.add(resourceType)
-  const wanted = model.languages ? 'path,uri,langcode' : 'path,uri'
+  const { langcode, defaultLangcode } = LANGUAGE_KEYS
+  const wanted = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
   const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, wanted])
   return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
 }

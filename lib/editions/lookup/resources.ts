@@ -1,12 +1,12 @@
 import { Failure } from '../../errors.ts'
-import type { Caller } from '../../http/calls.ts'
+import { callOf, type Caller } from '../../http/calls.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
 import { languageCode } from '../../jsonapi/languages.ts'
-import { internalName, publicName, splitType, type ContentModel } from '../model.ts'
+import { internalName, publicName, publicNames, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
-import { namesWithUnknownTargets, referencesIn, type KnownTargets } from '../site/targets.ts'
+import { namesWithUnknownTargets, referencesIn, translatedIn, type KnownTargets } from '../site/targets.ts'
 import { notIncludable, refusal, unknownProperties } from '../translate/failures.ts'
 import { idQuery, pageQuery, referringQuery, type Page, type Parameters } from '../translate/query.ts'
 import type { LoadedEdition, UrlOf } from '../translate/read.ts'
@@ -46,12 +46,16 @@ export interface Resources {
   send (resource: Resource, caller: Caller, current?: Resource): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }>
 }
 
-/** A read of editions of one collection. */
-interface Question {
-  resourceType: string
+/** Where editions of one collection are read. */
+interface Place {
   path: string
   query: Parameters
   caller: Caller
+}
+
+/** A read of editions of one collection. */
+interface Question extends Place {
+  resourceType: string
   purpose: Purpose | 'page'
 }
 
@@ -72,10 +76,16 @@ type Answer = JsonapiAnswer & { urlOf?: UrlOf }
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
 
+/** In how many languages of a site an original is looked for, the first ones of its content model. */
+const LANGUAGES = 5
+
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
 export function createResources ({ cms, model, noun, catalog, shapes, targets, ids }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
   const includeFor = createIncludes(model)
+  const languages = Object.keys(model.languages ?? {}).slice(0, LANGUAGES)
+  /** The attributes of which the url of an edition is made that another one refers to. */
+  const ofOwnType = model.languages ? publicNames(model, 'path', model.keys.langcode, model.keys.defaultLangcode) : []
   /** The edition that a document shows, and the path that it came from. */
   const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
 
@@ -121,20 +131,46 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     if (!isCovered && !isLast) return editions[0]!.type
     targets.learn(known, referencesIn(editions, include.included), document, question.caller, page)
     const missing = namesWithUnknownTargets(editions, include.relationships, known.targets)
+    if (missing.length > 0) await learnTargets(question, known, editions, missing)
+    await learnOriginals(question, known, editions, include)
     if (missing.length === 0) known.documents.add(document)
-    else await learnTargets(question, known, editions, missing)
     return undefined
   }
 
   /** Asks for the targets of some relationships of these editions, and for nothing else. */
-  async function learnTargets ({ path, query, caller }: Question, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
+  async function learnTargets (question: Question, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
     const { type: resourceType, id } = editions[0]!
+    const { caller } = question
     const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
-    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, include.included.join(',')]], caller })
+    const document = await askTargets(question, resourceType, include)
     const answered = resourcesOf(document)
     // A page may have moved on by some rows in the meantime, but not by all of them.
     if (answered.length > 0 && !answered.some(({ id }) => editions.some((edition) => edition.id === id))) throw mismatch(`${resourceType} ${id}`, answered[0]!)
     targets.learn(known, referencesIn(answered, include.included), document, caller)
+  }
+
+  /**
+   * Asks for the originals of targets that were shown in a translation, since core REST gives the urls of originals: in one
+   * language after the other. Where none shows the original, the url stays that of the translation.
+   */
+  async function learnOriginals (question: Place, known: KnownTargets, editions: Resource[], { relationships }: Include): Promise<void> {
+    if (languages.length < 2) return
+    for (const language of languages) {
+      const translated = translatedIn(editions, relationships, known.targets).filter(({ langcode }) => langcode !== language)
+      if (translated.length === 0) continue
+      const { type: resourceType } = editions[0]!
+      const include = includeOf(shapes.of(resourceType), model, await catalog.all(question.caller), (name) => translated.some(({ relationship }) => relationship === name))
+      callOf(question.caller)?.allow(1)
+      const document = await askTargets(question, resourceType, include, language).catch(() => ({}))
+      targets.learnOriginals(known, translated, document)
+    }
+    targets.settle(known, translatedIn(editions, relationships, known.targets))
+  }
+
+  /** Asks for the targets of the included relationships, and for nothing else. */
+  async function askTargets ({ path, query, caller }: Place, resourceType: string, include: Include, language?: string): Promise<Document> {
+    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, [...include.included, ...ofOwnType].join(',')]], caller, language })
+    return document
   }
 
   function learnShapes (document: Document): Resource[] {
@@ -250,7 +286,10 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     // In the edition's language targets may have other aliases than the caller is shown elsewhere.
     if (!isElsewhere) targets.learn(known, referencesIn([resource], include.included), document, caller)
     const edition = loaded(resource, known.urlOf)
-    if (!isElsewhere && covers(include, resource, model)) return edition
+    if (!isElsewhere && covers(include, resource, model)) {
+      await learnOriginals({ path: individualPath(collection, resource.id), query: [], caller }, known, [resource], include)
+      return loaded(resource, known.urlOf)
+    }
     // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those without.
     return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)
   }

@@ -4,7 +4,7 @@ import type { Jsonapi } from '../../jsonapi/client.ts'
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
 import { publicName, splitType, type ContentModel } from '../model.ts'
 import { createPlans, type Plans } from '../translate/plans.ts'
-import { urlsOf } from '../translate/urls.ts'
+import { LANGUAGE_KEYS, urlsOf } from '../translate/urls.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { createFilters, type Filters } from './filters.ts'
 import { createShapes, type Shapes } from './shapes.ts'
@@ -63,10 +63,11 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   const address = new URL(cmsUrl)
   const catalog = createCatalog({ cms, model })
   const planFor = createPlans(model)
+  const ownKeys = { langcode: String(model.keys.langcode), defaultLangcode: String(model.keys.defaultLangcode) }
   const targets = createTargetMemory({
     urlsOf: (known) => urlsOf(known, model, address),
     // Editions refer to editions too. Of modules' entity types nobody tells the key; nearly all call it so.
-    langcodeOf: (resourceType) => splitType(model, resourceType).entityType === model.entityType ? String(model.keys.langcode) : 'langcode'
+    languageKeysOf: (resourceType) => splitType(model, resourceType).entityType === model.entityType ? ownKeys : LANGUAGE_KEYS
   })
   return {
     cms,

@@ -3,7 +3,7 @@ import type { Caller } from '../../http/calls.ts'
 import { readKey } from '../../jsonapi/credentials.ts'
 import { identifiers, type Document, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { isLost, type UrlOf } from '../translate/read.ts'
-import { targetOf, type Target, type Targets } from '../translate/urls.ts'
+import { LANGUAGE_KEYS, targetOf, type LanguageKeys, type Target, type Targets } from '../translate/urls.ts'
 
 /** The targets that the CMS has shown to one caller, all within a minute. */
 export interface KnownTargets {
@@ -31,6 +31,10 @@ export interface TargetMemory {
    * @param page the page of a list that the document is, if it is one
    */
   learn (known: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void
+  /** Takes in those of the translated targets whose originals a document includes. */
+  learnOriginals (known: KnownTargets, translated: ResourceIdentifier[], document: Document): void
+  /** Takes translated targets for originals, since their originals were looked for and not found. */
+  settle (known: KnownTargets, translated: ResourceIdentifier[]): void
   /** How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -45,13 +49,12 @@ const HIDDEN: Target = {}
 export interface TargetMemoryOptions {
   /** Makes the urls of targets; of those too that are added to the map later. */
   urlsOf: (targets: Targets) => UrlOf
-  /** The name of the language's key of a resource type. */
-  langcodeOf?: (resourceType: string) => string
+  languageKeysOf?: (resourceType: string) => LanguageKeys
   /** Clock, in milliseconds. */
   now?: () => number
 }
 
-export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now = Date.now }: TargetMemoryOptions): TargetMemory {
+export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = Date.now }: TargetMemoryOptions): TargetMemory {
   const remembered = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
 
   function fresh (caller: Caller): KnownTargets | undefined {
@@ -64,14 +67,24 @@ export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now
     return { since: now(), targets, urlOf: urlsOf(targets), documents: new WeakSet(), pages: new Set() }
   }
 
-  function learn (known: KnownTargets, references: ResourceIdentifier[], { included = [] }: Document, caller: Caller, page?: string): void {
+  function shownBy ({ included = [] }: Document): (reference: ResourceIdentifier) => Target | undefined {
+    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes, languageKeysOf(type))]))
+    return ({ type, id }) => shown.get(`${type} ${id}`)
+  }
+
+  function putAll (known: KnownTargets, references: ResourceIdentifier[], targetFor: (reference: ResourceIdentifier) => Target): void {
+    const { targets } = known
+    let hasChanged = false
+    for (const reference of references) hasChanged = put(targets, reference, targetFor(reference)) || hasChanged
+    if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })
+  }
+
+  function learn (known: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void {
     const { targets, pages } = known
     const before = count(known)
     if (page !== undefined) pages.add(page)
-    const shown = new Map(included.map(({ type, id, attributes }) => [`${type} ${id}`, targetOf(attributes, langcodeOf(type))]))
-    let hasChanged = false
-    for (const reference of references) hasChanged = put(targets, reference, shown.get(`${reference.type} ${reference.id}`) ?? HIDDEN) || hasChanged
-    if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })
+    const shown = shownBy(document)
+    putAll(known, references, (reference) => shown(reference) ?? HIDDEN)
     if (targets.size === 0 || count(known) === before) return
     // Deleted first, so that the cache computes its size anew.
     const key = readKey('', caller)
@@ -82,6 +95,17 @@ export function createTargetMemory ({ urlsOf, langcodeOf = () => 'langcode', now
   return {
     of: (caller) => fresh(caller) ?? empty(),
     learn,
+    learnOriginals (known, translated, document) {
+      const shown = shownBy(document)
+      const isOriginal = (target: Target | undefined) => target !== undefined && !target.isTranslation
+      putAll(known, translated.filter((reference) => isOriginal(shown(reference))), (reference) => shown(reference)!)
+    },
+    settle (known, translated) {
+      putAll(known, translated, ({ type, id }) => {
+        const { isTranslation: _, ...target } = known.targets.get(type)!.get(id)!
+        return target
+      })
+    },
     age (caller) {
       const known = fresh(caller)
       return known ? now() - known.since : 0
@@ -106,10 +130,27 @@ export function namesWithUnknownTargets (resources: Resource[], names: ReadonlyS
   return [...names].filter((name) => !resources.every(({ relationships }) => identifiers(relationships?.[name]).every(isKnown)))
 }
 
-/** Puts a target into its place. @returns whether another one was there */
+/** A reference to a target that the CMS has shown in a translation. */
+export interface Translated extends ResourceIdentifier {
+  /** The public name of a relationship that has it. */
+  relationship: string
+  /** The language of the translation. */
+  langcode: string | undefined
+}
+
+/** The references to translated targets that resources have in these relationships. */
+export function translatedIn (resources: Resource[], names: ReadonlySet<string>, targets: Targets): Translated[] {
+  return [...names].flatMap((relationship) => referencesIn(resources, [relationship]).flatMap((reference) => {
+    const target = targets.get(reference.type)?.get(reference.id)
+    return target?.isTranslation ? { ...reference, relationship, langcode: target.langcode } : []
+  }))
+}
+
+/** Puts a target into its place; an original keeps its place from a translation of it. @returns whether another one was there */
 function put (targets: KnownTargets['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const earlier = ofType.get(id)
+  if (target.isTranslation && earlier?.langcode !== undefined && !earlier.isTranslation) return false
   ofType.set(id, target)
   return earlier !== undefined && (earlier.alias !== target.alias || earlier.fileUrl !== target.fileUrl || earlier.langcode !== target.langcode)
 }

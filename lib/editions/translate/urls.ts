@@ -9,6 +9,8 @@ export interface Target {
   fileUrl?: string
   /** Its language, whose prefix the url has on a site with such. */
   langcode?: string
+  /** Whether the CMS has shown it in a translation, and nobody has looked for its original yet. */
+  isTranslation?: true
 }
 
 /** Targets by their type and uuid: uuids are unique, but nothing in JSON:API says so of two types. */
@@ -43,16 +45,24 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
   }
 }
 
-/**
- * The target that the attributes of an included resource describe.
- * @param langcodeName the name of its language's key
- */
-export function targetOf (attributes: Record<string, unknown> = {}, langcodeName = 'langcode'): Target {
-  const { path, uri, [langcodeName]: langcode } = attributes
+/** The names that a resource type gives the keys of its languages. */
+export interface LanguageKeys {
+  langcode: string
+  /** Tells an original from its translations. */
+  defaultLangcode: string
+}
+
+/** How nearly all entity types call them. */
+export const LANGUAGE_KEYS: LanguageKeys = { langcode: 'langcode', defaultLangcode: 'default_langcode' }
+
+/** The target that the attributes of an included resource describe. */
+export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGUAGE_KEYS): Target {
+  const { path, uri, [keys.langcode]: langcode, [keys.defaultLangcode]: isOriginal } = attributes
   return {
     ...(isObject(path) && typeof path.alias === 'string' && { alias: encoded(path.alias) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
-    ...(typeof langcode === 'string' && { langcode })
+    ...(typeof langcode === 'string' && { langcode }),
+    ...(isOriginal === false && { isTranslation: true })
   }
 }
 
