@@ -26,7 +26,10 @@ function answerOf (comment: string): RegExp {
   return new RegExp(`${body!.split('...').map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}\\n${status ?? '200'}$`)
 }
 
-const curls = (text: string) => steps(text).filter(({ command }) => command.startsWith('curl'))
+/** A variable that later commands use, made of an answer. */
+const ASSIGNMENT = /^([A-Z]+)=\$\(curl/
+
+const curls = (text: string) => steps(text).filter(({ command }) => command.startsWith('curl') || ASSIGNMENT.test(command))
 
 t.test("README's two minutes with curl go as they are told", needsCurl, async (t) => {
   const commands = curls(/^## Two minutes with curl\n(.*?)^## /ms.exec(read('README.md'))![1]!)
@@ -35,7 +38,7 @@ t.test("README's two minutes with curl go as they are told", needsCurl, async (t
 })
 
 t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t) => {
-  for (const page of ['docs/lists.md', 'docs/editions.md']) {
+  for (const page of ['docs/day.md', 'docs/lists.md', 'docs/editions.md']) {
     const commands = curls(read(page))
     t.ok(commands.length > 0, page)
     await follow(t, commands)
@@ -46,10 +49,18 @@ t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t
 async function follow (t: Test, commands: ReturnType<typeof steps>): Promise<void> {
   const { says } = runNode(t, DEV, { env: { PORT: '0' } })
   const [, url] = await says(/(http:\/\/127\.0\.0\.1:\d+)\/desk/) as unknown as [string, string]
+  const env = { ...process.env, Q: url }
   for (const { command, answer } of commands) {
+    const name = ASSIGNMENT.exec(command)?.[1]
+    if (name !== undefined) {
+      const { stdout } = await run('bash', ['-c', `${command}; printf %s "$${name}"`], { env })
+      t.match(stdout, /^[\w-]+$/, command)
+      Object.assign(env, { [name]: stdout })
+      continue
+    }
     const isStream = /^curl -N /.test(command)
     const limited = isStream ? `${command} --max-time 2 || [ $? -eq 28 ]` : command
-    const { stdout } = await run('bash', ['-c', limited.replace(/^curl/, "curl -s -w '\\n%{http_code}'")], { env: { ...process.env, Q: url } })
+    const { stdout } = await run('bash', ['-c', limited.replace(/^curl/, "curl -s -w '\\n%{http_code}'")], { env })
     t.match(stdout, answer ?? (isStream ? /^event: snapshot$/m : /\n20[01]$/), command)
   }
 }
