@@ -355,8 +355,8 @@ function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
 
 /** The settings with their defaults; what is missing or wrong among the names is added to the problems. */
 function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
-  const given = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
-  const settings = Value.Default(Environment, Object.fromEntries(given)) as Environment
+  const entries = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
+  const settings = Value.Default(Environment, Object.fromEntries(entries)) as Environment
 
   for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
     const value = settings[name as keyof Environment]

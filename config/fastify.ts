@@ -62,8 +62,8 @@ export function errorAsLogged (error: Error): SerializedError {
 function causesOf (error: Error): string {
   const { name, message, code, cause } = error as NodeJS.ErrnoException
   // An AggregateError, of a name with several addresses, has a code alone.
-  const said = [name !== 'Error' && !(error instanceof Failure) && name, message || code]
-  return [...said, cause instanceof Error && causesOf(cause)].filter(Boolean).join(': ')
+  const parts = [name !== 'Error' && !(error instanceof Failure) && name, message || code]
+  return [...parts, cause instanceof Error && causesOf(cause)].filter(Boolean).join(': ')
 }
 
 /** On a terminal a request is one readable line: the members it is made of, and those that are left out. */

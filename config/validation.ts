@@ -36,19 +36,19 @@ export interface Validation {
 export function createValidation (): Validation {
   const compilations: Array<() => unknown> = []
 
-  function buildValidator (shared: Record<string, AnySchema>) {
+  function buildValidator (schemas: Record<string, AnySchema>) {
     let ajv: Ajv | undefined
     const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
       const integers = httpPart === 'querystring' ? integersIn(schema as ObjectSchema) : []
-      let compiled: ValidateFunction | undefined
+      let validator: ValidateFunction | undefined
       const compile = (): ValidateFunction => {
-        ajv ??= ajvWith(shared)
-        compiled ??= ajv.compile(schema)
-        return compiled
+        ajv ??= ajvWith(schemas)
+        validator ??= ajv.compile(schema)
+        return validator
       }
       function validate (value: unknown): boolean {
         if (integers.length > 0) readIntegers(integers, value as Values)
-        const check = compiled ?? compile()
+        const check = validator ?? compile()
         const valid = check(value) as boolean
         validate.errors = check.errors as ErrorObject[] | null
         return valid

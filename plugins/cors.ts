@@ -19,7 +19,7 @@ declare module 'fastify' {
 
 const EXPOSED = ['Edition-Turn', 'ETag', 'Idempotency-Replayed', 'Location', 'Lock-Expires', 'Lock-Since', 'Retry-After', 'X-Request-Id', 'Cache-Status', 'Age', 'Date']
 
-const shared: FastifyCorsOptions = {
+const options: FastifyCorsOptions = {
   credentials: true,
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE'],
   allowedHeaders: ['Authorization', 'Content-Type', 'Idempotency-Key', 'If-Match', 'If-None-Match', 'X-CSRF-Token', 'X-User-Uid', 'X-Request-Id', 'Accept-Language', 'Last-Event-ID', 'traceparent', 'tracestate'],
@@ -49,7 +49,7 @@ async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }
   await fastify.register(import('@fastify/cors'), {
     delegator ({ headers }, done) {
       const origin = headers.origin !== undefined && allowed.has(headers.origin) && headers.origin
-      done(null, { ...shared, origin, preflight: headers['access-control-request-method'] !== undefined })
+      done(null, { ...options, origin, preflight: headers['access-control-request-method'] !== undefined })
     }
   })
 

@@ -72,17 +72,17 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
     recorder: journal?.record,
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
-    saved (uuid) {
+    onSave (uuid) {
       staleCache.outdate(uuid)
       tellSaved?.({ uuid })
     },
-    updated ({ edition, etag, fields, uid }) {
+    onUpdate ({ edition, etag, fields, uid }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)
       const save = { entityType, entityId, etag, ...(uid !== undefined && { uid }), fields }
       locks.feed.saved(save)
       tellUpdated?.(save)
     },
-    refused (caller, id, keys) {
+    onRefusal (caller, id, keys) {
       staleCache.refuse(caller, id, keys)
       if (id !== undefined && keys === model.keys) tellRefused?.({ caller: markOf(fingerprint(caller)), id })
     }

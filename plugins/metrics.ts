@@ -59,10 +59,10 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
         labelNames: label === undefined ? [] : [label],
         registers: [],
         collect () {
-          const found = read()
+          const values = read()
           this.reset()
-          if (typeof found === 'number') this.inc(found)
-          else for (const [value, amount] of Object.entries(found)) this.inc({ [label!]: value }, amount)
+          if (typeof values === 'number') this.inc(values)
+          else for (const [value, amount] of Object.entries(values)) this.inc({ [label!]: value }, amount)
         }
       }))
     }

@@ -68,11 +68,11 @@ async function observers (fastify: FastifyInstance) {
   fastify.decorate('watch', function (request, reply) {
     const started = performance.now()
     let over = false
-    function end (aborted: boolean): void {
+    function end (isAborted: boolean): void {
       if (over) return
       over = true
-      const answered = describe(request, reply, performance.now() - started, aborted)
-      for (const observer of observers) observer.answered?.(request, answered)
+      const entry = describe(request, reply, performance.now() - started, isAborted)
+      for (const observer of observers) observer.answered?.(request, entry)
     }
     request.upstream = { calls: 0, open: 0, ms: 0 }
     newestReplies.set(request.raw.socket, reply)
@@ -98,16 +98,16 @@ async function observers (fastify: FastifyInstance) {
       request.upstream.open++
       request.upstream.ms -= performance.now()
     }
-    const told: Observed[] = []
-    for (const { called } of observers) if (called) told.push(called(call, request))
+    const events: Observed[] = []
+    for (const { called } of observers) if (called) events.push(called(call, request))
     return {
-      headers: Object.assign({}, ...told.map(({ headers }) => headers)),
+      headers: Object.assign({}, ...events.map(({ headers }) => headers)),
       end (outcome, status) {
         if (request) {
           request.upstream.open--
           request.upstream.ms += performance.now()
         }
-        for (const one of told) one.end(outcome, status)
+        for (const one of events) one.end(outcome, status)
       }
     }
   })
@@ -121,14 +121,14 @@ function logging ({ log: { level } }: FastifyInstance): Observer[] {
   }]
 }
 
-function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, aborted: boolean): Answered {
+function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, isAborted: boolean): Answered {
   const { method, routeOptions: { url: route }, url, upstream, failed, identity } = request
   return {
     method,
     route,
     path: (url.startsWith('/') ? url : url.replace(/^https?:\/\/[^/]*/, '')).split('?', 1)[0]!.slice(0, PATH_MAX),
     status: raw.headersSent ? statusCode : undefined,
-    aborted: aborted || undefined,
+    aborted: isAborted || undefined,
     code: failed,
     uid: identity?.uid,
     ms: rounded(ms),

@@ -25,7 +25,7 @@ const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
 async function openapi (fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
   /** The schemas of a host are none of these. */
-  const inherited = Object.keys(fastify.getSchemas())
+  const hostSchemas = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
   let documentation: Promise<FastifyInstance> | undefined
 
@@ -34,9 +34,9 @@ async function openapi (fastify: FastifyInstance, { config: { contentModel } }: 
     if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url: ownPath(fastify, url), ...(schema && { schema }), handler: absent })
   })
 
-  async function show ({ url, headers: asked }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documented(fastify, schemasOf(scopes, inherited), routes, withNamesOf(contentModel))
-    const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: asked })
+  async function show ({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
+    documentation ??= documented(fastify, schemasOf(scopes, hostSchemas), routes, withNamesOf(contentModel))
+    const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: requestHeaders })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
     return reply.code(statusCode).headers({ ...headers, ...OF_PAGES }).send(rawPayload.length > 0 ? rawPayload : undefined)

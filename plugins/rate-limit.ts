@@ -47,12 +47,12 @@ async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<Fastify
   const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
   const { default: RedisStore } = await import('@fastify/rate-limit/store/RedisStore.js')
   const own = new LocalStore(false, false, CALLERS)
-  const shared = new RedisStore(false, false, bus.commands, nameSpace)
+  const busStore = new RedisStore(false, false, bus.commands, nameSpace)
 
   function countAll (key: string): Promise<Count | null> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, PATIENCE_MS, null)
-      shared.incr(hash('sha256', key, 'base64url'), (_error, count) => {
+      busStore.incr(hash('sha256', key, 'base64url'), (_error, count) => {
         clearTimeout(timer)
         resolve(count)
       }, WINDOW_MS, 0)

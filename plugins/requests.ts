@@ -59,10 +59,10 @@ function isDecodable (text: string): boolean {
 }
 
 function matches (pattern: string, path: string): boolean {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
-  return wanted.length === given.length &&
-    wanted.every((segment, index) => segment.startsWith(':') ? given[index] !== '' : segment === given[index])
+  const patternParts = pattern.split('/')
+  const pathParts = path.split('/')
+  return patternParts.length === pathParts.length &&
+    patternParts.every((segment, index) => segment.startsWith(':') ? pathParts[index] !== '' : segment === pathParts[index])
 }
 
 export default fp(requests, { name: 'requests', dependencies: ['mount'], fastify: '5.x' })

@@ -41,9 +41,9 @@ const readinessSchema = {
 const readiness: Handler<typeof readinessSchema> = async function (request, reply) {
   const { params: { id }, caller } = request
   await request.demand('view', this.boards.edition(id))
-  const { etag, ...found } = await this.closing.readiness(id, caller, editorOf(request))
+  const { etag, ...findings } = await this.closing.readiness(id, caller, editorOf(request))
   reply.header('etag', etag)
-  return found
+  return findings
 }
 
 const closeSchema = {

@@ -30,8 +30,8 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
   const texts = new WeakMap<Batch, WeakRef<Buffer>>()
 
   function textOf (batch: Batch): Buffer {
-    const made = texts.get(batch)?.deref()
-    if (made) return made
+    const memo = texts.get(batch)?.deref()
+    if (memo) return memo
     const text = Buffer.from(batch.map((event) => encoded(event, dataOf)).join(''))
     texts.set(batch, new WeakRef(text))
     return text

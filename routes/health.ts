@@ -61,7 +61,7 @@ const readySchema = {
 function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
   const { log } = fastify
   const unavailable = new Set<string>()
-  let asked: Promise<Dependencies> | undefined
+  let pending: Promise<Dependencies> | undefined
 
   async function ask (): Promise<Dependencies> {
     const dependencies = await statesOf(fastify)
@@ -75,8 +75,8 @@ function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
   }
 
   return () => {
-    asked ??= ask().finally(() => setTimeout(() => { asked = undefined }, SHARED_MS).unref())
-    return asked
+    pending ??= ask().finally(() => setTimeout(() => { pending = undefined }, SHARED_MS).unref())
+    return pending
   }
 }
 

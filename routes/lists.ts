@@ -42,7 +42,7 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
   // Locks of a while ago would mislead.
   if (wantLocks) delete request.cacheable
   const page = await this.editions.search(bundle, { ...query, total: wantTotal === 1, placed: wantPlaced === 1 }, request.caller)
-  const { editions, hasMore, total, placed } = page
+  const { editions, hasMore, total, placed: placements } = page
   const { limit, offset } = query
   const link = (to: number) => {
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
@@ -59,7 +59,7 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
     offset,
     hasMore,
     total,
-    ...(placed && { placed }),
+    ...(placements && { placed: placements }),
     ...(wantLocks && { locks: await this.boards.ofRows(page, (entity) => request.may('view', entity)) })
   }, links)
 }

@@ -14,9 +14,9 @@ export interface Repeatable<T extends Saved> {
 
 /** Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and `Idempotency-Replayed` where nothing was saved now. */
 export async function repeatable<T extends Saved> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: Pick<FastifyReply, 'code' | 'header'>, { save, replay, status = () => 200 }: Repeatable<T>): Promise<T> {
-  const saved = await once()
-  reply.code(status(saved))
-  return saved
+  const result = await once()
+  reply.code(status(result))
+  return result
 
   async function once (): Promise<T> {
     const { server: { idempotency }, headers: { 'idempotency-key': key }, uid, method, url, body } = request
@@ -27,8 +27,8 @@ export async function repeatable<T extends Saved> (request: Pick<FastifyRequest,
       return { result, done: { status: status(result), uuid, etag, ...(outcomes && { outcomes }) } }
     })
     const isReplayed = 'earlier' in outcome || outcome.isReplayed
-    const saved = 'earlier' in outcome ? await replay(outcome.earlier) : outcome.result
+    const answer = 'earlier' in outcome ? await replay(outcome.earlier) : outcome.result
     if (isReplayed) reply.header('idempotency-replayed', 'true')
-    return saved
+    return answer
   }
 }

@@ -145,11 +145,11 @@ export interface EditionsOptions {
   /** What every save is recorded by. */
   recorder?: Recorder | undefined
   /** Called with the uuid of each edition that was saved, or may have been. */
-  saved?: (uuid: string) => void
+  onSave?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
-  updated?: (change: Change & { etag: string }) => void
+  onUpdate?: (change: Change & { etag: string }) => void
   /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. `keys`: of an entity of a list. */
-  refused?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
+  onRefusal?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
 }
 
 /** How often operations on the running order are applied anew, each time that somebody else has saved first. */
@@ -166,7 +166,7 @@ interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
 type WriteResult = Awaited<ReturnType<Resources['send']>>
 
 /** Editions of a site. */
-export function createEditions ({ site, turns, recorder, saved = () => {}, updated = () => {}, refused = () => {} }: EditionsOptions): Editions {
+export function createEditions ({ site, turns, recorder, onSave = () => {}, onUpdate = () => {}, onRefusal = () => {} }: EditionsOptions): Editions {
   const { cms, model, catalog, filters, warn } = site
   const resources = createResources(site)
   const find = createFinder(site, resources)
@@ -175,7 +175,7 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
   const editionTexts = createTexts(site)
   const { editionOf } = editionTexts
   const rows = createRows(site, createSearch(site, resources), editionTexts)
-  const placed = createPlacements(site, resources)
+  const placementsOf = createPlacements(site, resources)
   const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list))]))
   const contents = createContents(site)
   const labels = createLabels(site, find)
@@ -191,7 +191,7 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
       return await work
     } catch (error) {
       const { code } = error as Failure
-      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) refused(caller, id, keys)
+      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) onRefusal(caller, id, keys)
       throw error
     }
   }
@@ -271,10 +271,10 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
     try {
       const result = await resources.send(resource, caller, current)
       if ('refused' in result) return result
-      saved(result.saved.resource.id)
+      onSave(result.saved.resource.id)
       return showable(result.saved)
     } catch (error) {
-      if (isUncertain(error)) saved(resource.id)
+      if (isUncertain(error)) onSave(resource.id)
       throw error
     }
   }
@@ -304,9 +304,9 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
     if (bundle !== undefined) return collectionOf(bundle, collections)
     const { editionType } = model.fields
     const type = editionType === null ? undefined : body[editionType]?.[0]?.value
-    const derived = collections.find((collection) => collection.bundle === type) ?? (type !== undefined && collections.length === 1 ? collections[0] : undefined)
-    if (!derived) throw new Failure('UNPROCESSABLE', `Could not determine entity type bundle: "${model.keys.bundle}" field is missing.`)
-    return derived
+    const fallback = collections.find((collection) => collection.bundle === type) ?? (type !== undefined && collections.length === 1 ? collections[0] : undefined)
+    if (!fallback) throw new Failure('UNPROCESSABLE', `Could not determine entity type bundle: "${model.keys.bundle}" field is missing.`)
+    return fallback
   }
 
   function collectionOf (bundle: string, collections: Collection[]): Collection {
@@ -344,7 +344,7 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
       return { ...editionOf(await load(resource.id, caller)), outcomes: outcomes! }
     })
 
-    async function apply (current: LoadedEdition, turn: Turn, left: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
+    async function apply (current: LoadedEdition, turn: Turn, attempts: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
       const { [field]: articles } = jsonObjectOf(current)
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
@@ -352,8 +352,8 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
         const saved = await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes })
         return { ...saved, outcomes: options.attempt?.earlier?.outcomes ?? outcomes }
       } catch (error) {
-        if ((error as Failure).code !== 'STALE_EDIT' || left === 1) throw error
-        return apply(await load(current.resource.id, caller, 'bare'), turn, left - 1)
+        if ((error as Failure).code !== 'STALE_EDIT' || attempts === 1) throw error
+        return apply(await load(current.resource.id, caller, 'bare'), turn, attempts - 1)
       }
     }
   }
@@ -370,15 +370,15 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
   async function close<Look> (id: string, caller: Caller, { check, again, ...options }: CloseOptions<Look>) {
     const { field = model.keys.published, value } = model.closing
     if (field === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no key published in the content model: name the field that closes an edition (closing.field)`)
-    const closed = { [field]: [{ value }] }
-    return inTurn<EditionText & { before: Look | null, after: Look | null }>(id, caller, options, async ({ resource: known, urlOf }, turn) => {
-      const { resource, ...now } = await inspected(known, caller)
+    const closingFields = { [field]: [{ value }] }
+    return inTurn<EditionText & { before: Look | null, after: Look | null }>(id, caller, options, async ({ resource: resourceBefore, urlOf }, turn) => {
+      const { resource, ...now } = await inspected(resourceBefore, caller)
       const before = await check(now)
-      const saved = await change({ resource, urlOf }, closed, caller, turn, { ...options, kind: 'close', isConditional: true })
+      const edition = await change({ resource, urlOf }, closingFields, caller, turn, { ...options, kind: 'close', isConditional: true })
       const after = await inspected(resource, caller).then(again).catch(() => null)
-      return { ...saved, before, after }
+      return { ...edition, before, after }
     }, async (current) => {
-      return shows(closed, current) ? { ...editionOf(await load(current.resource.id, caller)), before: null, after: null } : undefined
+      return shows(closingFields, current) ? { ...editionOf(await load(current.resource.id, caller)), before: null, after: null } : undefined
     })
   }
 
@@ -415,16 +415,16 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
-    const unresolved = write.unresolved(changes, shape, model)
+    const lookups = write.unresolved(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
-    const planned: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
+    const plan: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
-      kind, uuid: current.resource.id, by: authorOf(options), before: { edition: planned.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, planned.edition), isShared: turn.isShared
+      kind, uuid: current.resource.id, by: authorOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
     }
-    const result = await recorded(recorder, save, () => sendResolved(() => references.resolver(unresolved, caller, current.resource), async (resolve) => {
+    const result = await recorded(recorder, save, () => sendResolved(() => references.resolver(lookups, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       await attempt?.intend({ before, after: referencesOf(resource), ...(outcomes && { outcomes }) })
-      await turn.permit?.(planned)
+      await turn.permit?.(plan)
       return confirmWrite(
         current.resource.id,
         () => {
@@ -438,7 +438,7 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
     }), outcomeOf)
     if ('saved' in result) {
       const text = editionOf(result.saved)
-      updated({ ...planned, etag: text.etag })
+      onUpdate({ ...plan, etag: text.etag })
       return text
     }
     if (isConditional && changedAttribute !== undefined && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
@@ -447,9 +447,9 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
 
   /** The edition, if it has all of these changes; undefined if it has not changed. */
   async function findUpdated (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
-    const saved = await load(current.resource.id, caller)
-    if (Object.keys(write.difference(changes, saved.resource, model)).length === 0) return showable(saved)
-    if (isSame(current.resource, saved.resource)) return undefined
+    const edition = await load(current.resource.id, caller)
+    if (Object.keys(write.difference(changes, edition.resource, model)).length === 0) return showable(edition)
+    if (isSame(current.resource, edition.resource)) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
 
@@ -471,7 +471,7 @@ export function createEditions ({ site, turns, recorder, saved = () => {}, updat
     if (odd !== undefined) throw new Failure('BAD_REQUEST', `querystring/${odd} is for lists of editions`)
     const { entityType } = list.model
     const page = { ...await reportRefusal(list.rows(entityType, query, caller), caller), entityType }
-    return isPlaced ? { ...page, placed: await reportRefusal(placed(page.rows.map((row) => ({ ...row, entityType })), caller), caller) } : page
+    return isPlaced ? { ...page, placed: await reportRefusal(placementsOf(page.rows.map((row) => ({ ...row, entityType })), caller), caller) } : page
   }
 
   async function readListed (name: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {

@@ -49,9 +49,9 @@ function namesOf ({ entityType, bundleEntityType, keys, fields }: ContentModel):
 }
 
 function bundlesOf ({ entityType, keys, bundles }: ContentModel): Names {
-  const known = Object.entries(bundles ?? (keys.bundle === null ? { [entityType]: entityType } : {}))
+  const names = Object.entries(bundles ?? (keys.bundle === null ? { [entityType]: entityType } : {}))
   return BUNDLES.flatMap(([bundle, label], index): Names => {
-    const own = known[index] ?? known[0]
+    const own = names[index] ?? names[0]
     return own ? [[bundle, own[0]], [label, own[1]]] : []
   })
 }

@@ -157,8 +157,8 @@ export function splitType (model: ContentModel, resourceType: string): Readonly<
 }
 
 function split (model: ContentModel, resourceType: string): Split {
-  const renamed = model.resourceTypes[resourceType]
-  if (renamed) return renamed
+  const custom = model.resourceTypes[resourceType]
+  if (custom) return custom
   const end = resourceType.indexOf('--')
   return end === -1 ? { entityType: resourceType, bundle: '' } : { entityType: resourceType.slice(0, end), bundle: resourceType.slice(end + 2) }
 }
@@ -192,8 +192,8 @@ export function internalName (model: ContentModel, name: string): string {
     const key = name.slice(INTERNAL.length)
     return key === id || key === revision ? key : name
   }
-  const reserved = RESERVED.find((field) => name === `${model.entityType}_${field}`)
-  return reserved !== undefined && isNamed(model, reserved) ? reserved : name
+  const reservedField = RESERVED.find((field) => name === `${model.entityType}_${field}`)
+  return reservedField !== undefined && isNamed(model, reservedField) ? reservedField : name
 }
 
 /** Whether the content model names a field: another may be called as JSON:API calls this one. */

@@ -72,15 +72,15 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     },
     noDisposeOnSet: true
   })
-  const refused = new LRUCache<string, number>({ max: CALLERS })
+  const refusals = new LRUCache<string, number>({ max: CALLERS })
   /** The time of the last refusal through another instance, by the caller's mark. */
   const refusedElsewhere = new Map<string, number>()
-  let saved = -Infinity
+  let savedAt = -Infinity
 
   function keep (key: string, copy: Copy, receivedAt: number, caller: Caller): void {
     const owner = fingerprint(caller)
-    const refusedAt = Math.max(refused.get(owner) ?? -Infinity, refusedElsewhere.get(markOf(owner)) ?? -Infinity)
-    if (seconds === 0 || receivedAt <= saved || receivedAt <= refusedAt) return
+    const refusedAt = Math.max(refusals.get(owner) ?? -Infinity, refusedElsewhere.get(markOf(owner)) ?? -Infinity)
+    if (seconds === 0 || receivedAt <= savedAt || receivedAt <= refusedAt) return
     copies.set(key, { ...copy, owner }, { size: 2 * (key.length + copy.payload.length) })
     // The cache does not take one that is too large.
     if (!copies.has(key)) return
@@ -93,7 +93,7 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
 
   function refuse (caller: Caller, id?: string, keys = model.keys): void {
     const owner = fingerprint(caller)
-    refused.set(owner, now())
+    refusals.set(owner, now())
     drop(owner, id, keys)
   }
 
@@ -118,7 +118,7 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     },
     forget: (key) => { copies.delete(key) },
     outdate (uuid) {
-      saved = now()
+      savedAt = now()
       // Any list may have gained or lost the edition.
       for (const [key, { isEdition, payload }] of [...copies.entries()]) if (!isEdition || payload.includes(uuid)) copies.delete(key)
     },

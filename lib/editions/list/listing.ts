@@ -68,12 +68,12 @@ function ordered<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<
 }
 
 async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
-  const guarded = times < RESTARTS
+  const isGuarded = times < RESTARTS
   try {
-    return await attempt(options, guarded, guarded ? await certainStarts(options) : undefined)
+    return await attempt(options, isGuarded, isGuarded ? await certainStarts(options) : undefined)
   } catch (error) {
     if (!(error instanceof Moved)) throw error
-    if (!guarded) throw disorder('the same editions again and again')
+    if (!isGuarded) throw disorder('the same editions again and again')
     return restarted(options, times + 1)
   }
 }
@@ -102,7 +102,7 @@ interface Stream<Row> {
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true, isOwnCount }: ListOptions<Row>, guarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true, isOwnCount }: ListOptions<Row>, isGuarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
   const firstSize = Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source, index): Stream<Row> =>
     ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
@@ -111,12 +111,12 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   if (streams.some((stream) => buffered(stream) && idOf(stream.rows[0]!) > oldest)) throw new Moved()
 
   const rows: Row[] = []
-  let taken = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
-  for (; taken < offset + limit; taken++) {
-    if (!streams.every(isReady)) await refill('rows', taken > offset)
+  let index = starts?.reduce((sum, { position }) => sum + position, 0) ?? 0
+  for (; index < offset + limit; index++) {
+    if (!streams.every(isReady)) await refill('rows', index > offset)
     const next = newest()
     if (!next) break
-    if (taken >= offset) rows.push(next.rows[next.head]!)
+    if (index >= offset) rows.push(next.rows[next.head]!)
     next.head++
   }
   if (!streams.some(buffered)) await refill('count')
@@ -124,7 +124,7 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
 
   /** Reads on until each stream has a row, or is at its end. */
   async function refill (purpose: 'rows' | 'count', inWindow = false): Promise<void> {
-    for (const stream of streams) if (!isReady(stream)) await fill(stream, guarded && inWindow ? 'somewhere' : undefined, purpose)
+    for (const stream of streams) if (!isReady(stream)) await fill(stream, isGuarded && inWindow ? 'somewhere' : undefined, purpose)
   }
 
   /** The stream with the newest row. */
@@ -134,15 +134,15 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
     return best
   }
 
-  /** @param sought where the last row has to come again in the next page, if anywhere */
-  async function fill (stream: Stream<Row>, sought?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
+  /** @param target where the last row has to come again in the next page, if anywhere */
+  async function fill (stream: Stream<Row>, target?: 'first' | 'somewhere', purpose: 'rows' | 'count' = 'rows'): Promise<void> {
     while (stream.more && !buffered(stream)) {
-      const again = sought && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
+      const again = target && stream.last !== Infinity && stream.hidden <= HIDDEN_MAX ? stream.hidden + 1 : 0
       const size = stream.position === 0 ? firstSize : pageMax
       const page = await stream.source(stream.position - again, size, purpose)
       const position = page.rows.findIndex((row) => idOf(row) === stream.last)
-      if (again > 0 && (position === -1 || (sought === 'first' && position > 0))) throw new Moved()
-      sought &&= 'somewhere'
+      if (again > 0 && (position === -1 || (target === 'first' && position > 0))) throw new Moved()
+      target &&= 'somewhere'
       stream.position += size - again
       stream.hidden = size - page.rows.length
       stream.hides ||= page.more && stream.hidden > 0
@@ -163,9 +163,9 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   }
 
   async function count (): Promise<number | null> {
-    if (streams.every(({ more }) => !more)) return taken + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
+    if (streams.every(({ more }) => !more)) return index + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
     if (await areOwnCounts()) return streams.reduce((sum, { count }) => sum + count!, 0)
-    return total ? taken + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0) : null
+    return total ? index + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0) : null
   }
 
   async function areOwnCounts (): Promise<boolean> {

@@ -37,24 +37,24 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
 
   /** @returns the editions that hold each row and that the caller may see, the newest first, by the uuid of the row */
   return async function placed (rows: Placeable[], caller: Caller): Promise<Record<string, Placement[]>> {
-    const found = new Map(rows.map(({ uuid }) => [uuid, new Map<string, Placement>()]))
+    const placements = new Map(rows.map(({ uuid }) => [uuid, new Map<string, Placement>()]))
     if (rows.length > 0) {
       const collections = await catalog.editions(caller)
       const isFilterable = await filters.usable(collections, caller)
       const holders = collections.flatMap((collection) => model.fields.articles.map((field) => ({ collection, field })))
       callOf(caller)?.allow(holders.length * PLACED_PAGES)
-      await Promise.all(holders.map((holder) => look(holder, rows, found, isFilterable, caller)))
+      await Promise.all(holders.map((holder) => look(holder, rows, placements, isFilterable, caller)))
     }
-    return Object.fromEntries([...found].map(([uuid, placements]) => [uuid, [...placements.values()].sort((a, b) => Number(b.id) - Number(a.id))]))
+    return Object.fromEntries([...placements].map(([uuid, placements]) => [uuid, [...placements.values()].sort((a, b) => Number(b.id) - Number(a.id))]))
   }
 
-  async function look (holder: Holder, rows: Placeable[], found: Map<string, Map<string, Placement>>, isFilterable: boolean, caller: Caller): Promise<void> {
+  async function look (holder: Holder, rows: Placeable[], placements: Map<string, Map<string, Placement>>, isFilterable: boolean, caller: Caller): Promise<void> {
     const name = publicName(model, holder.field)
     const types = new Map(rows.map(({ uuid, entityType }) => [uuid, entityType]))
     const filter = isFilterable ? referringToQuery(name, rows.map(({ id }) => id)) : []
     for await (const resource of holding(holder, filter, caller)) {
       for (const { type, id: uuid } of identifiers(resource.relationships?.[name])) {
-        if (types.get(uuid) === splitType(model, type).entityType) found.get(uuid)!.set(resource.id, placementOf(resource, holder.collection))
+        if (types.get(uuid) === splitType(model, type).entityType) placements.get(uuid)!.set(resource.id, placementOf(resource, holder.collection))
       }
     }
   }

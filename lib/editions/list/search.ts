@@ -41,7 +41,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
   const { keys, fields } = model
-  const compared = [idAttribute, ...publicNames(model, keys.label, keys.published, fields.key, fields.editionType)]
+  const comparisonFields = [idAttribute, ...publicNames(model, keys.label, keys.published, fields.key, fields.editionType)]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     refuseUnanswerable(selection)
@@ -111,7 +111,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
 
       function ask (): Promise<Page<LoadedEdition>> {
         const query = [...filterQuery(selection, model, byKey || keys.label === null), ...pageQuery(offset, size, model)]
-        return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, compared, caller)
+        return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, comparisonFields, caller)
       }
     }
   }

@@ -23,12 +23,12 @@ export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: Co
   const { defaultLangcode } = model.keys
 
   return async function isAllVisible (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
-    const [same, translated] = await Promise.all([
+    const [same, translations] = await Promise.all([
       first(collection, [...everyQuery(model), ...pageQuery(position, 1, model)], caller),
       defaultLangcode === null ? undefined : first(collection, [...translatedQuery(defaultLangcode), ...pageQuery(0, 1, model)], caller)
     ])
     if (same.status >= 400) throw refusal(same)
-    return resources(same.document)[0]?.attributes?.[idAttribute] === id && !isAny(translated)
+    return resources(same.document)[0]?.attributes?.[idAttribute] === id && !isAny(translations)
   }
 
   function first ({ path, resourceType }: Collection, query: Array<[string, string]>, caller: Caller): Promise<JsonapiAnswer> {
@@ -48,19 +48,19 @@ const REMEMBERED = 1000
  * above: translations. In a filtered list only translations can be hidden.
  */
 export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
-  const remembered = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
+  const counts = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
   const { defaultLangcode } = model.keys
 
   return async function isOwnCount ({ path, resourceType }: Collection, isFiltered: boolean, count: number, caller: Caller): Promise<boolean> {
     const key = `${path}:${isFiltered}:${fingerprint(caller)}`
-    const last = remembered.get(key)
+    const last = counts.get(key)
     if (last && now() - last.at < REMEMBERED_MS && (isFiltered || last.count === count)) return true
     const at = now()
     const first = (query: Array<[string, string]>) =>
       cms.request({ path, query: [...query, ...pageQuery(0, 1, model), [`fields[${resourceType}]`, publicName(model, model.keys.id)]], caller })
-    const [passing, translated] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), defaultLangcode === null ? undefined : first(translatedQuery(defaultLangcode))])
-    if ((passing && passing.document.meta?.count !== count) || isAny(translated)) return false
-    remembered.set(key, { at, count })
+    const [passing, translations] = await Promise.all([isFiltered ? undefined : first(everyQuery(model)), defaultLangcode === null ? undefined : first(translatedQuery(defaultLangcode))])
+    if ((passing && passing.document.meta?.count !== count) || isAny(translations)) return false
+    counts.set(key, { at, count })
     return true
   }
 }

@@ -36,17 +36,17 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
    */
   return async function contents ({ type, id, relationships }: Resource, caller: Caller): Promise<Contents> {
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === type)!
-    const exposed = await catalog.all(caller)
+    const collections = await catalog.all(caller)
     return including(model.fields.articles.map((field) => publicName(model, field)).filter((name) => relationships?.[name]))
 
     async function including (names: string[]): Promise<Contents> {
       const entityTypes = new Set(names.flatMap((name) => identifiers(relationships![name])).map(({ type }) => splitType(model, type).entityType))
-      const sparse = exposed.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
+      const sparse = collections.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
         .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedOf(entityType)])
       const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...sparse]
       const answer = await cms.request({ path: individualPath(collection, id), query, caller, isFresh: true })
-      const excluded = notIncludable(answer)
-      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
+      const excludedField = notIncludable(answer)
+      if (excludedField !== undefined && names.includes(excludedField)) return including(names.filter((name) => name !== excludedField))
       if (answer.status >= 400) throw refusal(answer)
       const resource = oneResource(answer.document)
       if (resource?.id !== id) throw mismatch(`edition ${id}`, resource ?? { type: '', id: '' })
@@ -55,12 +55,12 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
   }
 
   function articlesOf ({ relationships }: Resource, { included = [] }: Document): PlacedArticle[] {
-    const shown = new Map(included.map((resource) => [`${resource.type} ${resource.id}`, resource]))
+    const resources = new Map(included.map((resource) => [`${resource.type} ${resource.id}`, resource]))
     return model.fields.articles.flatMap((field) => identifiers(relationships?.[publicName(model, field)]).map((identifier): PlacedArticle => {
       const { type, id: uuid, meta } = identifier
       const { entityType } = splitType(model, type)
       if (isLost(identifier)) return { field, entityType, id: '', uuid: '', state: 'gone' }
-      const article = shown.get(`${type} ${uuid}`)
+      const article = resources.get(`${type} ${uuid}`)
       const state = !article ? 'hidden' : article.attributes?.[publishedOf(entityType)] === false ? 'unpublished' : 'published'
       return { field, entityType, id: scalarText(meta?.drupal_internal__target_id), uuid, state }
     }))

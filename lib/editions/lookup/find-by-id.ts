@@ -32,9 +32,9 @@ export async function findById<Row> (id: number, page: (offset: number) => Promi
   async function visible (offset: number): Promise<Page<Row> & { end: number }> {
     for (;;) {
       const { rows, more } = await page(offset)
-      const shown = rows.filter((row) => !Number.isNaN(idOf(row)))
+      const visibleRows = rows.filter((row) => !Number.isNaN(idOf(row)))
       offset += PAGE_MAX
-      if (shown.length > 0 || !more || offset >= high) return { rows: shown, more, end: offset }
+      if (visibleRows.length > 0 || !more || offset >= high) return { rows: visibleRows, more, end: offset }
     }
   }
 }

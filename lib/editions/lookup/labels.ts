@@ -43,8 +43,8 @@ export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catal
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
       const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', names.join(',')], ...sparse], caller })
-      const excluded = notIncludable(answer)
-      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
+      const excludedField = notIncludable(answer)
+      if (excludedField !== undefined && names.includes(excludedField)) return including(names.filter((name) => name !== excludedField))
       if (answer.status >= 400) throw refusal(answer)
       const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
       if (other) throw mismatch(`edition ${resource.id}`, other)
@@ -54,12 +54,12 @@ export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catal
 }
 
 function labelsIn ({ included = [] }: Document): Labels {
-  const told: Labels = { labels: {}, published: {} }
+  const result: Labels = { labels: {}, published: {} }
   for (const { id, attributes = {} } of included) {
     const label = LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
-    if (typeof label === 'string') told.labels[id] = label
+    if (typeof label === 'string') result.labels[id] = label
     const status = attributes[STATUS]
-    if (typeof status === 'boolean') told.published[id] = status
+    if (typeof status === 'boolean') result.published[id] = status
   }
-  return told
+  return result
 }

@@ -50,12 +50,12 @@ const SCANNED_MS = 60_000
 /** Finds the uuids of references, by which JSON:API names entities. */
 export function createReferences ({ cms, catalog, filters, model }: Pick<Site, 'cms' | 'catalog' | 'filters' | 'model'>): References {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
-  const remembered = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
+  const identifierCache = new LRUCache<string, ResourceIdentifier>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const idAttributes = new Map<string, string>()
   /** The fields whose references were looked for in all editions, by caller. */
-  const scanned = new LRUCache<string, true>({ max: SCANS, ttl: SCANNED_MS })
+  const scans = new LRUCache<string, true>({ max: SCANS, ttl: SCANNED_MS })
 
-  async function resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
+  async function resolver (lookups: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
     const byId = new Map<string, ResourceIdentifier>()
     const byUuid = new Map<string, ResourceIdentifier>()
@@ -65,18 +65,18 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       if (id !== '') byId.set(keyOf(entityType, id), identifier)
       byUuid.set(keyOf(entityType, identifier.id), identifier)
     }
-    const possible = wanted.filter(({ id }) => id !== '' && id.length <= ID_MAX)
-    const missing = possible.filter(({ entityType, id }) => !byId.has(keyOf(entityType, id)) && !remembered.get(keyOf(entityType, id)))
+    const possible = lookups.filter(({ id }) => id !== '' && id.length <= ID_MAX)
+    const missing = possible.filter(({ entityType, id }) => !byId.has(keyOf(entityType, id)) && !identifierCache.get(keyOf(entityType, id)))
     if (missing.length > LOOKED_UP_MAX) {
       throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
     }
     const byType = Map.groupBy(missing, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
-    const identify = (entityType: string, id: string) => byId.get(keyOf(entityType, id)) ?? remembered.get(keyOf(entityType, id))
-    const unidentified = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
-    await Promise.all([...Map.groupBy(unidentified, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
-    const violations = wanted.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
+    const identify = (entityType: string, id: string) => byId.get(keyOf(entityType, id)) ?? identifierCache.get(keyOf(entityType, id))
+    const rest = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
+    await Promise.all([...Map.groupBy(rest, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
+    const violations = lookups.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
     if (violations.length > 0) throw invalid(violations)
     return ({ entityType, uuid, id }) => {
       if (uuid === undefined) return identify(entityType, id!)!
@@ -89,7 +89,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
     const idAttribute = await idAttributeOf(entityType, collections, caller)
     await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
-    const missing = ids.filter((id) => /^\d+$/.test(id) && !remembered.get(keyOf(entityType, id)))
+    const missing = ids.filter((id) => /^\d+$/.test(id) && !identifierCache.get(keyOf(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
     callOf(caller)?.allow(missing.length * collections.length * LOOKS)
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
@@ -103,13 +103,13 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     const name = publicName(model, field)
     const collections = await catalog.editions(caller)
     const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
-    const found = new Set((await Promise.all(collections.map(async (collection) => (await referring(collection, name, query, caller)).ids))).flat())
-    if (ids.every((id) => found.has(id)) || await filters.usable(collections, caller)) return
+    const uuids = new Set((await Promise.all(collections.map(async (collection) => (await referring(collection, name, query, caller)).ids))).flat())
+    if (ids.every((id) => uuids.has(id)) || await filters.usable(collections, caller)) return
     const scan = `${field}:${fingerprint(caller)}`
-    if (scanned.has(scan)) return
+    if (scans.has(scan)) return
     callOf(caller)?.allow(collections.length * SCANNED)
     await Promise.all(collections.map((collection) => scanEditions(collection, name, new Set(ids), caller)))
-    scanned.set(scan, true)
+    scans.set(scan, true)
   }
 
   /** Reads the newest editions, for a caller who may not filter them. */
@@ -126,7 +126,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     const references = rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))
       .filter((identifier) => !isLost(identifier))
       .map(({ type, id: uuid, meta }) => ({ type, uuid, id: scalarText(meta?.drupal_internal__target_id) }))
-    for (const { type, uuid, id } of references) remembered.set(keyOf(splitType(model, type).entityType, id), { type, id: uuid })
+    for (const { type, uuid, id } of references) identifierCache.set(keyOf(splitType(model, type).entityType, id), { type, id: uuid })
     return { ids: references.map(({ id }) => id), more: document.links?.next !== undefined }
   }
 
@@ -139,7 +139,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
     }
     const row = await findById(Number(id), page, (row) => rowId(row, idAttribute))
-    if (row) remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
+    if (row) identifierCache.set(keyOf(entityType, id), { type: row.type, id: row.id })
   }
 
   /** The attribute with the integer id: as the content model names it, else the first internal attribute of any document. */
@@ -167,14 +167,14 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
         const id = scalarText(row.attributes?.[idAttribute])
         // For ids that are not integers a database may find similar ones.
         if (INTEGER.test(id) && batch.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))) throw mismatch(`${entityType} ${batch.join(', ')}`, row)
-        remembered.set(keyOf(entityType, id), { type: row.type, id: row.id })
+        identifierCache.set(keyOf(entityType, id), { type: row.type, id: row.id })
       }
     })))
   }
 
   function forget (uuid: string): boolean {
-    const keys = [...remembered.entries()].filter(([, { id }]) => id === uuid).map(([key]) => key)
-    for (const key of keys) remembered.delete(key)
+    const keys = [...identifierCache.entries()].filter(([, { id }]) => id === uuid).map(([key]) => key)
+    for (const key of keys) identifierCache.delete(key)
     return keys.length > 0
   }
 

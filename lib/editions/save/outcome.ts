@@ -24,11 +24,11 @@ export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, lo
     return await write()
   } catch (error) {
     if (!isUncertain(error)) throw error
-    const saved = await look().catch(unlessConflict)
-    if (saved === undefined && !isUnfinished(error)) throw withOutcome(error, uuid, 'nothing was saved')
-    if (saved === undefined || saved === 'unknown') throw unknown(withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it'))
+    const result = await look().catch(unlessConflict)
+    if (result === undefined && !isUnfinished(error)) throw withOutcome(error, uuid, 'nothing was saved')
+    if (result === undefined || result === 'unknown') throw unknown(withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it'))
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
-    return saved as T
+    return result as T
   }
 }
 

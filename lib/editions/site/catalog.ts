@@ -145,9 +145,9 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
       const { document } = await cms.request({ path, query: [...pageQuery(0, PAGE_MAX, model), [`fields[${resourceType}]`, name]], caller })
       return rowsOf(resources(document), collection)
     }))
-    const used = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
+    const values = pages.flat().map(({ attributes }) => attributes?.[name]).filter((type) => typeof type === 'string')
     const own = field === DEFAULT_EDITION_TYPE ? Object.keys(LABELS) : []
-    return [...new Set([...own, ...used])].map((id) => withLabel(id, LABELS))
+    return [...new Set([...own, ...values])].map((id) => withLabel(id, LABELS))
   }
 
   /** The attributes of config entities; none where the caller may not see them, or the site does not expose them. */

@@ -47,8 +47,8 @@ const REMEMBERED = 5000
 const SAMPLE = 10
 
 export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
-  const remembered = new LRUCache<string, { at: number, verdict: Verdict }>({ max: REMEMBERED })
-  const warned = new Set<string>()
+  const verdicts = new LRUCache<string, { at: number, verdict: Verdict }>({ max: REMEMBERED })
+  const warnings = new Set<string>()
 
   function known (collections: Collection[], caller: Caller): boolean | undefined {
     const verdict = together(collections.map((collection) => recalled(collection, caller)))
@@ -56,15 +56,15 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   }
 
   function recalled (collection: Collection, caller: Caller): Verdict | undefined {
-    const last = remembered.get(keyOf(collection, caller))
+    const last = verdicts.get(keyOf(collection, caller))
     return last && now() - last.at < REMEMBERED_MS[last.verdict] ? last.verdict : undefined
   }
 
   async function verdict (collections: Collection[], caller: Caller): Promise<Verdict> {
     const verdict = together(await Promise.all(collections.map(async (collection) => recalled(collection, caller) ?? probe(collection, caller))))
     const message = collections[0] && filterAdvice(verdict, collections[0].entityType)
-    if (message !== undefined && !warned.has(message)) {
-      warned.add(message)
+    if (message !== undefined && !warnings.has(message)) {
+      warnings.add(message)
       warn(message)
     }
     return verdict
@@ -73,19 +73,19 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   async function probe (collection: Collection, caller: Caller): Promise<Verdict> {
     const at = now()
     const verdict = await compared(collection, caller)
-    remembered.set(keyOf(collection, caller), { at, verdict })
+    verdicts.set(keyOf(collection, caller), { at, verdict })
     return verdict
   }
 
   /** Compares rows that the caller may see with what a filter for them finds. Where the caller sees none, tries a filter that every row passes. */
   async function compared ({ path }: Collection, caller: Caller): Promise<Verdict> {
-    const shown = await page([])
-    const sample = shown.rows.slice(0, SAMPLE).map(({ id }) => id)
+    const first = await page([])
+    const sample = first.rows.slice(0, SAMPLE).map(({ id }) => id)
     if (sample.length > 0) {
       const { rows } = await page(uuidQuery(sample))
       return rows.length === sample.length && rows.every(({ id }) => sample.includes(id)) ? 'work' : 'trap'
     }
-    if (!shown.more) return 'empty'
+    if (!first.more) return 'empty'
     return (await page(anyQuery())).rows.length > 0 ? 'work' : 'unknown'
 
     async function page (query: Array<[string, string]>): Promise<{ rows: Resource[], more: boolean }> {

@@ -25,16 +25,16 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
   const empty = new WeakMap<Plan, { shape: Shape, attributes: string[], relationships: string[] }>()
 
   function learn (resource: Resource): void {
-    const known = shapes.get(resource.type)
+    const before = shapes.get(resource.type)
     const plan = planFor(resource)
     const last = empty.get(plan)
     // Nearly no resource shows anything new.
-    if (known && last?.shape === known && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
+    if (before && last?.shape === before && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
     const fresh = [...shapeOf(resource, model)].filter(([field, { sample, properties }]) => {
-      const earlier = known?.get(field)
+      const earlier = before?.get(field)
       return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
     })
-    const shape = known && fresh.length === 0 ? known : new Map<string, FieldShape>([...known ?? [], ...fresh])
+    const shape = before && fresh.length === 0 ? before : new Map<string, FieldShape>([...before ?? [], ...fresh])
     shapes.set(resource.type, shape)
     const ofName = (name: string) => shape.get(internalName(model, name))!
     empty.set(plan, {

@@ -69,10 +69,10 @@ export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
     async function pageAt (page: number): Promise<Listed> {
       const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['page[offset]', String(page * PAGE_MAX)]], caller: {} })
       if (answer.status >= 400) return { rows: [], hidden: 0, ...withPermission(JSON.stringify(answer.document)), refused: refusal(answer) }
-      const listed = listedIn(answer.document)
-      if (answer.document.links?.next === undefined || page + 1 >= pages) return listed
+      const result = listedIn(answer.document)
+      if (answer.document.links?.next === undefined || page + 1 >= pages) return result
       const rest = await pageAt(page + 1)
-      return { ...rest, ...listed, rows: [...listed.rows, ...rest.rows], hidden: listed.hidden + rest.hidden }
+      return { ...rest, ...result, rows: [...result.rows, ...rest.rows], hidden: result.hidden + rest.hidden }
     }
   }
 
@@ -119,9 +119,9 @@ export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
 function listedIn (document: Document): Listed {
   const { meta } = document
   const links = isObject(meta?.omitted) && isObject(meta.omitted.links) ? meta.omitted.links : {}
-  const hidden = Object.entries(links).filter(([name]) => name !== 'help').map(([, link]) => link)
-  const details = hidden.map((link) => isObject(link) && isObject(link.meta) ? scalarText(link.meta.detail) : '').join('\n')
-  return { rows: resources(document), hidden: hidden.length, ...withPermission(details) }
+  const omissions = Object.entries(links).filter(([name]) => name !== 'help').map(([, link]) => link)
+  const details = omissions.map((link) => isObject(link) && isObject(link.meta) ? scalarText(link.meta.detail) : '').join('\n')
+  return { rows: resources(document), hidden: omissions.length, ...withPermission(details) }
 }
 
 function withPermission (text: string): Pick<Listed, 'permission'> {

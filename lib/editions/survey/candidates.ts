@@ -34,8 +34,8 @@ export async function candidatesIn ({ list }: Ask, collections: Collection[]): P
     const holdsNodes = relationsOf(rows).some(({ many, targets }) => many && targets.some(({ type }) => type.startsWith('node--')))
     return isConfiguration ? [] : [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: rows.length, holdsNodes }]
   }))
-  const found = candidates.flat()
-  if (found.length > 0) return found
+  const all = candidates.flat()
+  if (all.length > 0) return all
   return SECOND_BEST.flatMap((entityType) => {
     const ofType = collections.filter((collection) => collection.entityType === entityType)
     return ofType.length > 0 ? [{ entityType, bundles: ofType.map(({ bundle }) => bundle), seen: 0, holdsNodes: false }] : []

@@ -108,12 +108,12 @@ function articleMembers (fields: FieldRows): Member[] {
   const many = contentRelations(fields).filter(({ many }) => many)
   const nodes = many.filter((relation) => holds(relation, fields) === 'node')
   const others = many.filter((relation) => !['taxonomy_term', 'user', 'file', 'media', undefined].includes(holds(relation, fields)))
-  const chosen = nodes.length > 0 ? nodes : others
-  if (chosen.length === 0) return [hidden('fields.articles', 'no field that can be seen holds any number of nodes')]
+  const articles = nodes.length > 0 ? nodes : others
+  if (articles.length === 0) return [hidden('fields.articles', 'no field that can be seen holds any number of nodes')]
   const why = nodes.length > 0
     ? `${nodes.length === 1 ? 'it is the one field that holds' : 'they are the fields that hold'} any number of nodes`
     : 'no field holds any number of nodes; this one holds any number of other entities'
-  return [guessed('fields.articles', chosen.map(({ name }) => name), why), ...listMembers(nodes, fields)]
+  return [guessed('fields.articles', articles.map(({ name }) => name), why), ...listMembers(nodes, fields)]
 }
 
 /** A list for each type of node that editions refer to. */
@@ -126,13 +126,13 @@ function listMembers (nodes: Relation[], { bundleOf }: FieldRows): Member[] {
 
 function referenceMembers (fields: FieldRows): Member[] {
   const relations = contentRelations(fields)
-  const known = relations.flatMap((relation): Array<[string, string]> => {
+  const types = relations.flatMap((relation): Array<[string, string]> => {
     const type = holds(relation, fields)
     return type === undefined ? [] : [[relation.name, type]]
   })
   const unknown = relations.filter((relation) => holds(relation, fields) === undefined).map(({ name }) => name)
   return [
-    shown('references', Object.fromEntries(known), 'editions, the configuration of fields, or the paths that JSON:API sorts by, show them'),
+    shown('references', Object.fromEntries(types), 'editions, the configuration of fields, or the paths that JSON:API sorts by, show them'),
     ...(unknown.length > 0 ? [hidden('references', `no edition has a value in ${unknown.join(', ')}, so what they hold is not known; ${fields.storagesPermission} would show it`)] : [])
   ]
 }
@@ -173,14 +173,14 @@ function kindOf (attribute: Attribute, { storages, twin }: FieldRows): Kind | un
   return isObject(item) ? (Object.hasOwn(item, 'format') ? 'timestamp' : 'date') : undefined
 }
 
-/** @param tried what filters have found of the fields that were open */
-export function timestampMembers (fields: FieldRows, tried: ReadonlyMap<string, Kind>): Member[] {
-  const times = attributesOf(fields.rows).filter(isTime).map((attribute) => ({ name: attribute.name, kind: kindOf(attribute, fields) ?? tried.get(attribute.name) }))
-  const stored = fields.storages?.filter(({ type }) => type === 'timestamp').map(({ field }) => field) ?? []
+/** @param kinds what filters have found of the fields that were open */
+export function timestampMembers (fields: FieldRows, kinds: ReadonlyMap<string, Kind>): Member[] {
+  const times = attributesOf(fields.rows).filter(isTime).map((attribute) => ({ name: attribute.name, kind: kindOf(attribute, fields) ?? kinds.get(attribute.name) }))
+  const timestamps = fields.storages?.filter(({ type }) => type === 'timestamp').map(({ field }) => field) ?? []
   const open = times.filter(({ kind }) => kind === undefined).map(({ name }) => name)
   const certain = times.filter(({ kind }) => kind === 'timestamp').map(({ name }) => name)
   const names = times.filter(({ name, kind }) => kind !== 'date' || certain.includes(name)).map(({ name }) => name)
-  const value = [...new Set([...names, ...stored])]
+  const value = [...new Set([...names, ...timestamps])]
   if (value.length === 0) return [hidden('timestampFields', 'no edition can be seen that shows a time')]
   return [open.length > 0
     ? guessed('timestampFields', value, `${open.join(', ')} show times in UTC, as time stamps do; dates of a site whose time zone is UTC look the same`)

@@ -19,9 +19,9 @@ const LANGUAGES = 100
  * answers a page that exists in no JSON with 406, and one that is refused with 401 or 403.
  */
 export async function canonicalPath ({ json }: Ask, entityType: string, id: string): Promise<string | undefined> {
-  const dashed = entityType.replaceAll('_', '-')
-  const names = [entityType, dashed, entityType.replaceAll('_', '/'), ...[entityType, dashed].flatMap((name) => [`admin/content/${name}`, `admin/structure/${name}`, `${name}s`])]
-  const paths = [...names.map((name) => `${name}/{id}`), ...[entityType, `${entityType}s`, dashed, `${dashed}s`].flatMap((name) => [`${name}/{id}/show`, `${name}/{id}/view`])]
+  const withDashes = entityType.replaceAll('_', '-')
+  const names = [entityType, withDashes, entityType.replaceAll('_', '/'), ...[entityType, withDashes].flatMap((name) => [`admin/content/${name}`, `admin/structure/${name}`, `${name}s`])]
+  const paths = [...names.map((name) => `${name}/{id}`), ...[entityType, `${entityType}s`, withDashes, `${withDashes}s`].flatMap((name) => [`${name}/{id}/show`, `${name}/{id}/view`])]
   const madeUp = await json(`/quoin-has-made-this-up/${id}`, false)
   if (madeUp?.status !== 404) return undefined
   return firstOf([...new Set(paths)], async (path) => isThere(await json(`/${path.replace('{id}', id)}`, false), await json(`/${path.replace('{id}', NOBODY)}`, false)))
@@ -57,26 +57,26 @@ export interface Languages {
 /**
  * The prefixes of languages, by trying `/<language>` before the path of JSON:API: Drupal says in Content-Language which language
  * a path is in. JSON:API does not show how a site tells languages. Another prefix stands in the `Link` of an entity in that language.
- * @param used languages that the site or its editions show
+ * @param languagesInUse languages that the site or its editions show
  */
-export async function languageMember (ask: Ask, used: string[], { usual, permission, addressIn }: Languages): Promise<Member> {
+export async function languageMember (ask: Ask, languagesInUse: string[], { usual, permission, addressIn }: Languages): Promise<Member> {
   const bare = await withoutPrefix(ask)
   const page = await ask.json(bare, false)
   if (page === undefined) return hidden('languages', `no usable answer at ${bare}?_format=json`)
   const own = page.language
-  const codes = [...new Set([...(own === undefined ? [] : [own]), ...used, ...usual])].slice(0, LANGUAGES)
-  const tried = await oneByOne(codes, async (code): Promise<[string, string | undefined]> => {
+  const codes = [...new Set([...(own === undefined ? [] : [own]), ...languagesInUse, ...usual])].slice(0, LANGUAGES)
+  const attempts = await oneByOne(codes, async (code): Promise<[string, string | undefined]> => {
     const isRight = async (prefix: string) => {
       const answer = await ask.json(`/${prefix}${bare}`, false)
       return answer !== undefined && answer.status !== 404 && answer.status < 500 && answer.language === code
     }
-    const found = await firstPrefix([...new Set([code, code.toLowerCase(), code.split('-', 1)[0]!])], isRight)
-    if (found !== undefined || code === own) return [code, found ?? '']
-    const linked = used.includes(code) ? await linkedPrefix(ask, await addressIn(code)) : undefined
-    return [code, linked !== undefined && await isRight(linked) ? linked : undefined]
+    const ownPrefix = await firstPrefix([...new Set([code, code.toLowerCase(), code.split('-', 1)[0]!])], isRight)
+    if (ownPrefix !== undefined || code === own) return [code, ownPrefix ?? '']
+    const linkPrefix = languagesInUse.includes(code) ? await linkedPrefix(ask, await addressIn(code)) : undefined
+    return [code, linkPrefix !== undefined && await isRight(linkPrefix) ? linkPrefix : undefined]
   })
-  const prefixes = tried.filter((entry): entry is [string, string] => entry[1] !== undefined)
-  const without = tried.filter(([code, prefix]) => prefix === undefined && used.includes(code)).map(([code]) => code)
+  const prefixes = attempts.filter((entry): entry is [string, string] => entry[1] !== undefined)
+  const without = attempts.filter(([code, prefix]) => prefix === undefined && languagesInUse.includes(code)).map(([code]) => code)
   const more = permission === undefined ? '' : `; '${permission}' would show the others, if there are any`
   if (prefixes.length < 2 && prefixes.every(([, prefix]) => prefix === '')) {
     return hidden('languages', without.length > 0

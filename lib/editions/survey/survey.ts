@@ -49,20 +49,20 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
 
   const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
-  const known = await config('configurable_language')
-  const configured = languageCodes(known.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
-  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...configured, ...languages, ...USUAL_LANGUAGES] }
+  const languageConfig = await config('configurable_language')
+  const siteLanguages = languageCodes(languageConfig.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
+  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES] }
   const first = keyMembers({ ...entity, twin: undefined, translations: [] })
   const id = idOf(rows[0], first)
   const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
   const twin = id === undefined ? undefined : await twinOf(ask, (path ?? `/entity/${entityType}/{id}`).replace('{id}', id))
   const langcode = valueOf(first, 'keys.langcode')
   // Editions may have no language, and yet refer to articles that have one.
-  const articles = known.rows.length > 0 ? [] : await articlesOf(ask, collections)
-  const used = [...new Set([...configured, ...langcode === undefined ? [] : languageCodes(rows, langcode), ...languageCodes(articles, 'langcode')])]
-  const spoken = await languageMember(ask, used, {
-    usual: known.rows.length > 0 ? [] : languages,
-    permission: known.rows.length > 0 ? undefined : known.permission,
+  const articles = languageConfig.rows.length > 0 ? [] : await articlesOf(ask, collections)
+  const languagesInUse = [...new Set([...siteLanguages, ...langcode === undefined ? [] : languageCodes(rows, langcode), ...languageCodes(articles, 'langcode')])]
+  const spoken = await languageMember(ask, languagesInUse, {
+    usual: languageConfig.rows.length > 0 ? [] : languages,
+    permission: languageConfig.rows.length > 0 ? undefined : languageConfig.permission,
     addressIn: (code) => addressIn(ask, collections, code, path === undefined ? undefined : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path }))
   })
   const needsTranslations = langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
@@ -82,13 +82,13 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     bundle: bundle === 'type' ? `${entityType}_type` : bundle
   }
   const times = await triedTimes(ask, own, fields)
-  const held = members(keys, fieldMembers(fields))
-  const references = Object.values(held.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
+  const memberList = members(keys, fieldMembers(fields))
+  const references = Object.values(memberList.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
 
   return {
     members: [
       shown('entityType', entityType, 'the entry point of JSON:API has it'),
-      ...held,
+      ...memberList,
       await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
       spoken,
@@ -131,9 +131,9 @@ function storageOf ({ attributes = {} }: Resource): Storage {
   }
 }
 
-async function bundlesMember (own: Collection[], entityType: string, listed: Listed | undefined, bundleEntityType: string | undefined): Promise<Member> {
+async function bundlesMember (own: Collection[], entityType: string, list: Listed | undefined, bundleEntityType: string | undefined): Promise<Member> {
   const names = own.map(({ bundle }) => bundle)
-  const labels = new Map((listed?.rows ?? []).map(({ attributes = {} }): [string, string] => {
+  const labels = new Map((list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
     const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
     const [, other] = Object.entries(attributes).find(([name, value]) => !name.startsWith(INTERNAL) && name !== 'langcode' && typeof value === 'string') ?? []
     return [scalarText(id), scalarText(attributes.label ?? attributes.name ?? other)]
@@ -141,7 +141,7 @@ async function bundlesMember (own: Collection[], entityType: string, listed: Lis
   const bundles = names.flatMap((name): Array<[string, string]> => labels.get(name) ? [[name, labels.get(name)!]] : [])
   if (bundles.length === names.length && names.length > 0) return shown('bundles', Object.fromEntries(bundles), `${String(bundleEntityType)} has their labels`)
   if (bundleEntityType === undefined && names.join() === entityType) return hidden('bundles', 'the entity type has no bundles')
-  return hidden('bundles', `${names.join(', ')}; the permission '${listed?.permission ?? `administer ${entityType} types`}' would show their labels`)
+  return hidden('bundles', `${names.join(', ')}; the permission '${list?.permission ?? `administer ${entityType} types`}' would show their labels`)
 }
 
 /** The languages in an attribute. */
@@ -180,23 +180,23 @@ async function translationsOf (ask: Ask, own: Collection[], rows: Resource[], { 
 }
 
 function resourceTypeMembers (collections: Collection[]): Member[] {
-  const renamed = collections.filter(({ resourceType, entityType, bundle }) => !resourceType.includes('--') && entityType !== resourceType && bundle)
-  return renamed.length === 0
+  const aliases = collections.filter(({ resourceType, entityType, bundle }) => !resourceType.includes('--') && entityType !== resourceType && bundle)
+  return aliases.length === 0
     ? []
-    : [guessed('resourceTypes', Object.fromEntries(renamed.map(({ resourceType, entityType, bundle }) => [resourceType, { entityType, bundle }])), 'their paths in JSON:API tell it')]
+    : [guessed('resourceTypes', Object.fromEntries(aliases.map(({ resourceType, entityType, bundle }) => [resourceType, { entityType, bundle }])), 'their paths in JSON:API tell it')]
 }
 
 /** The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a path only if it leads somewhere. */
 async function triedTargets ({ takes }: Ask, own: Collection[], rows: Resource[], collections: Collection[]): Promise<Map<string, string>> {
   const empty = relationsOf(rows).filter(({ targets }) => targets.length === 0).slice(0, TRIES)
   const types = Object.entries(DEFAULTS.idKeys).filter(([type]) => collections.some(({ entityType }) => entityType === type))
-  const found = await Promise.all(empty.map(async ({ name }): Promise<Array<[string, string]>> => {
+  const entries = await Promise.all(empty.map(async ({ name }): Promise<Array<[string, string]>> => {
     const { path } = collectionOf(own, rows.find(({ relationships }) => relationships?.[name] !== undefined)!)
     const leads = await Promise.all(types.map(([, key]) => takes(path, [['sort', `${name}.${INTERNAL}${key}`]])))
     const matches = types.filter((_type, index) => leads[index])
     return matches.length === 1 ? [[name, matches[0]![0]]] : []
   }))
-  return new Map(found.flat())
+  return new Map(entries.flat())
 }
 
 /** The collection of an edition: bundles may have different fields. */
@@ -206,14 +206,14 @@ function collectionOf (own: Collection[], { type }: Resource): Collection {
 
 /** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
 async function triedTimes ({ list }: Ask, own: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
-  const tried = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
+  const kinds = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
     const row = fields.rows.find(({ attributes }) => typeof attributes?.[name] === 'string')!
     const { path } = collectionOf(own, row)
     const seconds = String(Date.parse(String(row.attributes![name])) / 1000)
     const [control, bySeconds] = await Promise.all([list(path, uuidQuery([row.id])), list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])])
     return control.rows.length === 0 || bySeconds.refused ? [] : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
   }))
-  return new Map(tried.flat())
+  return new Map(kinds.flat())
 }
 
 interface Places {
@@ -243,13 +243,13 @@ async function placeMembers (ask: Ask, { entityType, path, references, rows, byT
   }))
   const media = targetOf('media')
   const standalone = media && await mediaPath(ask, String(targetId(media)))
-  const known = references.filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type)).map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
-  const found = [...(path === undefined ? [] : [[entityType, path] as [string, string]]), ...paths.flat(), ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])]
-  const missing = [...(path === undefined ? [entityType] : []), ...others].filter((type) => type !== 'file' && !found.some(([name]) => name === type))
+  const defaults = references.filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type)).map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
+  const allPaths = [...(path === undefined ? [] : [[entityType, path] as [string, string]]), ...paths.flat(), ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])]
+  const missing = [...(path === undefined ? [entityType] : []), ...others].filter((type) => type !== 'file' && !allPaths.some(([name]) => name === type))
   const knownKeys = references.filter((type) => Object.hasOwn(DEFAULTS.idKeys, type)).map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
   return [
     shown('idKeys', Object.fromEntries([...knownKeys, ...idKeys.flat()]), "Drupal core's own, and what JSON:API marks"),
-    guessed('canonicalPaths', Object.fromEntries([...known, ...found]), found.length > 0 ? `Drupal core's own; the site has pages at ${found.map(([, place]) => place).join(', ')}` : "Drupal core's own"),
+    guessed('canonicalPaths', Object.fromEntries([...defaults, ...allPaths]), allPaths.length > 0 ? `Drupal core's own; the site has pages at ${allPaths.map(([, place]) => place).join(', ')}` : "Drupal core's own"),
     ...(missing.length > 0 ? [hidden('canonicalPaths', `${missing.join(', ')}: no page at a path that can be guessed, or none at all`)] : [])
   ]
 }

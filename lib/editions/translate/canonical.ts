@@ -15,20 +15,20 @@ export function sameItems (field: string, current: Item[], body: Item[], model: 
   return current.length === body.length && current.every((item, index) => sameItem(field, item, body[index]!, model))
 }
 
-function sameItem (field: string, current: Item, given: Item, model: ContentModel): boolean {
-  if (model.rawFields.includes(field)) return sameValue(current, given)
-  if ('target_id' in current || 'target_id' in given || 'target_uuid' in given) return sameReference(current, given)
-  if (model.timestampFields.includes(field)) return instant(current.value) === instant(given.value)
-  return sameProperties(current, given, COMPUTED.attribute, model.mainProperty[field] ?? 'value')
+function sameItem (field: string, current: Item, next: Item, model: ContentModel): boolean {
+  if (model.rawFields.includes(field)) return sameValue(current, next)
+  if ('target_id' in current || 'target_id' in next || 'target_uuid' in next) return sameReference(current, next)
+  if (model.timestampFields.includes(field)) return instant(current.value) === instant(next.value)
+  return sameProperties(current, next, COMPUTED.attribute, model.mainProperty[field] ?? 'value')
 }
 
-function sameReference (current: Item, given: Item): boolean {
-  const same = given.target_uuid !== undefined && given.target_uuid !== null
-    ? current.target_uuid === given.target_uuid
-    : sameValue(current.target_id, given.target_id ?? given.value)
+function sameReference (current: Item, next: Item): boolean {
+  const same = next.target_uuid !== undefined && next.target_uuid !== null
+    ? current.target_uuid === next.target_uuid
+    : sameValue(current.target_id, next.target_id ?? next.value)
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
-  const { target_id: _4, target_uuid: _5, target_type: _6, ...ofGiven } = given
-  return same && sameProperties(ofCurrent, ofGiven, COMPUTED.reference)
+  const { target_id: _4, target_uuid: _5, target_type: _6, ...ofNext } = next
+  return same && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
 }
 
 /** JSON:API shows all properties of an item, or only the main one as a bare value. In the second case there are no others. */
@@ -38,14 +38,14 @@ function sameProperties (current: Item, given: Item, computed: string[], main?: 
   return [...names].every((name) => computed.includes(name) || sameValue(current[name], given[name]))
 }
 
-function sameValue (current: unknown, given: unknown): boolean {
-  if (current === undefined || current === null) return given === undefined || given === null
-  if (typeof current === 'boolean') return scalarText(given) === (current ? '1' : '0') || given === current
+function sameValue (current: unknown, next: unknown): boolean {
+  if (current === undefined || current === null) return next === undefined || next === null
+  if (typeof current === 'boolean') return scalarText(next) === (current ? '1' : '0') || next === current
   // JSON.parse rounds beyond this. The rounded number sent back is the same; a text may be the number before rounding.
-  if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) return given === current
-  if (typeof current === 'number') return (typeof given === 'number' || (typeof given === 'string' && given !== '')) && Number(given) === current
-  if (typeof current === 'string') return current === (typeof given === 'number' ? String(given) : given)
-  return isDeepStrictEqual(map(current), map(given))
+  if (typeof current === 'number' && Math.abs(current) > Number.MAX_SAFE_INTEGER) return next === current
+  if (typeof current === 'number') return (typeof next === 'number' || (typeof next === 'string' && next !== '')) && Number(next) === current
+  if (typeof current === 'string') return current === (typeof next === 'number' ? String(next) : next)
+  return isDeepStrictEqual(map(current), map(next))
 }
 
 /**
@@ -56,15 +56,15 @@ export function showsItems (field: string, shown: Item[], sent: Item[], model: C
   return shown.length === sent.length && sent.every((item, index) => showsItem(field, shown[index]!, item, model))
 }
 
-function showsItem (field: string, shown: Item, sent: Item, model: ContentModel): boolean {
-  if (model.rawFields.includes(field)) return sameValue(shown, sent)
-  if (!('target_id' in shown)) {
+function showsItem (field: string, current: Item, next: Item, model: ContentModel): boolean {
+  if (model.rawFields.includes(field)) return sameValue(current, next)
+  if (!('target_id' in current)) {
     const computed = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
-    return showsProperties(shown, sent, computed)
+    return showsProperties(current, next, computed)
   }
-  const { target_id: id, target_uuid: uuid, target_type: _, value, ...properties } = sent
-  const same = typeof uuid === 'string' ? isSameUuid(scalarText(shown.target_uuid), uuid) : sameValue(shown.target_id, id ?? value)
-  return same && showsProperties(shown, properties, COMPUTED.reference)
+  const { target_id: id, target_uuid: uuid, target_type: _, value, ...properties } = next
+  const same = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, id ?? value)
+  return same && showsProperties(current, properties, COMPUTED.reference)
 }
 
 function showsProperties (shown: Item, sent: Item, computed: string[]): boolean {
