@@ -1,21 +1,22 @@
 import { QuoinError, type Client, type Finding, type Readiness } from '../client/src/client.ts'
 import { failureOf } from './failures.ts'
+import { reasonOf } from './reasons.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
-import { count } from './words.ts'
+import { say } from './texts.ts'
 
 /** How long to wait for more to happen before it is looked again, in milliseconds. */
 const SETTLE_MS = 500
 
 /** What closes an edition, in words. */
-export interface ClosingWords { act: string, done: string, back: string, undone: string }
+export type ClosingWords = Record<'act' | 'actTitle' | 'actNow' | 'done' | 'back' | 'backTitle' | 'backNow' | 'undone', string>
 
 /** What closing an edition is called; undefined where the content model has nothing that it sets. */
 export function closingWords ({ closing, keys }: Pick<Model, 'closing' | 'keys'>): ClosingWords | undefined {
   const field = fieldOf({ closing, keys })
   if (field === null) return undefined
   return field === keys.published
-    ? { act: 'Publish', done: 'Published', back: 'Unpublish', undone: 'Not published any more' }
-    : { act: 'Close the edition', done: 'Closed', back: 'Open it again', undone: 'Open again' }
+    ? { act: say('publish'), actTitle: say('publishTitle'), actNow: say('publishNow'), done: say('publishedNow'), back: say('unpublish'), backTitle: say('unpublishTitle'), backNow: say('unpublishNow'), undone: say('unpublished') }
+    : { act: say('closeEdition'), actTitle: say('closeEditionTitle'), actNow: say('closeEditionNow'), done: say('closed'), back: say('reopen'), backTitle: say('reopenTitle'), backNow: say('reopenNow'), undone: say('reopened') }
 }
 
 /** The field that closing sets. */
@@ -27,6 +28,8 @@ export interface ClosingDeps {
   editions: Pick<Client['editions'], 'readiness' | 'close' | 'update'>
   id: string
   model: Model
+  /** What a finding says, in the reader's language. */
+  wordsOf: (finding: Finding) => string
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
   /** Told of the edition that was saved, and of what there is to say of it. */
@@ -38,7 +41,7 @@ export interface ClosingDeps {
 export type Closing = ReturnType<typeof createClosing>
 
 /** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
-export function createClosing ({ editions, id, model, present, saved, changed, announce }: ClosingDeps) {
+export function createClosing ({ editions, id, model, wordsOf, present, saved, changed, announce }: ClosingDeps) {
   const words = closingWords(model)
   const field = fieldOf(model)
   const { value } = model.closing
@@ -59,7 +62,7 @@ export function createClosing ({ editions, id, model, present, saved, changed, a
       const isNews = found.ready !== readiness?.ready || found.blockers.length !== readiness.blockers.length
       readiness = found
       failure = undefined
-      if (isOpen && isNews) announce(found.ready ? `Nothing stands in the way${found.warnings.length > 0 ? `, ${count(found.warnings.length, 'warning')}` : ''}` : `${count(found.blockers.length, 'thing stands', 'things stand')} in the way`)
+      if (isOpen && isNews) announce(found.ready ? found.warnings.length > 0 ? say('nothingInWayWarnings', { count: found.warnings.length }) : say('nothingInWaySaid') : say('thingsInWay', { count: found.blockers.length }))
     } catch (error) {
       if (nth !== looks) return
       failure = failureOf(error)
@@ -79,7 +82,7 @@ export function createClosing ({ editions, id, model, present, saved, changed, a
       failure = failureOf(error)
       const { blockers, warnings } = (failure.body ?? {}) as Partial<Readiness>
       if (failure.code === 'NOT_READY' && blockers && warnings) readiness = { ready: false, blockers, warnings }
-      announce(failure.message)
+      announce(reasonOf(failure))
     }
     isActing = false
     changed()
@@ -122,12 +125,12 @@ export function createClosing ({ editions, id, model, present, saved, changed, a
     },
     close: () => act(async () => {
       const { edition, etag, since } = await editions.close(id)
-      const meanwhile = (since ?? []).map(({ message }: Finding) => ` Meanwhile: ${message}`).join('')
-      saved(edition as Edition, etag, `${words!.done}.${meanwhile}`)
+      const meanwhile = (since ?? []).map((finding: Finding) => say('meanwhile', { what: wordsOf(finding) })).join('')
+      saved(edition as Edition, etag, `${words!.done}${meanwhile}`)
     }),
     undo: () => act(async () => {
       const { edition, etag } = await editions.update(id, { [field!]: [{ value: false }] })
-      saved(edition as Edition, etag, `${words!.undone}.`)
+      saved(edition as Edition, etag, words!.undone)
     }),
     end
   }

@@ -11,7 +11,9 @@ import { finderView } from './finder-view.ts'
 import type { Kept } from './kept.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Settings } from './settings.ts'
-import { at, count, day, duration, nameOf, since } from './words.ts'
+import { reasonOf } from './reasons.ts'
+import { say } from './texts.ts'
+import { at, day, duration, nameOf, since } from './words.ts'
 
 export interface EditionContext {
   settings: Settings
@@ -23,13 +25,13 @@ export interface EditionContext {
 export function editionView (session: Session, context: EditionContext): TemplateResult {
   const { edition, failure } = session
   // The address of the page is refused by the service's own schema.
-  const message = failure?.status === 400 && !edition ? `There is no edition “${session.id}”: an edition has a number or a UUID` : failure?.message
+  const message = failure?.status === 400 && !edition ? say('noSuchEdition', { id: session.id }) : failure && reasonOf(failure)
   return html`
-    <nav class="crumbs" aria-label="Where you are"><a href="#/">${icon('arrow-left')}All editions</a></nav>
+    <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
     ${failure
-      ? notice('bad', edition ? `${message}. What you see may be out of date.` : message!, html`<button type="button" @click=${session.load}>Try again</button>`)
+      ? notice('bad', edition ? say('mayBeOld', { reason: message! }) : message!, html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
       : nothing}
-    ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">This edition cannot be shown</h1>` : html`<h1 tabindex="-1" class="quiet">Opening edition ${session.id}</h1>`}`
+    ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
 }
 
 function content (session: Session, context: EditionContext): TemplateResult {
@@ -68,36 +70,36 @@ function content (session: Session, context: EditionContext): TemplateResult {
     <header class="head">
       ${cover(edition, model, 'large')}
       <div>
-        <h1 tabindex="-1">${session.title || `Edition ${session.id}`}</h1>
+        <h1 tabindex="-1">${session.title || say('editionNamed', { id: session.id })}</h1>
         <p class="meta">${statusPill(edition, model)}
           <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
-          ${model.keys.changed === null ? nothing : html`<span>saved ${day(valueOf(edition, model.keys.changed))}</span>`}</p>
+          ${model.keys.changed === null ? nothing : html`<span>${say('savedOn', { day: day(valueOf(edition, model.keys.changed)) })}</span>`}</p>
       </div>
-      <span class="choices">${closingButton(session.closing)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}Duplicate</a></span>
+      <span class="choices">${closingButton(session.closing)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}${say('duplicate')}</a></span>
     </header>
-    ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo })}
+    ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo, wordsOf: session.wordsOf })}
     ${session.age === undefined
       ? nothing
-      : notice('warn', `The CMS does not answer. This is the edition as it was ${duration(session.age)} ago. Locks work on and your text is kept in them; saving has to wait.`)}
+      : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
     <div class="columns">
-      <form novalidate aria-label="Edition" @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
+      <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
         ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, addressOf, locksOf, ...session.acts(order) }))}
-        <h2 class="spoken">Fields</h2>
+        <h2 class="spoken">${say('fields')}</h2>
         <div class="fields">${fields.map((field) => fieldView(field, types, session.revert))}</div>
         ${fixed.length === 0
           ? nothing
-          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">Not edited here</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
         <div class="savebar">
-          ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? 'Everything is saved' : `${count(dirty.length, 'change')} not saved: ${dirty.map(({ shape }) => shape.label).join(', ')}`}</p>`}
+          ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
           <span class="choices">
-            <button type="button" class="icon-only" aria-label="Undo" title="Undo (Ctrl+Z)" aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${session.undo}>${icon('undo-2')}</button>
-            <button type="button" class="icon-only is-mirrored" aria-label="Redo" title="Redo (Ctrl+Shift+Z)" aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${session.redo}>${icon('undo-2')}</button>
-            <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>Discard all</button>
+            <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${session.undo}>${icon('undo-2')}</button>
+            <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${session.redo}>${icon('undo-2')}</button>
+            <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>${say('discardAll')}</button>
           </span>
-          <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${session.isSaving ? 'Saving' : 'Save changes'}</button>
+          <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
         </div>
       </form>
-      <aside aria-label="At work">
+      <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
         ${keptView(session)}
@@ -111,28 +113,30 @@ function content (session: Session, context: EditionContext): TemplateResult {
       return `${titleOf(items.find((item) => idOf(item) === entityId))}: ${fieldName}`
     }
     return html`<section aria-labelledby="board">
-      <h2 id="board">${icon('users')}Lock board <span class="live ${isLive ? 'is-on' : ''}">${isLive ? 'live' : 'connecting'}</span></h2>
-      ${board.length === 0 ? html`<p class="quiet">Nobody is editing.</p>` : nothing}
+      <h2 id="board">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
+      ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
       <ul class="board">${board.map((lock) => html`
-        <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? 'You' : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
+        <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
       </ul></section>`
   }
 }
 
 function keptView (session: Session): TemplateResult {
-  const origin = ({ displacedBy, displacedAt, typedAt }: Kept) => displacedAt === undefined
-    ? `${displacedBy ? `put aside for ${nameOf(displacedBy)}` : 'typed'} at ${at(typedAt!, Date.now())}, in this browser alone`
-    : `${displacedBy ? `taken over by ${nameOf(displacedBy)}` : 'its lock ended'} at ${at(displacedAt, Date.now())}`
-  const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? 'An order of the articles' : payload
+  const origin = ({ displacedBy, displacedAt, typedAt }: Kept) => {
+    const time = at(displacedAt ?? typedAt!, Date.now())
+    if (displacedBy) return say(displacedAt === undefined ? 'putAsideFor' : 'takenOverBy', { name: nameOf(displacedBy), time })
+    return say(displacedAt === undefined ? 'typedAt' : 'lockEnded', { time })
+  }
+  const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? say('anOrder') : payload
   return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
-    <h2 id="kept" tabindex="-1">${icon('archive-restore')}Kept drafts</h2>
-    ${session.kept.length === 0 ? html`<p class="quiet">What you had typed and not saved is kept here when somebody takes over its field, or its lock ends.</p>` : nothing}
+    <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
+    ${session.kept.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
     <ul class="kept">${session.kept.map((kept) => html`
       <li>
         <p><b>${session.labelOf(kept.fieldName)}</b><small>${origin(kept)}</small></p>
         <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
-        <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}Restore<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button>
-        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}Discard<span class="spoken"> the draft of ${session.labelOf(kept.fieldName)}</span></button></span>
+        <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: session.labelOf(kept.fieldName) })}</span></button>
+        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: session.labelOf(kept.fieldName) })}</span></button></span>
       </li>`)}
     </ul></section>`
 }

@@ -1,4 +1,4 @@
-import type { Client, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
+import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
 import { createClosing } from './closing.ts'
 import { createFinder, type Found } from './finder.ts'
@@ -14,6 +14,7 @@ import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice
 import { hindranceOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
+import { reasonOf, wordsOfFinding } from './reasons.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
@@ -68,6 +69,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     editions: client.editions,
     id,
     model,
+    wordsOf,
     present: () => ({ edition: edition!, etag }),
     saved (read, tag, words) {
       edition = read
@@ -84,6 +86,14 @@ export function createSession ({ client, settings: { model }, user, samples, she
   let stop = () => {}
   let again: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
+
+  /** What a finding says, with the labels and titles that are known here. */
+  function wordsOf (finding: Finding): string {
+    const own = entity()
+    const isOfEdition = finding.entityType === own.type && finding.entityId === own.id
+    const item = model.fields.articles.flatMap((name) => edition![name] ?? []).find((item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid']) === finding.entityId)
+    return wordsOfFinding(finding, { what: isOfEdition ? say('theEdition') : item && labels.titleOf(item), label: isOfEdition ? labelOf(finding.fieldName ?? '') : finding.fieldName })
+  }
 
   const entity = () => entityOf(edition!, model)
   // The service tells names only for these: see lib/editions/lookup/labels.ts.
@@ -152,7 +162,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function notArranged (name: string, error: QuoinError): void {
-    notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: error.message }) }
+    notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) }) }
     announce(notice.text)
     load()
   }
@@ -350,7 +360,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   async function discard (text: Kept): Promise<void> {
-    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: failureOf(error).message } })
+    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: reasonOf(failureOf(error)) } })
     changed()
   }
 
@@ -372,6 +382,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     get notice () { return notice },
     isOwn,
     labelOf,
+    wordsOf,
     load,
     save,
     restore,

@@ -1,4 +1,5 @@
 import { QuoinError } from '../client/src/client.ts'
+import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
 
 /** The failure of a call of the client. Throws any other error again, since it is a defect of the page. */
@@ -42,9 +43,9 @@ export function createTrouble (isKept: () => boolean, changed: () => void) {
 
   return {
     get words () { return isAway ? say(isKept() ? 'lockServiceAway' : 'lockServiceAwayAlone') : words },
-    failed ({ passes, message }: QuoinError): void {
-      is(message)
-      isAway = passes
+    failed (error: QuoinError): void {
+      is(reasonOf(error))
+      isAway = error.passes
     },
     /** Waits for a write, and says so when it takes long: it may never arrive. */
     async patient<Result> (write: Promise<Result>): Promise<Result> {

@@ -6,8 +6,10 @@ import { endDrag, startDrag } from './drag.ts'
 import type { Finder, Found } from './finder.ts'
 import { isSameArticle } from './operations.ts'
 import type { Order } from './order.ts'
+import { reasonOf } from './reasons.ts'
+import { say, sayWith } from './texts.ts'
 import { avatar, icon, notice } from './ui.ts'
-import { count, nameOf } from './words.ts'
+import { nameOf } from './words.ts'
 
 /** How many other editions of an article are named. */
 const NAMED = 2
@@ -33,18 +35,18 @@ export function finderView (finder: Finder, context: FinderContext): TemplateRes
     if (first && !finder.failure) add(first)
   }
   return html`<section aria-labelledby="finder" class="finder">
-    <h2 id="finder">${icon('plus')}Add articles</h2>
+    <h2 id="finder">${icon('plus')}${say('addArticles')}</h2>
     <div class="ask">
-      ${finder.lists.length < 2 ? nothing : html`<label>List<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
-      <label class="wide">Search articles<span class="with-icon">${icon('search')}<input id="find" type="search" autocomplete="off" aria-keyshortcuts="/" @focus=${finder.open} @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)} @keydown=${addFirst}></span></label>
-      <label>At place<input type="number" min="1" max=${places} placeholder="end" .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
+      ${finder.lists.length < 2 ? nothing : html`<label>${say('list')}<select @change=${(event: Event) => finder.choose((event.target as HTMLSelectElement).value)}>${finder.lists.map((name) => html`<option .selected=${live(name === finder.list)}>${name}</option>`)}</select></label>`}
+      <label class="wide">${say('searchArticles')}<span class="with-icon">${icon('search')}<input id="find" type="search" autocomplete="off" aria-keyshortcuts="/" @focus=${finder.open} @input=${(event: Event) => finder.type((event.target as HTMLInputElement).value)} @keydown=${addFirst}></span></label>
+      <label>${say('atPlace')}<input type="number" min="1" max=${places} placeholder=${say('end')} .value=${live(finder.place === undefined ? '' : String(finder.place))} @keydown=${addFirst}
         @input=${(event: Event) => { const { valueAsNumber: place } = event.target as HTMLInputElement; finder.putAt(Number.isNaN(place) ? undefined : place) }}></label>
     </div>
-    ${finder.failure ? notice('bad', finder.failure.message) : nothing}
+    ${finder.failure ? notice('bad', reasonOf(finder.failure)) : nothing}
     ${finder.found === undefined
-      ? html`<p class="quiet">Enter adds the first that is found.</p>`
-      : finder.found.length === 0 ? html`<p class="quiet">No articles match.</p>` : nothing}
-    <ul class="found" aria-label="Articles found">${repeat(finder.found ?? [], ({ item }) => String(item['target_uuid']), (found) => result(found, context))}</ul>
+      ? html`<p class="quiet">${say('enterAdds')}</p>`
+      : finder.found.length === 0 ? html`<p class="quiet">${say('noArticlesMatch')}</p>` : nothing}
+    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.found ?? [], ({ item }) => String(item['target_uuid']), (found) => result(found, context))}</ul>
   </section>`
 }
 
@@ -60,12 +62,12 @@ function result (found: Found, { id, order, add }: FinderContext): TemplateResul
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
   return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
     ${image === undefined ? nothing : html`<img src=${image} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer">`}
-    <div class="what"><b>${title}</b>
-      <p class="meta">${isPublished === false ? html`<span class="pill">Not published</span>` : nothing}
-        ${others.length === 0 ? nothing : html`<span>in ${others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)}>${label}</a>`)}${others.length > NAMED ? ` and ${count(others.length - NAMED, 'other')}` : ''}</span>`}
-        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} ${nameOf(userData)} is in it</span>`)}</p></div>
+    <div class="what"><b dir="auto">${title}</b>
+      <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+        ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)}>${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
+        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} ${say('isInIt', { name: nameOf(userData) })}</span>`)}</p></div>
     ${place === undefined
-      ? html`<button type="button" class="small" aria-label="Add ${title}" @click=${() => add(found)}>Add</button>`
-      : html`<small class="there">place ${place}</small>`}
+      ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(found)}>${say('add')}</button>`
+      : html`<small class="there">${say('placeNumber', { place })}</small>`}
   </li>`
 }

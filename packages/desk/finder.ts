@@ -1,7 +1,7 @@
 import type { Client, LockView, Placement, QuoinError } from '../client/src/client.ts'
 import { failureOf } from './failures.ts'
 import { valueOf, type Edition, type Item, type Model } from './settings.ts'
-import { count } from './words.ts'
+import { say } from './texts.ts'
 
 /** How long a writer pauses before a search is sent, in milliseconds. */
 const PAUSE_MS = 250
@@ -74,7 +74,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
         return foundIn(row, placed[uuid] ?? [], locks?.[uuid] ?? [])
       })
       failure = undefined
-      announce(found.length === 0 ? 'No articles found' : `${count(found.length, 'article')} shown`)
+      announce(found.length === 0 ? say('noArticlesFound') : say('articlesShown', { count: found.length }))
     } catch (error) {
       if (signal.aborted) return
       failure = failureOf(error)

@@ -1,15 +1,16 @@
 import { html, type TemplateResult } from 'lit-html'
+import { say } from './texts.ts'
 
 /** What the keys of the desk do, by the keys. */
 const KEYS = [
-  ['Ctrl+S', 'Save changes'],
-  ['Esc', 'in a field: back to what is saved'],
-  ['Alt+↑, Alt+↓', 'in the running order: move the article by one place'],
-  ['Alt+Home, Alt+End', 'in the running order: move it to the first or last place'],
-  ['Delete', 'in the running order: remove the article'],
-  ['/', 'outside a text: search for articles to add; Enter adds the first'],
-  ['Ctrl+Z, Ctrl+Shift+Z', 'outside a text: undo and redo moves, reverts and discards'],
-  ['?', 'outside a text: this list']
+  ['Ctrl+S', 'keysSave'],
+  ['Esc', 'keysRevert'],
+  ['Alt+↑, Alt+↓', 'keysStep'],
+  ['Alt+Home, Alt+End', 'keysEnds'],
+  ['Delete', 'keysRemove'],
+  ['/', 'keysFind'],
+  ['Ctrl+Z, Ctrl+Shift+Z', 'keysUndo'],
+  ['?', 'keysList']
 ] as const
 
 const ID = 'keys'
@@ -17,11 +18,11 @@ const ID = 'keys'
 /** The list of keys, and the button that opens it. */
 export function keysView (): TemplateResult {
   return html`
-    <button type="button" class="small plain" @click=${showKeys}>Keys</button>
+    <button type="button" class="small plain" @click=${showKeys}>${say('keys')}</button>
     <dialog id=${ID} aria-labelledby="keys-title">
-      <h2 id="keys-title">Keys</h2>
-      <dl>${KEYS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${what}</dd></div>`)}</dl>
-      <form method="dialog"><button>Close</button></form>
+      <h2 id="keys-title">${say('keys')}</h2>
+      <dl>${KEYS.map(([keys, what]) => html`<div><dt><kbd>${keys}</kbd></dt><dd>${say(what)}</dd></div>`)}</dl>
+      <form method="dialog"><button>${say('close')}</button></form>
     </dialog>`
 }
 

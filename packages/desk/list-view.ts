@@ -6,6 +6,7 @@ import { criteriaOf, editionAddress, listAddress, newAddress, type Query } from 
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import { PAGE, type List } from './list.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
+import { reasonOf } from './reasons.ts'
 import { figure, say } from './texts.ts'
 import { day, duration, nameOf } from './words.ts'
 
@@ -23,7 +24,7 @@ export function listView (list: List, context: ListContext): TemplateResult {
     <h1 tabindex="-1">${say('editions')}</h1>
     ${filters(list, context)}
     <p class="choices"><a class="button primary" href=${newAddress()}>${icon('plus')}${say('newEdition')}</a><a class="button" href=${newAddress('latest')}>${icon('copy')}${say('duplicateLatest')}</a></p>
-    ${failure ? notice('bad', failure.message, html`<button type="button" @click=${() => list.show(list.query)}>${say('tryAgain')}</button>`) : nothing}
+    ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${() => list.show(list.query)}>${say('tryAgain')}</button>`) : nothing}
     ${page?.age === undefined ? nothing : notice('warn', say('cmsAwayList', { duration: duration(page.age) }))}
     ${page && list.editions.length === 0 && !isLoading ? html`<p class="empty">${say('noEditionsMatch')} <a href="#/">${say('showAll')}</a></p>` : nothing}
     <ul class="editions" aria-label=${say('editionsFound')} aria-busy=${isLoading ? 'true' : 'false'}>

@@ -18,7 +18,7 @@ import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
 import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
-import { language, say, useLanguage } from './texts.ts'
+import { language, say, sayWith, useLanguage } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { nameOf, useZone } from './words.ts'
 
@@ -74,12 +74,12 @@ function announce (text: string): void {
 function page (): TemplateResult {
   const { user } = here
   return html`
-    <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>To the content</a>
+    <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>${say('toContent')}</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>
-      ${settings.model.timeZone === undefined ? nothing : html`<small>Times are those of ${settings.model.timeZone}</small>`}
+      ${settings.model.timeZone === undefined ? nothing : html`<small>${say('timesOf', { zone: settings.model.timeZone })}</small>`}
       ${keysView()}
-      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>You are <b>${nameOf(user)}</b></span>${here.auth === 'none' ? html`<a href=${location.pathname}>Change seat</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>Sign out</button>` : nothing}</p>` : nothing}
+      ${user && !here.other ? html`<p class="seat">${avatar(user)}<span>${sayWith('youAre', { name: html`<b dir="auto">${nameOf(user)}</b>` })}</span>${here.auth === 'none' ? html`<a href=${location.pathname}>${say('changeSeat')}</a>` : nothing}${here.auth === 'jwt' ? html`<button type="button" class="small plain" @click=${here.signOut}>${say('signOut')}</button>` : nothing}</p>` : nothing}
     </header>
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
 }

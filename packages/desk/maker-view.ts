@@ -3,8 +3,9 @@ import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
 import type { Asked, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
+import { reasonOf } from './reasons.ts'
+import { say } from './texts.ts'
 import { icon, notice } from './ui.ts'
-import { count } from './words.ts'
 
 export interface MakerContext { model: Model, types: Named[] }
 
@@ -13,18 +14,18 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
   const { bundles, bundle, before, asked, isCopy, isReading, isMaking, failure, reason } = maker
   const articles = model.fields.articles.reduce((sum, name) => sum + (before?.[name]?.length ?? 0), 0)
   return html`
-    <nav class="crumbs" aria-label="Where you are"><a href="#/">${icon('arrow-left')}All editions</a></nav>
-    <h1 tabindex="-1">New edition</h1>
-    ${failure ? notice('bad', failure.message, html`<button type="button" @click=${maker.load}>Try again</button>`) : nothing}
-    ${isReading && asked.length === 0 ? html`<p class="loading">Looking at the newest edition</p>` : nothing}
+    <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
+    <h1 tabindex="-1">${say('newEdition')}</h1>
+    ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${maker.load}>${say('tryAgain')}</button>`) : nothing}
+    ${isReading && asked.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
     ${asked.length === 0
       ? nothing
-      : html`<form class="maker" novalidate aria-label="New edition" @submit=${(event: Event) => { event.preventDefault(); make() }}>
-        ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">Bundle</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
+      : html`<form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
+        ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
         ${asked.map((one) => row(one))}
-        ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> Duplicate ${valueOf(before, model.keys.label) || 'the newest edition'}, with its ${count(articles, 'article')}</label>` : nothing}
+        ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
-        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${isMaking ? 'Making it' : 'Make it'}</button> <a class="button" href="#/">Cancel</a></p>
+        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <a class="button" href="#/">${say('cancel')}</a></p>
       </form>`}`
 
   async function make (): Promise<void> {
@@ -39,10 +40,10 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
     const invalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
-      <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>needed</small>` : nothing}</label></div>
+      <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${kind === 'choice'
         ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby="notes-${id}" @change=${on}>
-          ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || 'Choose one'}</option>`}
+          ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
         : html`<input id=${id} type=${kind === 'date' ? 'date' : kind === 'number' ? 'number' : 'text'} step="any" autocomplete="off" .value=${live(text)} aria-required=${isNeeded ? 'true' : 'false'} aria-invalid=${invalid} aria-describedby="notes-${id}" @input=${on}>`}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}</div>

@@ -6,7 +6,7 @@ import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
 import { forbiddenField, refusalOf } from './refusal.ts'
 import type { Samples } from './samples.ts'
 import { valueOf, type Edition, type Item, type Model } from './settings.ts'
-import { count } from './words.ts'
+import { say } from './texts.ts'
 
 /** How many of the newest editions are looked at for the one to go by. */
 const LOOKED_AT = 20
@@ -111,9 +111,9 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   async function make (): Promise<void> {
     if (isMaking) return
     const empty = asked.filter(({ shape, text }) => [keys.label, fields.key, fields.editionType].includes(shape.name) && text.trim() === '')
-    for (const one of asked) one.problems = empty.includes(one) ? ['This is needed.'] : []
-    reason = empty.length > 0 ? `Not made: ${empty.map(({ shape }) => shape.label).join(', ')} ${empty.length === 1 ? 'is' : 'are'} needed.` : undefined
-    if (reason !== undefined) return say()
+    for (const one of asked) one.problems = empty.includes(one) ? [say('isNeeded')] : []
+    reason = empty.length > 0 ? say('notMadeNeeded', { count: empty.length, labels: empty.map(({ shape }) => shape.label).join(', ') }) : undefined
+    if (reason !== undefined) return tell()
     isMaking = true
     leftOut = 0
     changed()
@@ -122,13 +122,13 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
       const isDraft = fieldOf(model) === keys.published && keys.published !== null && model.closing.value === true
       const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copyOfBefore() : {}, ...own })
-      announce(leftOut === 0 ? 'The edition is made' : `The edition is made, without ${count(leftOut, 'value')} that Drupal does not take from you`)
+      announce(leftOut === 0 ? say('made') : say('madeWithout', { count: leftOut }))
       return made(valueOf(edition, keys.id))
     } catch (error) {
       refuse(failureOf(error))
     }
     isMaking = false
-    say()
+    tell()
   }
 
   /** Creates an edition, without what was copied and Drupal does not take from this user, such as an article that they may not see. */
@@ -165,12 +165,12 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') asked.push({ shape, text: '', problems: [] })
     }
     const labels = new Map(asked.map(({ shape: { name } }) => [name, labelOf(name, model)]))
-    const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true })
+    const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true, isNew: true })
     for (const one of asked) one.problems = refusal.fields.get(one.shape.name) ?? []
-    reason = refusal.text.replace(/^Not saved/, 'Not made').replace(/ Save again.*$/, '')
+    reason = refusal.text
   }
 
-  function say (): void {
+  function tell (): void {
     if (reason !== undefined) announce(reason)
     changed()
   }

@@ -1,4 +1,5 @@
 import type { QuoinError } from '../client/src/client.ts'
+import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
@@ -25,11 +26,11 @@ export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfin
   return fields.some(({ theirs }) => theirs !== undefined) ? say('notSavedUndecided') : undefined
 }
 
-/** How the texts of an edition are: whether there is something to choose, and whether one is in this browser alone. */
-export interface State { isUndecided: boolean, isAtRisk: boolean }
+/** How the texts of an edition are: whether there is something to choose, whether one is in this browser alone, and whether the edition is yet to be made. */
+export interface State { isUndecided: boolean, isAtRisk: boolean, isNew?: boolean }
 
 /** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */
-export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>, { isUndecided, isAtRisk }: State): Refusal {
+export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>, { isUndecided, isAtRisk, isNew = false }: State): Refusal {
   const { code, status, message, locks, body } = error
   const { violations = [] } = (body ?? {}) as { violations?: Array<{ path: string, message: string }> }
   const fields = new Map<string, string[]>()
@@ -44,16 +45,16 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
   const forbidden = labels.get(field)
   if (forbidden !== undefined) {
     fields.set(field, [`${say('forbidden')}${why ? ` ${why}` : ''}`])
-    return { text: say('notSavedForbidden', { label: forbidden }), fields, forbidden: field }
+    return { text: say(isNew ? 'notMadeForbidden' : 'notSavedForbidden', { label: forbidden }), fields, forbidden: field }
   }
   return { text: reason(), fields }
 
   function reason (): string {
     if (code === 'PRECONDITION_FAILED') return say(isUndecided ? 'notSavedUndecided' : 'notSavedMoved')
-    if (fields.size > 0) return [say('notSavedWrong'), ...others].join(' ')
-    if (locks) return say('notSaved', { reason: `${locks.map(({ fieldName, userData }) => say('isEditedBy', { label: labels.get(fieldName) ?? fieldName, name: nameOf(userData) })).join(', ')}.` })
+    if (fields.size > 0) return [say(isNew ? 'notMadeWrong' : 'notSavedWrong'), ...others].join(' ')
+    if (locks) return say(isNew ? 'notMade' : 'notSaved', { reason: `${locks.map(({ fieldName, userData }) => say('isEditedBy', { label: labels.get(fieldName) ?? fieldName, name: nameOf(userData) })).join(', ')}.` })
     const waits = status === 0 || status >= 500
-    const what = say('notSaved', { reason: message.trim().replace(/\.?$/, '.') })
-    return !waits ? what : say(isAtRisk ? 'saveLater' : 'keptSaveLater', { what })
+    const what = say(isNew ? 'notMade' : 'notSaved', { reason: reasonOf({ code, message }).trim().replace(/\.?$/, '.') })
+    return !waits || isNew ? what : say(isAtRisk ? 'saveLater' : 'keptSaveLater', { what })
   }
 }

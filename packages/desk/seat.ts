@@ -1,6 +1,7 @@
 import type { ClientOptions } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
 import type { Settings } from './settings.ts'
+import { say } from './texts.ts'
 
 /** Somebody as the service knows them. */
 interface Person { uid: string, name?: string }
@@ -39,9 +40,6 @@ const SUSPECT = new Set([401, 403, 423])
 /** The addresses of lock writes and reads. */
 const LOCKS = /\/api\/cloud\/data-state\//
 
-const ENDED = 'Your session has ended.'
-const AWAY = 'The service cannot be reached.'
-
 /** Where a bearer token is kept: by the tab alone, until it is closed. */
 const TOKEN = 'quoin-token'
 
@@ -70,7 +68,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     // A token is that of one session: after another login it is refused.
     if (answer.status === 401 || answer.status === 403) csrf = undefined
     if (answer.status === 401) {
-      here.reason = ENDED
+      here.reason = say('sessionEnded')
       changed()
     }
     if (isUnknown && answer.ok) {
@@ -86,7 +84,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: Person, message?: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
-    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? AWAY }
+    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? say('serviceAway') }
   }
 
   /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */

@@ -9,8 +9,37 @@ type English = typeof en
 
 export type TextKey = keyof English
 
+type Lines = { readonly [Key in TextKey]: English[Key] extends string ? string : Plural }
+
+/** The codes of failures and findings that editors meet. In English the service's own words say it. */
+type Code =
+  | 'UNREACHABLE'
+  | 'UNAUTHENTICATED'
+  | 'FIELD_LOCKED'
+  | 'LOCK_CHANGED'
+  | 'STALE_EDIT'
+  | 'PRECONDITION_FAILED'
+  | 'NOT_READY'
+  | 'EDITION_BUSY'
+  | 'OVERLOADED'
+  | 'TOO_MANY_REQUESTS'
+  | 'STORE_UNAVAILABLE'
+  | 'CMS_UNREACHABLE'
+  | 'CMS_UNAVAILABLE'
+  | 'CMS_TIMEOUT'
+  | 'CMS_FAILED'
+  | 'LOCKED'
+  | 'LOCK_IDLE'
+  | 'DRAFT_KEPT'
+  | 'ARTICLE_UNPUBLISHED'
+  | 'ARTICLE_TWICE'
+  | 'FIELD_EMPTY'
+  | 'ORDER_EMPTY'
+  | 'ARTICLE_GONE'
+  | 'ARTICLE_HIDDEN'
+
 /** All lines in another language. */
-export type Texts = { readonly [Key in TextKey]: English[Key] extends string ? string : Plural }
+export type Texts = Lines & Readonly<Record<Code, string>>
 
 /** The names in braces of a line. */
 type Names<Line> = Line extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
@@ -19,10 +48,12 @@ type NamesOf<Key extends TextKey> = English[Key] extends Plural ? 'count' | Name
 
 type Values<Key extends TextKey, Value> = [NamesOf<Key>] extends [never] ? [] : [values: Record<NamesOf<Key>, Value>]
 
-const languages: Record<string, Texts> = { en, de, fr }
+type Spoken = Lines & Partial<Readonly<Record<Code, string>>>
+
+const languages: Record<string, Spoken> = { en, de, fr }
 
 let locale: string
-let texts: Texts
+let texts: Spoken
 let plurals: Intl.PluralRules
 let numbers: Intl.NumberFormat
 
@@ -69,8 +100,18 @@ export function sayWith<Key extends TextKey> (key: Key, ...[values]: Values<Key,
   return partsOf(key, values).map((part) => typeof part === 'number' ? numbers.format(part) : part)
 }
 
-function partsOf (key: TextKey, values: Record<string, unknown> = {}): unknown[] {
-  const line: string | Plural = texts[key]
+/** The text of a code of the service; undefined where the language has none, or a value that it needs is missing. */
+export function codeText (code: string, values: Record<string, string | undefined> = {}): string | undefined {
+  if (!Object.hasOwn(texts, code)) return undefined
+  const parts = partsIn(texts[code as Code]!, values)
+  return parts.includes(undefined) ? undefined : parts.join('')
+}
+
+function partsOf (key: TextKey, values?: Record<string, unknown>): unknown[] {
+  return partsIn(texts[key], values)
+}
+
+function partsIn (line: string | Plural, values: Record<string, unknown> = {}): unknown[] {
   const text = typeof line === 'string' ? line : line[plurals.select(Number(values['count'])) as keyof Plural] ?? line.other
   return text.split(/\{(\w+)\}/).map((part, index) => index % 2 === 0 ? part : values[part])
 }

@@ -34,6 +34,7 @@ function open (json: object = {}) {
         return { edition: { status: [{ value: false }] }, etag: '3' }
       }
     },
+    wordsOf: ({ message }) => message,
     id: '5',
     model: contentModel(json) as Model,
     present: () => ({ edition, etag: '1' }),

@@ -1,0 +1,18 @@
+import type { Finding, QuoinError } from '../client/src/client.ts'
+import { codeText, say } from './texts.ts'
+import { nameOf } from './words.ts'
+
+/** What the service says of a failure: in the reader's language where its code has a text, else in the service's words. */
+export function reasonOf ({ code, message }: Pick<QuoinError, 'code' | 'message'>): string {
+  return codeText(code) ?? message
+}
+
+/** What is known of the entity that a finding is about. */
+export interface About { what: string | undefined, label: string | undefined }
+
+/** What an editor should know of before an edition is closed, in the reader's language as far as its parts are known. */
+export function wordsOfFinding ({ code, message, fieldName, lock, draft }: Finding, { what, label }: About): string {
+  const user = (lock ?? draft)?.userData
+  const values = { what, ...(fieldName !== undefined && { label }), ...(user && { name: user.name ? nameOf(user) : say('somebody') }) }
+  return codeText(code, values) ?? message
+}
