@@ -4,14 +4,14 @@ import { checkCms } from './lib/doctor/cms.ts'
 import { checkIssuer } from './lib/doctor/issuer.ts'
 import { checkStore } from './lib/doctor/store.ts'
 import { createStore } from './lib/dynamodb/client.ts'
-import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
+import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
 import { createHttp } from './lib/http/client.ts'
 import { channelOf, countsOf } from './plugins/bus.ts'
 import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 
 /** `npm run doctor`: what is wrong with the settings, the issuer's keys, the bus, the lock table and the CMS, and what to do. All stays as it was. */
-async function * examine (): AsyncGenerator<Finding> {
+async function * examine (): AsyncGenerator<Diagnosis> {
   try {
     loadEnvFile()
     const config = readConfig(process.env)
@@ -28,7 +28,7 @@ async function * examine (): AsyncGenerator<Finding> {
   }
 }
 
-async function * table ({ table, environment, enforceLocks, dynamodb }: Config): AsyncGenerator<Finding> {
+async function * table ({ table, environment, enforceLocks, dynamodb }: Config): AsyncGenerator<Diagnosis> {
   const { client, destroy } = createStore(dynamodb)
   try {
     yield * checkStore({ client, table, environment, enforceLocks, local: dynamodb.endpoint !== undefined })
@@ -37,7 +37,7 @@ async function * table ({ table, environment, enforceLocks, dynamodb }: Config):
   }
 }
 
-async function * cms ({ cms: { auth, jsonapiPath, ...at }, contentModel: model }: Config): AsyncGenerator<Finding> {
+async function * cms ({ cms: { auth, jsonapiPath, ...at }, contentModel: model }: Config): AsyncGenerator<Diagnosis> {
   const http = createHttp(at)
   const account = accountOf(auth, { http, jsonapiPath })
   try {

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { readCmsConfig, SettingsError } from './config/env.ts'
 import { describe, writeModel } from './lib/doctor/write-model.ts'
 import type { Candidate } from './lib/editions/survey/candidates.ts'
-import { ok, report, unchecked, wrong, type Finding } from './lib/findings.ts'
+import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
 import { createHttp } from './lib/http/client.ts'
 import { PACKAGE_ROOT } from './lib/package-root.ts'
 import { accountOf } from './plugins/editions.ts'
@@ -30,7 +30,7 @@ function optionsIn (args: string[]): Options | string {
 }
 
 /** `npm run model`: asks the Drupal at CMS_URL for its content model and writes it to the file that CONTENT_MODEL names. */
-async function * learn ({ force, entityType }: Options): AsyncGenerator<Finding> {
+async function * learn ({ force, entityType }: Options): AsyncGenerator<Diagnosis> {
   const { cms: { auth, jsonapiPath, ...at }, modelFile = 'content-model.json' } = readCmsConfig(process.env)
   if (existsSync(modelFile) && !force) {
     yield wrong(`${modelFile} is there already`, 'see whether it is right with npm run doctor, or write over it with --force')

@@ -1,5 +1,5 @@
 /** One call to what stands behind the service. */
-export interface Call {
+export interface ObservedCall {
   to: 'cms' | 'store'
   /** The HTTP method, or DynamoDB's name of the operation. */
   operation: string
@@ -16,4 +16,4 @@ export interface Observed {
 }
 
 /** Hears of the beginning of a call. */
-export type Observe = (call: Call) => Observed
+export type Observe = (call: ObservedCall) => Observed

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
-import type { Call, Observe, Observed } from '../lib/observe.ts'
+import type { ObservedCall, Observe, Observed } from '../lib/observe.ts'
 
 /** The longest part of a path that is told of. */
 const PATH_MAX = 256
@@ -34,7 +34,7 @@ export interface Observer {
   requested?: (request: FastifyRequest) => void
   answered?: (request: FastifyRequest, answered: Answered) => void
   /** A call begins, for a request or for none. */
-  called?: (call: Call, request: FastifyRequest | undefined) => Observed
+  called?: (call: ObservedCall, request: FastifyRequest | undefined) => Observed
 }
 
 declare module 'fastify' {

@@ -7,7 +7,7 @@ import { EditionParams } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { OF_PAGES } from '../lib/http/security-headers.ts'
-import { readSources, type Source } from '../lib/desk/sources.ts'
+import { readSources, type DeskFile } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
 
 /** No part of the API, so none of its documentation. */
@@ -55,7 +55,7 @@ const labels: Handler<typeof labelsSchema> = async function (request) {
   return { data, published }
 }
 
-function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: Source) {
+function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: DeskFile) {
   reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(type)
   return takesGzip(headers['accept-encoding']) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
 }

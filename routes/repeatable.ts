@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Attempt } from '../lib/editions/save/attempt.ts'
-import type { Done } from '../lib/idempotency/idempotency.ts'
+import type { RequestOutcome } from '../lib/idempotency/idempotency.ts'
 
 /** What of a save a repeated request is answered with. */
-interface Saved extends Pick<Done, 'uuid' | 'etag' | 'outcomes'> {}
+interface Saved extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}
 
 export interface Repeatable<T extends Saved> {
   save (attempt?: Attempt): Promise<T>
   /** The same of an edition that was saved earlier, as it is now. */
-  replay (earlier: Done): Promise<T>
+  replay (earlier: RequestOutcome): Promise<T>
   status?: (saved: T) => number
 }
 

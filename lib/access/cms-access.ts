@@ -5,7 +5,7 @@ import type { Caller } from '../http/calls.ts'
 import { fingerprint } from '../jsonapi/credentials.ts'
 import type { Entity } from '../locks/schemas.ts'
 import type { Access } from './access.ts'
-import type { Place, Questions } from './questions.ts'
+import type { EntityLocation, Questions } from './questions.ts'
 
 export interface CmsAccessOptions {
   questions: Questions
@@ -35,8 +35,8 @@ const REFUSED_MS = 60_000
 export function createCmsAccess ({ questions, editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
   const options = { ...memory, keyOf, refusedMs: () => REFUSED_MS }
-  const place = remembering<Question, Place>({ ...options, ask: ({ entity, caller }) => questions.find(entity, caller) })
-  const edit = remembering<Question, Place>({
+  const place = remembering<Question, EntityLocation>({ ...options, ask: ({ entity, caller }) => questions.find(entity, caller) })
+  const edit = remembering<Question, EntityLocation>({
     ...options,
     ask: async (question) => {
       const found = await place(question)

@@ -16,7 +16,7 @@ import type { Entity } from '../locks/schemas.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
 /** Where JSON:API has an entity that the caller may view. */
-export interface Place {
+export interface EntityLocation {
   /** Below the JSON:API prefix, such as `/node/article/<uuid>`. */
   path: string
   /** The language that it was shown in. */
@@ -26,9 +26,9 @@ export interface Place {
 /** What the CMS is asked about one entity, with the credentials of one caller. Both throw where it does not say. */
 export interface Questions {
   /** The entity, by its integer id or uuid; undefined where it is hidden from the caller, or absent. */
-  find (entity: Entity, caller: Caller): Promise<Place | undefined>
+  find (entity: Entity, caller: Caller): Promise<EntityLocation | undefined>
   /** Whether the caller may edit it. @throws {Failure} CMS_READ_ONLY where JSON:API takes no writes, so that it cannot be asked */
-  isEditable (place: Place, caller: Caller): Promise<boolean>
+  isEditable (place: EntityLocation, caller: Caller): Promise<boolean>
 }
 
 export interface QuestionsOptions {
@@ -73,7 +73,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
     return bare
   }
 
-  async function find ({ type, id }: Entity, caller: Caller): Promise<Place | undefined> {
+  async function find ({ type, id }: Entity, caller: Caller): Promise<EntityLocation | undefined> {
     if (!ID.test(id)) return undefined
     const all = await catalog.all(caller)
     for (const entityType of entityTypesOf(type, model)) {
@@ -85,7 +85,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
     return undefined
   }
 
-  async function isEditable ({ path, language }: Place, caller: Caller): Promise<boolean> {
+  async function isEditable ({ path, language }: EntityLocation, caller: Caller): Promise<boolean> {
     const token = hasSession(caller) ? { 'x-csrf-token': await sessionToken(caller) } : {}
     const answer = await cms.request({ method: 'PATCH', path, body: {}, caller: { ...caller, ...token }, language })
     if (EDITABLE.includes(answer.status)) return true

@@ -6,7 +6,7 @@ import { gzip } from 'node:zlib'
 import { PACKAGE_ROOT } from '../package-root.ts'
 
 /** Something of the page that a browser asks for. */
-export interface Source {
+export interface DeskFile {
   type: string
   body: Buffer
   /** The same, compressed. */
@@ -17,7 +17,7 @@ export interface Sources {
   /** The page, with what it has to know of the service. */
   page: (settings: object) => { body: string, etag: string }
   /** By name, which has a hash of what is in it, so that another content has another name. */
-  files: ReadonlyMap<string, Source>
+  files: ReadonlyMap<string, DeskFile>
   /** The name of the icon in it. */
   icon: string
 }
@@ -58,7 +58,7 @@ async function bundle (): Promise<Sources> {
     tsconfigRaw: '{}',
     logLevel: 'silent'
   })
-  const files = new Map<string, Source>()
+  const files = new Map<string, DeskFile>()
   const textOf = (name: string) => outputFiles.find(({ path }) => basename(path) === name)!.text
   async function add (name: string, text: string): Promise<string> {
     const extension = extname(name)

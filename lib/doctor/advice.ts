@@ -1,12 +1,12 @@
 import type { Failure } from '../errors.ts'
-import { wrong, type Finding } from '../findings.ts'
+import { wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
 
 /** What nginx and Apache say on a port for HTTPS to a request without TLS. */
 const PLAIN_HTTP = /plain HTTP request was sent to HTTPS port|speaking plain HTTP to an SSL-enabled/i
 
 /** What an operator should do about a failure of the CMS. @param url the address of the CMS */
-export function cmsAdvice ({ code, message, cause }: Failure, url: string): Finding {
+export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diagnosis {
   const reason = reasonOf(cause as NodeJS.ErrnoException | undefined)
   switch (code) {
     case 'CMS_UNREACHABLE':

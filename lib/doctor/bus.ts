@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { connectOnce } from '../bus/redis.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 
 export interface BusToCheck {
   url: string
@@ -22,7 +22,7 @@ const LEFT_BEHIND_MS = 1000
 const COUNT = "local count = redis.call('INCR', KEYS[1]) redis.call('PEXPIRE', KEYS[1], ARGV[1]) return { count, redis.call('PTTL', KEYS[1]) }"
 
 /** Checks the bus: that it is there, who is let in, its version, that messages come back, and that requests can be counted there. */
-export async function * checkBus ({ url, channel, counts }: BusToCheck): AsyncGenerator<Finding> {
+export async function * checkBus ({ url, channel, counts }: BusToCheck): AsyncGenerator<Diagnosis> {
   const connections: Redis[] = []
   const connect = async () => {
     const connection = await connectOnce(url)
@@ -44,7 +44,7 @@ export async function * checkBus ({ url, channel, counts }: BusToCheck): AsyncGe
   }
 }
 
-function versionIn (info: string, url: string): Finding {
+function versionIn (info: string, url: string): Diagnosis {
   const address = addressOf(url)
   const [, name, version] = /^(redis|valkey)_version:(\S+)/m.exec(/^valkey_version:.*/m.exec(info)?.[0] ?? info) ?? []
   if (version === undefined) return unchecked('bus: its version', `${address} does not tell it`)
@@ -53,14 +53,14 @@ function versionIn (info: string, url: string): Finding {
 }
 
 /** Whether others can read and write what instances tell each other. */
-function * privacy (url: string): Generator<Finding> {
+function * privacy (url: string): Generator<Diagnosis> {
   const { protocol, hostname, password } = new URL(url)
   if (!password) yield unchecked('bus: a password', 'EVENTS_BUS_URL has none, so whoever reaches it may read and write there')
   if (protocol === 'redis:' && !/^(?:localhost|127\.|\[::1\])/.test(hostname)) yield unchecked('bus: TLS', 'redis: has none; beyond a private network write rediss: in EVENTS_BUS_URL')
 }
 
 /** Sends a message to a channel that no instance hears. */
-async function roundTrip (commands: Redis, listener: Redis, channel: string): Promise<Finding> {
+async function roundTrip (commands: Redis, listener: Redis, channel: string): Promise<Diagnosis> {
   const text = `${process.pid}`
   const cameBack = Promise.withResolvers<void>()
   listener.on('message', (_channel, received) => { if (received === text) cameBack.resolve() })
@@ -76,7 +76,7 @@ async function roundTrip (commands: Redis, listener: Redis, channel: string): Pr
 }
 
 /** What an operator should do about an error of the bus or on the way to it. */
-export function busAdvice ({ message, code }: Error & { code?: string | undefined }, url: string): Finding {
+export function busAdvice ({ message, code }: Error & { code?: string | undefined }, url: string): Diagnosis {
   const address = addressOf(url)
   if (/^(?:NOAUTH|WRONGPASS)/.test(message)) return wrong(`bus: ${address} refuses the password (${message})`, 'correct the name and the password in EVENTS_BUS_URL')
   if (message.startsWith('NOPERM')) return wrong(`bus: ${message}`, 'give its user the rights that docs/operations.md names for a bus')

@@ -4,7 +4,7 @@ import { createAsk } from '../editions/survey/ask.ts'
 import { collectionsOf, surveySite } from '../editions/survey/survey.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { Failure } from '../errors.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import type { Http } from '../http/client.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../jsonapi/client.ts'
@@ -27,7 +27,7 @@ const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and
   'CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run doctor asks as one of your users'
 
 /** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
-export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Finding> {
+export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Diagnosis> {
   const at = { http, jsonapiPath, languages: model.languages }
   const anonymous = createJsonapi(at)
   try {
@@ -53,7 +53,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
 }
 
 /** What the entry point's answer says. @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's */
-export function reached ({ status, document }: JsonapiAnswer, address: string): Finding {
+export function reached ({ status, document }: JsonapiAnswer, address: string): Diagnosis {
   if (status === 401 || status === 403) return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
   const { jsonapi } = document as Document & { jsonapi?: unknown }
   if (status >= 400 || !isObject(jsonapi)) {
@@ -71,7 +71,7 @@ export function loggedInOnce ({ credentials }: Account): Account {
  * Whom the CMS takes the account for. The entry point tells the uuid, the user's own resource the name; the roles are there
  * only for those who may administer users.
  */
-export async function * identity (cms: Jsonapi, collections: () => Promise<Collection[]>): AsyncGenerator<Finding, string> {
+export async function * identity (cms: Jsonapi, collections: () => Promise<Collection[]>): AsyncGenerator<Diagnosis, string> {
   const entry = await cms.request({ path: '', caller: {} })
   if (entry.status >= 400) throw refusal(entry)
   const me = userIn(entry.document)?.id
@@ -100,7 +100,7 @@ const NO_CREATE = 'let the entity type call it uuid, or create editions in Drupa
  * last (400) because it names no type. Sources: Drupal\jsonapi\Routing\ReadOnlyModeMethodFilter, Routes (requirement
  * _entity_create_access), Normalizer\JsonApiDocumentTopLevelNormalizer::validateRequestBody().
  */
-async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[], uuidKey: string): AsyncGenerator<Finding> {
+async function * writes ({ cms, name, isAnonymous }: Visitor, collections: Collection[], uuidKey: string): AsyncGenerator<Diagnosis> {
   const answers = await Promise.all(collections.map(async ({ path, bundle }) => {
     const answer = await cms.request({ method: 'POST', path, body: {}, caller: {} })
     return { bundle, status: answer.status, failure: refusal(answer) }

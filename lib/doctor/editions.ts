@@ -5,7 +5,7 @@ import type { ContentModel } from '../editions/model.ts'
 import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes } from '../editions/site/shapes.ts'
 import { isContentEntity, type Shape } from '../editions/translate/shape.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import type { Jsonapi } from '../jsonapi/client.ts'
 import { isObject, resources, type Document, type Resource } from '../jsonapi/document.ts'
 
@@ -18,7 +18,7 @@ export interface Visitor {
 }
 
 /** Checks the editions that the visitor sees against the content model: their fields, filters, labels. */
-export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Finding> {
+export async function * checkEditions (visitor: Visitor, collections: Collection[], model: ContentModel): AsyncGenerator<Diagnosis> {
   const shapes = createShapes(model)
   for (const collection of collections) {
     const document = await firstPage(visitor, collection, model)
@@ -40,7 +40,7 @@ async function firstPage ({ cms }: Visitor, { path }: Collection, model: Content
   return answer.document
 }
 
-function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Finding {
+function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Diagnosis {
   const count = resources(document).length
   const hiddenCount = omitted(document)
   const hiding = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
@@ -58,7 +58,7 @@ function omitted ({ meta }: Document): number {
 }
 
 /** The fields without which Quoin cannot do its work, by the member of the content model that names them. */
-function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Finding> {
+function * fields (bundle: string, shape: Shape, model: ContentModel): Generator<Diagnosis> {
   const { keys: { id, label, published, changed }, fields: { key, editionType } } = model
   const members: Array<[member: string, field: string | null, orNull: string]> = [
     ['keys.id', id, ''],
@@ -77,7 +77,7 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
 }
 
 /** What the content model says of references, held to what the editions show of them. */
-function * references (shapes: Shape[], model: ContentModel): Generator<Finding> {
+function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosis> {
   const isTargetKnown = new Map<string, boolean>()
   const all = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
   for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
@@ -91,19 +91,19 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Finding>
   if (unknown.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
 }
 
-async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Finding> {
+async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
   const verdict = await createFilters({ cms, warn: () => {} }).verdict(collections, {})
   if (verdict === 'trap') return wrong('filters: what can be seen is not found', filterAdvice(verdict, model.entityType))
   return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(filterAdvice(verdict, model.entityType)))
 }
 
-async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
+async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
   if (model.bundles || model.bundleEntityType === null) return ok('labels of bundles: the content model has them, or there are no bundles')
   const configurations = await configured(visitor, model.bundleEntityType, [])
   return labelled('labels of bundles', configurations.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
 }
 
-async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Finding> {
+async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
   const { editionTypes, fields: { editionType }, entityType } = model
   if (editionTypes || editionType === null) return ok('labels of edition types: the content model has them, or the bundles are the types')
   const storages = await configured(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
@@ -111,7 +111,7 @@ async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Findi
   return labelled('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
 }
 
-function labelled (what: string, labels: string[], { name }: Visitor, member: string): Finding {
+function labelled (what: string, labels: string[], { name }: Visitor, member: string): Diagnosis {
   if (labels.length > 0) return ok(`${what}: ${labels.join(', ')}`)
   return unchecked(what, `${name} may not see them; name them in the content model (${member}), else machine names may be shown`)
 }

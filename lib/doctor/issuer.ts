@@ -1,9 +1,9 @@
 import { createRemoteJWKSet, errors } from 'jose'
-import { ok, wrong, type Finding } from '../findings.ts'
+import { ok, wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
 
 /** Checks that the keys of the issuer can be fetched, as they are when the first token comes. */
-export async function checkIssuer (jwksUrl: string): Promise<Finding> {
+export async function checkIssuer (jwksUrl: string): Promise<Diagnosis> {
   const keys = createRemoteJWKSet(new URL(jwksUrl))
   try {
     await keys.reload()

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ContentModel } from '../editions/model.ts'
 import type { Member } from '../editions/survey/member.ts'
 import type { Survey } from '../editions/survey/survey.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 
 /** Members that may differ from the site: of the bundles and edition types there are, a content model may have some, with labels of its own. */
 const NARROWED = ['bundles', 'editionTypes']
@@ -11,7 +11,7 @@ const NARROWED = ['bundles', 'editionTypes']
 const OPEN = ['timestampFields', 'rawFields', 'references', 'mainProperty', 'resourceTypes', 'idKeys', 'canonicalPaths', 'fields.articles']
 
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
-export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Finding> {
+export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
   const visibleMembers = members.filter(({ name, value }) => value !== undefined && name !== 'lists')
   const findings = visibleMembers.flatMap((member) => differences(member, model).map((difference) => finding(member, difference)))
   const equal = visibleMembers.filter((member) => differences(member, model).length === 0).map(({ name }) => name)
@@ -49,7 +49,7 @@ function otherIn (ours: Names, site: Names): string[] {
   return Object.entries(site).filter(([key, value]) => Object.hasOwn(ours, key) && !isDeepStrictEqual(ours[key], value)).map(([key, value]) => `${key} is ${text(value)} there, not ${text(ours[key])}`)
 }
 
-function finding ({ name, certainty, why }: Member, difference: string): Finding {
+function finding ({ name, certainty, why }: Member, difference: string): Diagnosis {
   const what = `${name}: ${difference}`
   return certainty === 'shown' && name !== 'languages' ? wrong(`${what} (${why})`, `correct ${name} in the content model`) : unchecked(what, `not certain: ${why}`)
 }

@@ -3,7 +3,7 @@ import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteComma
 import { advice, isUnknownOperation } from '../dynamodb/advice.ts'
 import { describe, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 
 export interface StoreToCheck extends TableAt {
   /** First part of every record's key. */
@@ -16,7 +16,7 @@ export interface StoreToCheck extends TableAt {
 const LEFT_BEHIND_SECONDS = 3600
 
 /** Checks the lock table: that it is there, with its keys and its time to live, and that locks can be kept in it. */
-export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
+export async function * checkStore (at: StoreToCheck): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
     const description = await describe(client, table)
@@ -38,7 +38,7 @@ export async function * checkStore (at: StoreToCheck): AsyncGenerator<Finding> {
   if (at.enforceLocks) yield await transactions(at)
 }
 
-async function timeToLive (at: StoreToCheck): Promise<Finding> {
+async function timeToLive (at: StoreToCheck): Promise<Diagnosis> {
   try {
     const verdict = judgedTimeToLive(await describeTimeToLive(at))
     if (verdict) return verdict
@@ -55,10 +55,10 @@ async function timeToLive (at: StoreToCheck): Promise<Finding> {
  * Tries the four operations that locks are made of, on a record of its own: no type of entity has a `#`. Each is tried
  * whatever became of those before, the removal too: a write that was not answered may have been made.
  */
-async function * access ({ client, table: TableName, environment }: StoreToCheck): AsyncGenerator<Finding> {
+async function * access ({ client, table: TableName, environment }: StoreToCheck): AsyncGenerator<Diagnosis> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const record = { ...Key, [REMOVE_AT]: Math.floor(Date.now() / 1000) + LEFT_BEHIND_SECONDS }
-  const failures: Finding[] = []
+  const failures: Diagnosis[] = []
   let isWritten = false
 
   async function attempt (operation: string, work: () => Promise<unknown>): Promise<void> {
@@ -93,7 +93,7 @@ async function * access ({ client, table: TableName, environment }: StoreToCheck
 }
 
 /** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record of its own that is removed again. */
-async function transactions ({ client, table: TableName, environment, local }: StoreToCheck): Promise<Finding> {
+async function transactions ({ client, table: TableName, environment, local }: StoreToCheck): Promise<Diagnosis> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const absent = { ConditionExpression: 'attribute_not_exists(fieldName)' }
   const TransactItems = [

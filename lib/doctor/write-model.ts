@@ -5,7 +5,7 @@ import type { Member } from '../editions/survey/member.ts'
 import { USUAL_LANGUAGES } from '../editions/survey/places.ts'
 import { collectionsOf, surveySite } from '../editions/survey/survey.ts'
 import { Failure } from '../errors.ts'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import type { Http } from '../http/client.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
@@ -30,7 +30,7 @@ export interface ModelToWrite {
 }
 
 /** Asks a Drupal for its content model and writes it; says what it saw, what it guessed, and what it could not see. */
-export async function * writeModel ({ http, url, jsonapiPath, account, entityType, choose, schema, write }: ModelToWrite): AsyncGenerator<Finding> {
+export async function * writeModel ({ http, url, jsonapiPath, account, entityType, choose, schema, write }: ModelToWrite): AsyncGenerator<Diagnosis> {
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
     yield reached(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
@@ -54,7 +54,7 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
 }
 
 /** The entity type of editions: the one that was named, the one there is, or the one that somebody chooses. */
-async function * editionType (ask: Ask, collections: Parameters<typeof candidatesIn>[1], entityType: string | undefined, choose: ModelToWrite['choose']): AsyncGenerator<Finding, string | undefined> {
+async function * editionType (ask: Ask, collections: Parameters<typeof candidatesIn>[1], entityType: string | undefined, choose: ModelToWrite['choose']): AsyncGenerator<Diagnosis, string | undefined> {
   if (entityType !== undefined) {
     if (collections.some((collection) => collection.entityType === entityType)) return entityType
     yield wrong(`entity type: JSON:API has no ${entityType}`, `it has ${[...new Set(collections.map((collection) => collection.entityType))].join(', ')}`)
@@ -78,7 +78,7 @@ export function describe ({ entityType, bundles, holdsNodes }: Candidate): strin
   return `${entityType}${names}${holdsNodes ? ', which holds nodes' : ''}`
 }
 
-function told ({ name, value, certainty, why }: Member): Finding {
+function told ({ name, value, certainty, why }: Member): Diagnosis {
   if (certainty === 'hidden') return unchecked(name, why)
   const what = `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
   return certainty === 'shown' ? ok(what) : unchecked(what, `guessed: ${why}`)

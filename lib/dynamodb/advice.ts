@@ -1,4 +1,4 @@
-import { wrong, type Finding } from '../findings.ts'
+import { wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
 
 const POLICY = 'give it the policies of config/aws/quoin.yaml'
@@ -15,7 +15,7 @@ const REFUSED = new Set([
 ])
 
 /** What an operator should do about an error of DynamoDB or on the way to it. @param what what it came of */
-export function advice (what: string, { name, message, cause }: Error): Finding {
+export function advice (what: string, { name, message, cause }: Error): Diagnosis {
   if (name === 'CredentialsProviderError') {
     return wrong(`${what}: there are no AWS credentials`, 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or run where AWS gives a role')
   }

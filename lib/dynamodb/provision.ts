@@ -4,7 +4,7 @@ import {
   type TableDescription, type TimeToLiveDescription
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { ok, unchecked, wrong, type Finding } from '../findings.ts'
+import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import { advice, isUnknownOperation } from './advice.ts'
 import { createTable, keysOf, REMOVE_AT, tableDefinition } from './table.ts'
 
@@ -27,7 +27,7 @@ const NONE = 'this engine has none, and does not need it'
  * capacity, time to live on `removeAt`, point-in-time recovery. What is right already is left alone, so is the capacity of
  * a table that is there, and nothing at all changes in a table with other keys.
  */
-export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pauseMs?: number }): AsyncGenerator<Finding> {
+export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pauseMs?: number }): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
     const description = await describe(client, table)
@@ -57,7 +57,7 @@ export async function describe (client: DynamoDBDocumentClient, table: string): 
 }
 
 /** What makes a table useless as the lock table: other keys, which a table cannot change, or its end. */
-export function unusable (table: string, description: TableDescription): Finding | undefined {
+export function unusable (table: string, description: TableDescription): Diagnosis | undefined {
   const keys = keysOf(tableDefinition(table))
   if (keysOf(description) !== keys) return wrong(`table ${table}: it has ${keysOf(description)}; wanted: ${keys}`, 'name another table in DATA_STATE_TABLE; nothing was changed in this one')
   if (description.TableStatus === 'DELETING') return wrong(`table ${table}: it is being deleted`, 'try again when it is gone')
@@ -70,21 +70,21 @@ export async function describeTimeToLive ({ client, table }: TableAt): Promise<T
 }
 
 /** What is to be said of the time to live as it is; nothing where it is off. */
-export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: attribute }: TimeToLiveDescription): Finding | undefined {
+export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: attribute }: TimeToLiveDescription): Diagnosis | undefined {
   if (status === 'DISABLING') return wrong('time to live: it is being turned off', 'try again in an hour, which is how long DynamoDB takes')
   if (status === 'DISABLED') return undefined
   if (attribute === REMOVE_AT) return ok(`time to live: is on, by ${REMOVE_AT}`)
   return wrong(`time to live: it goes by ${attribute}`, `turn it off if nothing else needs it, and an hour later run npm run table, which turns it on for ${REMOVE_AT}`)
 }
 
-async function timeToLive (at: TableAt): Promise<Finding> {
+async function timeToLive (at: TableAt): Promise<Diagnosis> {
   const verdict = judgedTimeToLive(await describeTimeToLive(at))
   if (verdict) return verdict
   await at.client.send(new UpdateTimeToLiveCommand({ TableName: at.table, TimeToLiveSpecification: { Enabled: true, AttributeName: REMOVE_AT } }))
   return ok(`time to live: turned on, by ${REMOVE_AT}`)
 }
 
-async function recovery ({ client, table }: TableAt, pauseMs: number): Promise<Finding> {
+async function recovery ({ client, table }: TableAt, pauseMs: number): Promise<Diagnosis> {
   const { ContinuousBackupsDescription: backups } = await client.send(new DescribeContinuousBackupsCommand({ TableName: table }))
   if (backups!.PointInTimeRecoveryDescription?.PointInTimeRecoveryStatus === 'ENABLED') return ok('point-in-time recovery: is on')
   await turnOnRecovery(client, table, pauseMs, ATTEMPTS)
@@ -102,7 +102,7 @@ async function turnOnRecovery (client: DynamoDBDocumentClient, table: string, pa
   }
 }
 
-async function step (what: string, { local }: TableAt, work: () => Promise<Finding>): Promise<Finding> {
+async function step (what: string, { local }: TableAt, work: () => Promise<Diagnosis>): Promise<Diagnosis> {
   try {
     return await work()
   } catch (error) {

@@ -31,7 +31,7 @@ export interface Call {
 }
 
 /** The part of node:http's ServerResponse that tells when a caller stops waiting: it is destroyed, or emits `close`. */
-export interface Answer {
+export interface PendingAnswer {
   readonly destroyed: boolean
   once (event: 'close', listener: () => void): unknown
   off (event: 'close', listener: () => void): unknown
@@ -46,11 +46,11 @@ const ANSWER = Symbol('answer')
  */
 interface CallState {
   [CALL]?: { call: Call, running: number }
-  [ANSWER]?: Answer
+  [ANSWER]?: PendingAnswer
 }
 
 /** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
-export function endOnHangUp (caller: Caller, answer: Answer): void {
+export function endOnHangUp (caller: Caller, answer: PendingAnswer): void {
   (caller as CallState)[ANSWER] = answer
 }
 

@@ -27,7 +27,7 @@ export interface KeyedRequest {
 }
 
 /** What a request came to. */
-export interface Done {
+export interface RequestOutcome {
   status: number
   uuid: string
   /** Of the edition when it was saved. */
@@ -41,7 +41,7 @@ export interface Idempotency {
    * @returns what it came to now, and whether an earlier attempt had saved it; or only what it came to earlier
    * @throws {Failure} IDEMPOTENCY_KEY_REUSED, IDEMPOTENCY_KEY_BUSY; STORE_UNAVAILABLE, STORE_FAILED with nothing sent; what `work` throws
    */
-  once<T>(request: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: Done }>): Promise<{ result: T, isReplayed: boolean } | { earlier: Done }>
+  once<T>(request: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: RequestOutcome }>): Promise<{ result: T, isReplayed: boolean } | { earlier: RequestOutcome }>
 }
 
 export interface IdempotencyDeps {
@@ -62,11 +62,11 @@ export interface IdempotencyDeps {
 }
 
 /** What a record says beside its keys, its version and its times. */
-interface Entry {
+interface RequestEntry {
   fingerprint: string
   uuid: string
   intent?: Intent
-  done?: Done
+  done?: RequestOutcome
 }
 
 /**
@@ -81,12 +81,12 @@ export function createIdempotency ({ client, table: name, environment, now, read
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
 
-  async function once<T> ({ body, key: header, method, path, uid }: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: Done }>) {
+  async function once<T> ({ body, key: header, method, path, uid }: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: RequestOutcome }>) {
     const key = { env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`, fieldName: 'request' }
     const claim = await take(key, digest(body))
     if (claim.done) return { earlier: claim.done }
     const attempt = begin(key, claim)
-    let outcome: { result: T, done: Done }
+    let outcome: { result: T, done: RequestOutcome }
     try {
       outcome = await work(attempt)
     } catch (error) {
@@ -116,7 +116,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
     return takeOver(key, record, entry)
   }
 
-  async function takeOver (key: Key, record: Item, entry: Entry): Promise<Claim> {
+  async function takeOver (key: Key, record: Item, entry: RequestEntry): Promise<Claim> {
     const sentAt = monotonic()
     const version = nextVersion(record['version'])
     const { done } = await table.claim(item(key, version, entry, LEASE_MS), isOfVersion(record['version']))
@@ -131,7 +131,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
     let leaseEnds = sentAt + LEASE_MS
 
     /** Replaces the record, if it is still this attempt's. */
-    async function write (more: Partial<Entry>, leaseMs: number): Promise<boolean> {
+    async function write (more: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
       const next = nextVersion(version)
       const { done } = await table.claim(item(key, next, { ...entry, ...more }, leaseMs), isOfVersion(version))
       if (done) version = next
@@ -153,7 +153,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
         if (monotonic() >= leaseEnds) throw busy()
       },
       /** The edition is saved, whether or not this can be noted: the next attempt sees it. */
-      async succeed (done: Done) {
+      async succeed (done: RequestOutcome) {
         await write({ done }, 0).catch(() => {})
       },
       /** Leaves to the next attempt what it needs to find out whether this one or an earlier one has saved. */
@@ -165,7 +165,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
     }
   }
 
-  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: Entry, leaseMs: number): StoredItem & { version: string } {
+  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: RequestEntry, leaseMs: number): StoredItem & { version: string } {
     return {
       ...key,
       version,
@@ -183,13 +183,13 @@ export function createIdempotency ({ client, table: name, environment, now, read
 }
 
 /** A record that this attempt has taken; or, with `done`, one of a request that has come to its end. */
-interface Claim extends Entry {
+interface Claim extends RequestEntry {
   version: string
   /** When it was sent that it is taken, by `monotonic`. */
   sentAt: number
 }
 
-function entryOf (record: Item): Entry {
+function entryOf (record: Item): RequestEntry {
   const { fingerprint, uuid, before, after, status, etag, saved, outcomes } = record as Item & Record<string, string | undefined>
   const more = outcomes === undefined ? {} : { outcomes: [...outcomes].map((letter) => letter === 'd' ? 'done' as const : 'already' as const) }
   return {

@@ -23,7 +23,7 @@ const REST_MS = 5000
 const MISSED_MAX = 1000
 
 /** What an edition looked like, to tell whether it is still the same. */
-export interface State {
+export interface EditionState {
   /** By its entity tag, which belongs to a caller. */
   etag: string
   /** By the time of its last change, in milliseconds since 1970. */
@@ -39,8 +39,8 @@ export interface Entry extends Fields {
   by: Author
   kind: SaveKind | 'takeover'
   outcome: SaveOutcome['outcome']
-  before?: State
-  after?: State
+  before?: EditionState
+  after?: EditionState
   /** How many saves before it have no entry, as far as the instance knows. */
   missed: number
   /** Of a takeover: whose lock it was. */
@@ -127,7 +127,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
     }
   }
 
-  async function conclude (item: StoredItem, outcome: SaveOutcome['outcome'], after: State | undefined): Promise<void> {
+  async function conclude (item: StoredItem, outcome: SaveOutcome['outcome'], after: EditionState | undefined): Promise<void> {
     await write(() => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }), condition(isUnsettled, { ':uncertain': 'uncertain' }))
   }
 
@@ -150,7 +150,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
   }
 
   /** What an edition looks like. */
-  function stateOf (edition: EditionJson, etag: string): State {
+  function stateOf (edition: EditionJson, etag: string): EditionState {
     const changed = model.keys.changed === null ? NaN : instant(edition[model.keys.changed]?.[0]?.['value'])
     const language = model.keys.langcode === null ? '' : scalarText(edition[model.keys.langcode]?.[0]?.['value'])
     return { etag, ...(!Number.isNaN(changed) && { changed }), ...(language !== '' && { language }) }
@@ -205,7 +205,7 @@ function mapOf (members: Record<string, string | number | undefined>): Map<strin
 }
 
 async function entryOf (item: Item): Promise<Entry> {
-  const { before, after, from } = item as { before?: State, after?: State, from?: Author }
+  const { before, after, from } = item as { before?: EditionState, after?: EditionState, from?: Author }
   return {
     id: item.fieldName,
     at: Number(item['at']),

@@ -56,7 +56,7 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
   let checkedAt = -Infinity
   let wasKnown = false
 
-  async function check (mayTry: () => void): Promise<Attempt<Headers>> {
+  async function check (mayTry: () => void): Promise<LoginAttempt<Headers>> {
     mayTry()
     if (!await isKnown(http, jsonapiPath, headers)) {
       checkedAt = -Infinity
@@ -88,7 +88,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
   let seenAlive = -Infinity
 
   /** The session, if it is alive, or else a new one. */
-  async function open (mayTry: () => void): Promise<Attempt<Headers>> {
+  async function open (mayTry: () => void): Promise<LoginAttempt<Headers>> {
     if (session && await isKnown(http, jsonapiPath, session)) {
       seenAlive = now()
       return { accepted: session }
@@ -134,7 +134,7 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random, join
   let token: Headers | undefined
   let expires = 0
 
-  async function fetch (mayTry: () => void): Promise<Attempt<Headers>> {
+  async function fetch (mayTry: () => void): Promise<LoginAttempt<Headers>> {
     mayTry()
     const answer = await http.send({
       method: 'POST',
@@ -166,7 +166,7 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random, join
 const REFUSED_CLIENT = new Set<unknown>(['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'])
 
 /** What one try says about the credentials; every other outcome is thrown. */
-type Attempt<T> =
+type LoginAttempt<T> =
   | { accepted: T }
   /** @property isLasting whether they are never tried again */
   | { refused: string, status?: number, isLasting: boolean }
@@ -189,7 +189,7 @@ type TriesDeps = Required<Pick<AccountOptions, 'now' | 'random'>> & Pick<Account
  * Another instance's refusal is a rest here: of up to an hour, or a minute where Drupal has accepted the credentials before.
  * What says so may be wrong, so it is heeded once, and then not before an hour after the next try here.
  */
-function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<Attempt<T>>) => Promise<T> {
+function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<LoginAttempt<T>>) => Promise<T> {
   let running: Promise<T> | undefined
   let rest: { until: number, tell: () => Failure } | undefined
   let failures = 0
@@ -217,7 +217,7 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
     })
   }
 
-  async function run (attempt: (mayTry: () => void) => Promise<Attempt<T>>): Promise<T> {
+  async function run (attempt: (mayTry: () => void) => Promise<LoginAttempt<T>>): Promise<T> {
     const result = await attempt(mayTry).catch((error: Failure) => {
       // Nothing was sent: the circuit breaker is open, or another instance's refusal is heeded.
       if (error.code === 'CMS_UNAVAILABLE') throw error

@@ -8,7 +8,7 @@ import { instanceOf } from './version.ts'
 export const TRACED_MS = 6000
 
 /** A put of a lock that got no answer. */
-export interface Attempt {
+export interface WriteAttempt {
   version: string
   /** The record that it replaces, and no other; without it, whatever its condition allows, also nothing. */
   over: Item | undefined
@@ -21,7 +21,7 @@ export type Outcome = 'done' | 'open' | 'void' | 'unclear'
  * What the present record says about an unanswered attempt, up to TRACED_MS after its version was made.
  * @param fences the versions of tombstones that keep such an attempt off
  */
-export function outcomeOf ({ version, over }: Attempt, present: Item | undefined, fences: ReadonlySet<unknown>): Outcome {
+export function outcomeOf ({ version, over }: WriteAttempt, present: Item | undefined, fences: ReadonlySet<unknown>): Outcome {
   if (present?.['version'] === version || present?.['replaced'] === version) return 'done'
   if (fences.has(present?.['version'])) return 'void'
   if (!over) return isLater(present, version) ? 'unclear' : 'open'

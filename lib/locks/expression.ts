@@ -20,7 +20,7 @@ export interface Expression {
 }
 
 /** Values by their names. Those that an expression does not have are left out, since DynamoDB refuses them. */
-export type Values = Readonly<Record<string, unknown>>
+export type ExpressionValues = Readonly<Record<string, unknown>>
 
 /** The names of each expression. Expressions are the code's own, so they are few: what a caller sends is in values. */
 const namesByText = new Map<string, Readonly<Record<string, string>>>()
@@ -55,12 +55,12 @@ export function expressionOf (rule: Rule): Expression {
 }
 
 /** The values that an expression has. */
-export function valuesIn ({ values: names }: Expression, values: Values): Record<string, unknown> {
+export function valuesIn ({ values: names }: Expression, values: ExpressionValues): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, values[name]]))
 }
 
 /** An expression as the condition of a put or a delete. */
-export function condition (expression: Expression, values: Values = {}): Condition {
+export function condition (expression: Expression, values: ExpressionValues = {}): Condition {
   return {
     ConditionExpression: expression.text,
     ExpressionAttributeNames: expression.names,

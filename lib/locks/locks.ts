@@ -5,7 +5,7 @@ import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
-import { hasReplaced, isOlder, isSame, outcomeOf, TRACED_MS, type Attempt } from './attempt.ts'
+import { hasReplaced, isOlder, isSame, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
@@ -18,7 +18,7 @@ import {
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, versionOf, type Item, type Key, type Moment, type NewRecord, type Versions, type Write
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
-import { createLockTable, forEach, UNANSWERED_MAX, type Check } from './table.ts'
+import { createLockTable, forEach, UNANSWERED_MAX, type LockCheck } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
 
@@ -72,7 +72,7 @@ export interface TakeoverNotes {
 }
 
 /** An entity that is written to, with what is known of its fields afterwards. */
-interface Place extends Entity { changes: Map<string, LockView | undefined> }
+interface WriteTarget extends Entity { changes: Map<string, LockView | undefined> }
 
 export type Locks = ReturnType<typeof createLocks>
 
@@ -109,7 +109,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function acquire (place: Place, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
+  async function acquire (place: WriteTarget, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
     const uid = String(request.userData.uid)
     const quick = (write: Write) => isFree(write, alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (record) => {
@@ -126,7 +126,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions, expired or not
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function overwrite (place: Place, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
+  async function overwrite (place: WriteTarget, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
     // Only what has failed its condition shows whose it was.
     const isNoted = notes?.concerns(place.type) === true
@@ -146,7 +146,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * The put that goes by `quick` is sent once: carried out a second time, it would bring back what was released meanwhile.
    */
   async function write (
-    place: Place, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
+    place: WriteTarget, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
     judge: (found: Item | undefined) => Refused | 'again' | 'displace'
   ): Promise<Taken | Refused> {
     const { userData: { uid, name }, fieldName } = request
@@ -155,7 +155,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const versions = new Set<string>()
     const namedVersion = Array.isArray(ifMatch) && ifMatch.length === 1 ? ifMatch[0] : undefined
     /** The attempts that may still be carried out, and the tombstones that keep them off. */
-    let open: Attempt[] = []
+    let open: WriteAttempt[] = []
     const fences = new Set<unknown>()
     let failureCount = 0
     /** Until when an attempt of this request may still create the lock. */
@@ -209,7 +209,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     async function look (found: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       const own = versionOf(found)
       if (own !== undefined && versions.has(own)) return locked(own)
-      const stillOpen: Attempt[] = []
+      const stillOpen: WriteAttempt[] = []
       for (const each of open) {
         const outcome = outcomeOf(each, found, fences)
         if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, each.version))) return acquired(each.version)
@@ -315,7 +315,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** That nobody but a user holds fields, as checks of a transaction; without a uid, nobody at all. */
-  function checks (entity: Entity, fieldNames: string[], uid: string | undefined): Check[] {
+  function checks (entity: Entity, fieldNames: string[], uid: string | undefined): LockCheck[] {
     const key = recordKey(environment, entity)
     const condition = isHeldByNoOther(moment(), uid)
     return fieldNames.map((fieldName) => ({ key: { env_entityType_entityId: key, fieldName }, condition }))
@@ -329,7 +329,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted in time
    */
-  async function release (place: Place, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed | Held> {
+  async function release (place: WriteTarget, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed | Held> {
     const key = recordKey(environment, place)
     const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
     const inTime = createDeadline(monotonic)
@@ -356,7 +356,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ changes }: Place, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
+  async function releaseField ({ changes }: WriteTarget, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
     const write = described(nextVersion(), ifMatch)
     const isOthers = (record: Item) => uid !== undefined && ownerOf(record) !== uid
@@ -424,7 +424,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** Tells the feed what a write has left in fields, and that it is over, even when nobody knows whether it took place. */
-  function announced<Rest extends unknown[], Result> (write: (at: Place, ...rest: Rest) => Promise<Result>) {
+  function announced<Rest extends unknown[], Result> (write: (at: WriteTarget, ...rest: Rest) => Promise<Result>) {
     return (entity: Entity, ...rest: Rest) => {
       const changes = new Map<string, LockView | undefined>()
       const endWrite = feed.writing(entity)

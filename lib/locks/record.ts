@@ -164,7 +164,7 @@ export interface Write {
 }
 
 /** What of a write decides the text of its condition. Everything else is in the values. */
-interface Shape extends Leasing {
+interface WriteShape extends Leasing {
   /** How many versions the record may be in; undefined for any, and for none. */
   versions: '*' | number | undefined
   /** Whether a user asks, whose own record counts as his. */
@@ -186,7 +186,7 @@ function isVersion (versions: '*' | number): Rule {
   return rule(`#version IN (${Array.from({ length: versions }, (_, index) => `:v${index}`).join(', ')})`)
 }
 
-const isReplaceable = ({ versions }: Shape): Rule => all(...versions ? [isVersion(versions)] : [], isNotAfter, isUnfenced)
+const isReplaceable = ({ versions }: WriteShape): Rule => all(...versions ? [isVersion(versions)] : [], isNotAfter, isUnfenced)
 
 /** Whoever wrote the record has had an answer: he may not write it again. */
 const isSettled = rule('NOT #version > :settled')
@@ -195,12 +195,12 @@ const isSettled = rule('NOT #version > :settled')
 const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
 /** The user's own lock, of a writer who has finished for sure: for example because the request names the lock's version. */
-const isOwnKnown = ({ versions }: Shape): Rule => versions === 1 ? isOwn : all(isOwn, isKnown)
+const isOwnKnown = ({ versions }: WriteShape): Rule => versions === 1 ? isOwn : all(isOwn, isKnown)
 
-const isRemovable = (shape: Shape): Rule => all(isReplaceable(shape), isKnown)
+const isRemovable = (shape: WriteShape): Rule => all(isReplaceable(shape), isKnown)
 
 /** The condition of a write, and of the user who asks, by a rule that depends on their shape alone. */
-function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: Shape) => Rule): (write: Write, uid: Uid) => Condition {
+function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: WriteShape) => Rule): (write: Write, uid: Uid) => Condition {
   const expression = shaped(ruleOf)
   return ({ version, ifMatch, moment: { now, foreign }, instance, settled, fence }, uid) => {
     const versions = Array.isArray(ifMatch) ? ifMatch : []

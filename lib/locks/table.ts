@@ -14,19 +14,19 @@ const IN_FLIGHT = 10
  * Whether a write's condition held; if not, `found()` reads the item that failed it. A write that was `repeated` went
  * unanswered before, so it may have been carried out then.
  */
-export type Written = Done | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
+export type Written = WriteDone | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
 
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
-export type WrittenOnce = Done | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
+export type WrittenOnce = WriteDone | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
 
 /** Whether a record was claimed: the one that it replaced, or the one in the way. */
-export type Claimed = Done | { done: false, inTheWay: Item | undefined }
+export type Claimed = WriteDone | { done: false, inTheWay: Item | undefined }
 
 /** A write whose condition held. `previous` is the item that it replaced, where that was asked for and there was one. */
-export interface Done { done: true, previous?: Item }
+export interface WriteDone { done: true, previous?: Item }
 
 /** What a condition is for that decides about the write of another item. */
-export interface Check { key: Key, condition: Condition }
+export interface LockCheck { key: Key, condition: Condition }
 
 /**
  * Whether a put and the checks that belong to it were carried out. If not, `isReplaced` says that the condition of the put
@@ -100,7 +100,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put that takes place only if the conditions of other items hold at the same moment. Carried out late it does no harm, as in `put`.
    * @param checks at most 99
    */
-  async function putIf (item: StoredItem, condition: Condition, checks: Check[], count = 1): Promise<Transacted> {
+  async function putIf (item: StoredItem, condition: Condition, checks: LockCheck[], count = 1): Promise<Transacted> {
     const TransactItems = [
       { Put: { TableName, Item: item, ...condition } },
       ...checks.map(({ key, condition }) => ({ ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! } }))

@@ -1,5 +1,5 @@
 /** What one write is known to be: under way, or ended without an answer until when it may still be carried out. */
-interface State { underWay: number, until: number }
+interface WriteState { underWay: number, until: number }
 
 /**
  * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended
@@ -7,7 +7,7 @@ interface State { underWay: number, until: number }
  * @param now Unix time in seconds
  */
 export function createUnsettled (now: () => number, fenceSeconds: number) {
-  const states = new Map<string, State>()
+  const states = new Map<string, WriteState>()
 
   /** Those that ended without an answer are first in the map, the oldest first, or have been renewed since. */
   function forget (): void {

@@ -4,7 +4,7 @@ import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
 import { isOfVersion, type Item, type Key } from '../locks/record.ts'
-import { createLockTable, type Check, type Claimed } from '../locks/table.ts'
+import { createLockTable, type LockCheck, type Claimed } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
@@ -58,7 +58,7 @@ export interface Ticket extends Turn {
    * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
    * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
    */
-  renewIf (checks: Check[]): Promise<Item[] | undefined>
+  renewIf (checks: LockCheck[]): Promise<Item[] | undefined>
 }
 
 /** Turns that are held by tickets. */

@@ -8,7 +8,7 @@ import { checkIssuer } from '../../lib/doctor/issuer.ts'
 import { checkStore } from '../../lib/doctor/store.ts'
 import { createStore } from '../../lib/dynamodb/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
-import { report, type Finding } from '../../lib/findings.ts'
+import { report, type Diagnosis } from '../../lib/findings.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { transportReason } from '../../lib/http/transport-reason.ts'
 import model from '../../config/content-model.json' with { type: 'json' }
@@ -28,7 +28,7 @@ async function diagnoses (t: Test, url: string): Promise<Record<'cms' | 'store' 
   const { client, destroy } = createStore({ region: 'local', endpoint: url, attempts: 1 })
   t.teardown(() => http.close())
   t.teardown(destroy)
-  const first = async (findings: AsyncIterable<Finding>) => {
+  const first = async (findings: AsyncIterable<Diagnosis>) => {
     const lines: string[] = []
     await report(findings, (line) => lines.push(line))
     return lines[0]!

@@ -5,7 +5,7 @@ import { marshall } from '@aws-sdk/util-dynamodb'
 import t, { type Test } from 'tap'
 import { createStore, unmarshallOptions } from '../../lib/dynamodb/client.ts'
 import { isUnmetCondition, reply } from '../../lib/dynamodb/failures.ts'
-import type { Call } from '../../lib/observe.ts'
+import type { ObservedCall } from '../../lib/observe.ts'
 import fc from '../fixtures/property.ts'
 import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
 
@@ -56,7 +56,7 @@ async function bench (t: Test) {
     sent.push({ operation, input, type, host })
     script(operation, input, response)
   }
-  const calls: Call[] = []
+  const calls: ObservedCall[] = []
   const quick = createStore({ region: 'local', endpoint: engine.endpoint, attemptMs: 30_000, observe: (call) => { calls.push(call); return { end () {} } } })
   const slow = new DynamoDBClient({ region: 'local', endpoint: engine.endpoint, credentials: { accessKeyId: 'a', secretAccessKey: 'b' }, maxAttempts: 3 })
   const stock = DynamoDBDocumentClient.from(slow, { unmarshallOptions: { ...unmarshallOptions } })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { contentModel } from '../../lib/editions/model.ts'
 import type { Collection } from '../../lib/editions/site/catalog.ts'
-import { createAsk, type Ask, type Listed, type Plain } from '../../lib/editions/survey/ask.ts'
+import { createAsk, type Ask, type RowList, type Plain } from '../../lib/editions/survey/ask.ts'
 import { candidatesIn } from '../../lib/editions/survey/candidates.ts'
 import { modelText } from '../../lib/editions/survey/file.ts'
 import type { Member } from '../../lib/editions/survey/member.ts'
@@ -15,7 +15,7 @@ interface Place {
   /** Paths by the path of an entity: what its link names. */
   canonical?: Record<string, string>
   /** Collections by their path: what a list of them shows. */
-  lists?: Record<string, Partial<Listed> | ((query: string) => Partial<Listed>)>
+  lists?: Record<string, Partial<RowList> | ((query: string) => Partial<RowList>)>
   /** Pages by their path; a page that is not there is 404. */
   pages?: Record<string, Partial<Plain>>
   /** Paths by which JSON:API sorts. */
@@ -213,7 +213,7 @@ t.test('ids and pages of what editions refer to are looked for', async (t) => {
 t.test('time stamps are told from dates by configuration, core REST, the time zone and filters', async (t) => {
   const stamps = async (place: Place) => (await survey(place, WITH_STORAGES)).timestampFields
   /** Filters find nothing. */
-  const unfiltered = ({ lists = {}, ...place }: Place): Place => ({ ...place, lists: { ...lists, '/issue/daily': (query) => query === '' ? lists['/issue/daily'] as Partial<Listed> : {} } })
+  const unfiltered = ({ lists = {}, ...place }: Place): Place => ({ ...place, lists: { ...lists, '/issue/daily': (query) => query === '' ? lists['/issue/daily'] as Partial<RowList> : {} } })
   const attributes = { field_a: '2026-01-01T00:00:00+00:00' }
   t.match(await stamps(unfiltered(configured(issues(() => ({ attributes })), [storage('field_a', 'timestamp'), storage('field_gone', 'timestamp')]))), ['guessed', ['changed', 'field_a', 'field_gone'], /^changed show times in UTC/])
   t.match(await stamps(unfiltered(configured(issues(() => ({ attributes })), [storage('field_a', 'datetime')]))), ['guessed', ['changed']])

@@ -16,7 +16,7 @@ interface Window {
 }
 
 /** A start; or a guess at one, without `last`. */
-interface Place {
+interface RowPosition {
   position: number
   last?: number
 }
@@ -41,7 +41,7 @@ const ROUNDS = 16
  */
 export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepOptions<Row>): Promise<Start[] | undefined> {
   const windows = sources.map((): Window[] => [])
-  let places: Place[] = sources.map(() => ({ position: 0 }))
+  let places: RowPosition[] = sources.map(() => ({ position: 0 }))
   for (let round = 0; round < ROUNDS; round++) {
     const pages = await Promise.all(sources.map((source, index) => places[index]!.last === undefined ? look(source, places[index]!.position) : undefined))
     for (const [index, page] of pages.entries()) {
@@ -61,7 +61,7 @@ export async function findStarts<Row> ({ sources, offset, idOf, pageMax }: DeepO
   }
 }
 
-function isStart (place: Place): place is Start {
+function isStart (place: RowPosition): place is Start {
   return place.last !== undefined
 }
 
@@ -69,7 +69,7 @@ function isStart (place: Place): place is Start {
  * The places of the least id that has no more than `offset` rows before it, as far as the pages show.
  * @param halve guesses in the middle of what is unknown, which comes to an end where proportions mislead
  */
-function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean): Place[] {
+function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean): RowPosition[] {
   const before = (id: number) => windowsOfSources.reduce((sum, windows) => sum + place(windows, id).position, 0)
   let low = 0
   let high = 1 + Math.max(0, ...windowsOfSources.map(([newest]) => newest!.ids[0] ?? 0))
@@ -82,7 +82,7 @@ function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean)
 }
 
 /** How many rows of a source have greater ids than this one: counted where a page shows it, else estimated. */
-function place (windows: Window[], id: number, halve = false): Place {
+function place (windows: Window[], id: number, halve = false): RowPosition {
   const after = windows.findIndex(({ ids }) => !(ids[0]! > id))
   const window = windows.at(after === -1 ? -1 : after - 1)
   if (after === 0 || !window) return { position: 0, last: Infinity }

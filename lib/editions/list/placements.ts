@@ -21,7 +21,7 @@ export interface Placeable {
 export const PLACED_PAGES = 20
 
 /** A bundle of editions, and one of its fields that hold articles. */
-interface Holder {
+interface ReferenceField {
   collection: Collection
   field: string
 }
@@ -48,7 +48,7 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
     return Object.fromEntries([...placements].map(([uuid, placements]) => [uuid, [...placements.values()].sort((a, b) => Number(b.id) - Number(a.id))]))
   }
 
-  async function look (holder: Holder, rows: Placeable[], placements: Map<string, Map<string, Placement>>, isFilterable: boolean, caller: Caller): Promise<void> {
+  async function look (holder: ReferenceField, rows: Placeable[], placements: Map<string, Map<string, Placement>>, isFilterable: boolean, caller: Caller): Promise<void> {
     const name = publicName(model, holder.field)
     const types = new Map(rows.map(({ uuid, entityType }) => [uuid, entityType]))
     const filter = isFilterable ? referringToQuery(name, rows.map(({ id }) => id)) : []
@@ -60,7 +60,7 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
   }
 
   /** The editions of a bundle that pass a filter and that the caller may see. */
-  async function * holding ({ collection, field }: Holder, filter: Parameters, caller: Caller): AsyncGenerator<Resource, void, undefined> {
+  async function * holding ({ collection, field }: ReferenceField, filter: Parameters, caller: Caller): AsyncGenerator<Resource, void, undefined> {
     const { path, resourceType } = collection
     const fields = [idAttribute, ...publicNames(model, label, published, field)]
     for (let page = 0; page < PLACED_PAGES; page++) {

@@ -54,13 +54,13 @@ interface Place {
 }
 
 /** A read of editions of one collection. */
-interface Question extends Place {
+interface ResourceQuestion extends Place {
   resourceType: string
   purpose: Purpose | 'page'
 }
 
 /** How a question is put to the CMS. */
-interface Plan {
+interface RequestPlan {
   /** The resource type that the answer is expected to have. */
   resourceType: string
   include: Include
@@ -71,7 +71,7 @@ interface Plan {
 }
 
 /** An answer, with the urls of its references if they are wanted. */
-type Answer = JsonapiAnswer & { urlOf?: UrlOf }
+type ResourceAnswer = JsonapiAnswer & { urlOf?: UrlOf }
 
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
@@ -90,7 +90,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
 
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
-  async function get (question: Question, resourceType = question.resourceType, attempt = 0): Promise<Answer> {
+  async function get (question: ResourceQuestion, resourceType = question.resourceType, attempt = 0): Promise<ResourceAnswer> {
     const plan = await planFor(question, resourceType)
     const { include: { query }, known } = plan
     const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller })
@@ -112,7 +112,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
    * Plans to include all targets that the caller has not been shown yet. Users are left out as soon as anything is known: Drupal
    * caches no answer that includes them. For the same reason a page that was read before includes nothing.
    */
-  async function planFor ({ path, query, caller, purpose }: Question, resourceType: string): Promise<Plan> {
+  async function planFor ({ path, query, caller, purpose }: ResourceQuestion, resourceType: string): Promise<RequestPlan> {
     const known = targets.of(caller)
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
     const isComplete = purpose === 'bare' || (page !== undefined && known.pages.has(page))
@@ -125,7 +125,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
    * @param isLast whether the answer has to do, whatever it shows
    * @returns the resource type to plan for instead, where the answer shows references that the plan does not know
    */
-  async function learn (question: Question, { resourceType, include, known, page }: Plan, document: Document, isLast: boolean): Promise<string | undefined> {
+  async function learn (question: ResourceQuestion, { resourceType, include, known, page }: RequestPlan, document: Document, isLast: boolean): Promise<string | undefined> {
     const editions = learnShapes(document)
     const isCovered = editions.every((resource) => resource.type === resourceType && covers(include, resource, model))
     if (!isCovered && !isLast) return editions[0]!.type
@@ -138,7 +138,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   /** Asks for the targets of some relationships of these editions, and for nothing else. */
-  async function learnTargets (question: Question, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
+  async function learnTargets (question: ResourceQuestion, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
     const { type: resourceType, id } = editions[0]!
     const { caller } = question
     const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
@@ -180,7 +180,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   /** Whether an answer fails because Drupal does not include a relationship. From then on no plan includes it. */
-  function isExcluded (answer: JsonapiAnswer, { resourceType, include }: Pick<Plan, 'resourceType' | 'include'>): boolean {
+  function isExcluded (answer: JsonapiAnswer, { resourceType, include }: Pick<RequestPlan, 'resourceType' | 'include'>): boolean {
     const name = notIncludable(answer)
     if (name === undefined || !include.included.includes(name)) return false
     shapes.exclude(resourceType, internalName(model, name))
@@ -234,7 +234,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return pageOf(await cms.request({ path, query: [...query, [`fields[${resourceType}]`, attributes.join(',')]], caller }), collection)
   }
 
-  function pageOf ({ urlOf = withoutUrls, ...answer }: Answer, collection: Collection): Page<LoadedEdition> {
+  function pageOf ({ urlOf = withoutUrls, ...answer }: ResourceAnswer, collection: Collection): Page<LoadedEdition> {
     if (answer.status >= 400) throw refusal(answer)
     const { links, meta } = answer.document
     return {

@@ -12,7 +12,7 @@ export interface Ask {
   cms: Jsonapi
   jsonapiPath: string
   /** Resources of a collection, and what of them is hidden, on at most so many pages. A refusal is the failure `refused`. */
-  list (path: string, query?: Array<[string, string]>, pages?: number): Promise<Listed>
+  list (path: string, query?: Array<[string, string]>, pages?: number): Promise<RowList>
   /** Whether JSON:API takes this query. */
   takes (path: string, query: Array<[string, string]>): Promise<boolean>
   /** A single resource; undefined where there is none to see. */
@@ -26,7 +26,7 @@ export interface Ask {
 }
 
 /** Resources, and those that the account may not see. */
-export interface Listed {
+export interface RowList {
   rows: Resource[]
   hidden: number
   /** The permission that would show the hidden ones, where Drupal names it. */
@@ -63,10 +63,10 @@ const NOWHERE = 'http://nowhere.invalid'
 export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
   const cms = createJsonapi({ http, jsonapiPath, ...(account && { account }) })
 
-  async function list (path: string, query: Array<[string, string]> = [], pages = 1): Promise<Listed> {
+  async function list (path: string, query: Array<[string, string]> = [], pages = 1): Promise<RowList> {
     return pageAt(0)
 
-    async function pageAt (page: number): Promise<Listed> {
+    async function pageAt (page: number): Promise<RowList> {
       const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['page[offset]', String(page * PAGE_MAX)]], caller: {} })
       if (answer.status >= 400) return { rows: [], hidden: 0, ...withPermission(JSON.stringify(answer.document)), refused: refusal(answer) }
       const result = listedIn(answer.document)
@@ -116,7 +116,7 @@ export function createAsk ({ http, jsonapiPath, account }: AskOptions): Ask {
   return { cms, jsonapiPath, list, takes, one, json, canonicalOf, at: (path) => createAsk({ http, jsonapiPath: path, ...(account && { account }) }) }
 }
 
-function listedIn (document: Document): Listed {
+function listedIn (document: Document): RowList {
   const { meta } = document
   const links = isObject(meta?.omitted) && isObject(meta.omitted.links) ? meta.omitted.links : {}
   const omissions = Object.entries(links).filter(([name]) => name !== 'help').map(([, link]) => link)
@@ -124,7 +124,7 @@ function listedIn (document: Document): Listed {
   return { rows: resources(document), hidden: omissions.length, ...withPermission(details) }
 }
 
-function withPermission (text: string): Pick<Listed, 'permission'> {
+function withPermission (text: string): Pick<RowList, 'permission'> {
   const match = PERMISSION.exec(text)
   return match ? { permission: (match[1] ?? match[2])! } : {}
 }

@@ -45,7 +45,7 @@ function isThere (page: Plain | undefined, nobody: Plain | undefined): boolean {
 }
 
 /** How a survey looks for the prefixes of languages. */
-export interface Languages {
+export interface LanguageSearch {
   /** Languages to be tried besides those that are used. */
   usual: string[]
   /** What would show the site's languages, where the account may not see them. */
@@ -59,7 +59,7 @@ export interface Languages {
  * a path is in. JSON:API does not show how a site tells languages. Another prefix stands in the `Link` of an entity in that language.
  * @param languagesInUse languages that the site or its editions show
  */
-export async function languageMember (ask: Ask, languagesInUse: string[], { usual, permission, addressIn }: Languages): Promise<Member> {
+export async function languageMember (ask: Ask, languagesInUse: string[], { usual, permission, addressIn }: LanguageSearch): Promise<Member> {
   const bare = await withoutPrefix(ask)
   const page = await ask.json(bare, false)
   if (page === undefined) return hidden('languages', `no usable answer at ${bare}?_format=json`)

@@ -2,7 +2,7 @@ import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
 import { contentModel } from '../model.ts'
 import { createCatalog, type Collection } from '../site/catalog.ts'
 import { uuidQuery } from '../translate/query.ts'
-import type { Ask, Listed } from './ask.ts'
+import type { Ask, RowList } from './ask.ts'
 import { attributesOf, INTERNAL, isTime, relationsOf, targetId } from './attributes.ts'
 import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
 import { keyMembers } from './keys.ts'
@@ -103,7 +103,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
 
 const members = (...lists: Member[][]): Member[] => lists.flat()
 
-function permissionOf (pages: Listed[]): Pick<Listed, 'permission'> {
+function permissionOf (pages: RowList[]): Pick<RowList, 'permission'> {
   const permission = pages.find(({ permission }) => permission !== undefined)?.permission
   return permission === undefined ? {} : { permission }
 }
@@ -118,7 +118,7 @@ function idOf (row: Resource | undefined, keys: Member[]): string | undefined {
   return id === undefined ? undefined : scalarText(id)
 }
 
-async function listConfig ({ list }: Ask, collections: Collection[], entityType: string, query: Array<[string, string]>): Promise<Listed> {
+async function listConfig ({ list }: Ask, collections: Collection[], entityType: string, query: Array<[string, string]>): Promise<RowList> {
   const collection = collections.find((collection) => collection.entityType === entityType)
   return collection ? list(collection.path, query, PAGES) : { rows: [], hidden: 0 }
 }
@@ -131,7 +131,7 @@ function storageOf ({ attributes = {} }: Resource): Storage {
   }
 }
 
-async function bundlesMember (own: Collection[], entityType: string, list: Listed | undefined, bundleEntityType: string | undefined): Promise<Member> {
+async function bundlesMember (own: Collection[], entityType: string, list: RowList | undefined, bundleEntityType: string | undefined): Promise<Member> {
   const names = own.map(({ bundle }) => bundle)
   const labels = new Map((list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
     const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
