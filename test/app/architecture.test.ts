@@ -43,13 +43,14 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 
-const remembered = new Map<string, string[]>()
+const remembered = new Map<string, { text: string, imports: string[] }>()
 
-/** What a file imports, for its values or its types: paths from the root, or packages. Each text is searched once. */
+/** What a file imports, for its values or its types: paths from the root, or packages. A text is searched again only where it changes. */
 function importsOf (path: string, text: string): string[] {
-  const key = `${path}\n${text}`
-  const imports = remembered.get(key) ?? search(path, text)
-  remembered.set(key, imports)
+  const last = remembered.get(path)
+  if (last?.text === text) return last.imports
+  const imports = search(path, text)
+  remembered.set(path, { text, imports })
   return imports
 }
 
