@@ -30,8 +30,8 @@ const MOST = 10_000
  * many who ask the same at once one does.
  */
 export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
-  const answers = new LRUCache<string, { answer: Answer, answeredAt: number, until: number }>({ max: most })
-  const refusals = new LRUCache<string, number>({ max: most })
+  const answers = new LRUCache<string, { answer: Answer, answeredAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
+  const refusals = new LRUCache<string, number>({ maxSize: most, sizeCalculation: () => 1 })
   const { share } = createSingleFlight<Answer | undefined>()
 
   async function find (key: string, question: Question): Promise<Answer | undefined> {
