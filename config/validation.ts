@@ -37,13 +37,12 @@ export function createValidation (): Validation {
   const compilations: Array<() => unknown> = []
 
   function buildValidator (schemas: Record<string, AnySchema>) {
-    let ajv: Ajv | undefined
+    const compileOnce = createCompiler(schemas)
     const compiler: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
       const integers = httpPart === 'querystring' ? integersIn(schema as ObjectSchema) : []
       let validator: ValidateFunction | undefined
       const compile = (): ValidateFunction => {
-        ajv ??= ajvWith(schemas)
-        validator ??= ajv.compile(schema)
+        validator ??= compileOnce(schema as object)
         return validator
       }
       function validate (value: unknown): boolean {
@@ -69,6 +68,29 @@ export function createValidation (): Validation {
         compile()
       }
     }
+  }
+}
+
+/**
+ * What was compiled, by the schema itself and the JSON of those it may refer to. Scopes, and applications in one process,
+ * mostly have the same; what no route has any more goes.
+ */
+const validators = new WeakMap<object, Map<string, ValidateFunction>>()
+
+function createCompiler (schemas: Record<string, AnySchema>): (schema: object) => ValidateFunction {
+  let ajv: Ajv | undefined
+  let key: string | undefined
+  return function compileOnce (schema) {
+    key ??= JSON.stringify(schemas)
+    const bySchemas = validators.get(schema) ?? new Map<string, ValidateFunction>()
+    let validator = bySchemas.get(key)
+    if (validator === undefined) {
+      ajv ??= ajvWith(schemas)
+      validator = ajv.compile(schema)
+      bySchemas.set(key, validator)
+      validators.set(schema, bySchemas)
+    }
+    return validator
   }
 }
 

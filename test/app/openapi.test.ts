@@ -89,6 +89,20 @@ t.test('every schema of a request can be compiled, which is done when the first 
   t.throws(() => broken({}), { message: /nowhere/ }, 'and it can fail')
 })
 
+t.test('applications in one process compile a schema once, and again where it may refer to other schemas', async (t) => {
+  let compiled = 0
+  const schema = { type: 'object', get required () { compiled++; return ['a'] }, properties: { a: { $ref: 'a#' } } }
+  const check = (shared: object) => (createValidation().schemaController.compilersFactory!.buildValidator! as (shared: object) => (route: object) => (data: object) => boolean)(shared)({ schema, httpPart: 'body' })
+  const [first, second] = [check({ a: { $id: 'a', type: 'integer' } }), check({ a: { $id: 'a', type: 'integer' } })]
+  t.strictSame([first({ a: 1 }), first({ a: 'x' })], [true, false])
+  const reads = compiled
+  t.ok(reads > 0)
+  t.strictSame([second({ a: 1 }), second({ a: 'x' })], [true, false])
+  t.equal(compiled, reads, 'the second takes what the first has compiled')
+  t.equal(check({ a: { $id: 'a', type: 'string' } })({ a: 'x' }), true)
+  t.ok(compiled > reads)
+})
+
 t.test('what no request has needed yet is compiled a second after the service listens', async (t) => {
   const read = new Set<number>()
   const schemaOf = (index: number) => ({ type: 'object', get required () { read.add(index); return ['a'] }, properties: { a: { type: 'integer' } } })
