@@ -9,7 +9,7 @@ export interface Change { gone: string, came: string }
 export interface OrderChange { what: 'came' | 'gone' | 'moved', token: string }
 
 /** How many words may differ between texts that are compared word by word: the work grows with its square. */
-const MOST = 1000
+const MOST = 500
 
 /** How much of two texts has to be the same for their difference to be told in pieces. */
 const ALIKE = 0.2

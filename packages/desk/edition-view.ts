@@ -8,12 +8,12 @@ import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import { tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
-import type { Kept } from './kept.ts'
+import { keptView } from './kept-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, valueOf, type Item, type Settings } from './settings.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
-import { at, day, duration, nameOf, since } from './words.ts'
+import { day, duration, nameOf, since } from './words.ts'
 
 export interface EditionContext {
   settings: Settings
@@ -85,7 +85,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
         ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, addressOf, locksOf, ...session.acts(order) }))}
         <h2 class="spoken">${say('fields')}</h2>
-        <div class="fields">${fields.map((field) => fieldView(field, types, session.revert))}</div>
+        <div class="fields">${fields.map((field) => fieldView(field, types, session))}</div>
         ${fixed.length === 0
           ? nothing
           : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
@@ -119,24 +119,4 @@ function content (session: Session, context: EditionContext): TemplateResult {
         <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
       </ul></section>`
   }
-}
-
-function keptView (session: Session): TemplateResult {
-  const origin = ({ displacedBy, displacedAt, typedAt }: Kept) => {
-    const time = at(displacedAt ?? typedAt!, Date.now())
-    if (displacedBy) return say(displacedAt === undefined ? 'putAsideFor' : 'takenOverBy', { name: nameOf(displacedBy), time })
-    return say(displacedAt === undefined ? 'typedAt' : 'lockEnded', { time })
-  }
-  const text = (fieldName: string, payload: string) => session.fields.find(({ shape }) => shape.name === fieldName)?.shape.kind === 'order' ? say('anOrder') : payload
-  return html`<section class=${session.kept.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
-    <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
-    ${session.kept.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
-    <ul class="kept">${session.kept.map((kept) => html`
-      <li>
-        <p><b>${session.labelOf(kept.fieldName)}</b><small>${origin(kept)}</small></p>
-        <blockquote>${text(kept.fieldName, kept.payload)}</blockquote>
-        <span class="choices"><button type="button" class="small" @click=${() => session.restore(kept)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: session.labelOf(kept.fieldName) })}</span></button>
-        <button type="button" class="small plain" @click=${() => session.discard(kept)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: session.labelOf(kept.fieldName) })}</span></button></span>
-      </li>`)}
-    </ul></section>`
 }

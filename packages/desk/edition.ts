@@ -8,10 +8,10 @@ import { createHistory, type Step, type Turn } from './history.ts'
 import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Told } from './labels.ts'
-import { fit } from './merge.ts'
 import { createOrder, type Order } from './order.ts'
 import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
+import { createRestoring } from './restoring.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
 import { reasonOf, wordsOfFinding } from './reasons.ts'
@@ -100,6 +100,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
   const kept = createKept({ locks: client.locks, entity, shelf, changed })
+  const restoring = createRestoring({ kept, history, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -156,12 +157,14 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function arranged (): void {
+    for (const { name, isSaving } of orders) if (!isSaving) restoring.arranged(name)
     closing.refresh()
     catchUp()
     changed()
   }
 
   function notArranged (name: string, error: QuoinError): void {
+    restoring.refused(name)
     notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) }) }
     announce(notice.text)
     load()
@@ -179,6 +182,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
 
   function fieldChanged (): void {
     if (notice?.isOver?.()) notice = undefined
+    fields.forEach(restoring.looked)
     changed()
   }
 
@@ -289,7 +293,10 @@ export function createSession ({ client, settings: { model }, user, samples, she
       const left = fields.filter(isToSave)
       return left.length === 0 ? undefined : write(left, sent, tries + 1)
     }
-    for (const [field, text] of sent) field.saved(edition[field.shape.name] ?? [], text)
+    for (const [field, text] of sent) {
+      field.saved(edition[field.shape.name] ?? [], text)
+      restoring.saved(field.shape.name, text)
+    }
     rebase((field) => sent.has(field))
   }
 
@@ -298,13 +305,12 @@ export function createSession ({ client, settings: { model }, user, samples, she
     const { fieldName, payload } = text
     const field = fieldOf(fieldName)
     const order = orders.find(({ name }) => name === fieldName)
-    if (field && !field.holder) kept.forget(text)
     if (order && field && !field.holder) {
-      const present = [...tokensOf(order.items).keys()].join(' ')
-      done(order.arrange(fit(payload, present).split(' '), say('asInDraft', { label: labelOf(fieldName) })))
+      kept.forget(text)
+      done(restoring.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
       notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
-      await field?.restore(payload)
+      if (field && !field.holder) await restoring.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
       notice = restoredNotice(labelOf(fieldName), field)
     }
     announce(notice.text)
@@ -386,6 +392,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
     load,
     save,
     restore,
+    restoreOffer: (field: Field) => field.offer === undefined ? undefined : restoring.restore(field, field.offer, say('asTypedBefore', { label: field.shape.label })),
+    choiceOf: restoring.choiceOf,
+    orderChoiceOf: restoring.orderChoiceOf,
     discard,
     history,
     fieldOf,

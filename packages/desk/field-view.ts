@@ -1,6 +1,8 @@
 import { html, noChange, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
+import type { TextChoice } from './choices.ts'
+import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
@@ -9,15 +11,23 @@ import { at, nameOf, since } from './words.ts'
 /** Values by `<input type>`. */
 const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
 
+export interface FieldActs {
+  revert: (field: Field) => void
+  /** What is chosen of the difference to a text that was typed before. */
+  choiceOf: (field: Field, text: string) => TextChoice
+  restoreOffer: (field: Field) => void
+}
+
 /** A field with its label, its control and all that there is to say of it. */
-export function fieldView (field: Field, types: Named[], revert: (field: Field) => void): TemplateResult {
+export function fieldView (field: Field, types: Named[], acts: FieldActs): TemplateResult {
   const { shape: { name, label, kind, zone }, holder, isHeld } = field
+  const { revert } = acts
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
       <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</div>
       ${control(field, types)}
-      <div class="notes" id="notes-${name}" tabindex="-1">${notes(field)}</div>
+      <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
     </div>`
 }
 
@@ -50,18 +60,19 @@ function control (field: Field, types: Named[]): TemplateResult {
 }
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
-export function notes (field: Field): View {
+export function notes (field: Field, acts?: FieldActs): View {
   const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, forbidden, hint, trouble } = field
   const quoted = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
+  const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
   return html`
     ${holder
       ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder.timestamp, Date.now()) })}</span>
           <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
       : isHeld ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>` : nothing}
     ${offer !== undefined && !holder
-      ? html`<p class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quoted(offer)}</bdi>` })}</span>
-          <span class="choices"><button type="button" class="small" @click=${() => field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
-          <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span></p>`
+      ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quoted(offer)}</bdi>` })}</span>
+          <span class="choices"><button type="button" class="small" @click=${() => acts ? acts.restoreOffer(field) : field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
+          <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span>${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
       : nothing}
     ${theirs !== undefined && kind !== 'order'
       ? html`<p class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quoted(theirs)}</bdi>` })}</span>

@@ -171,6 +171,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     type (now: string, isWhole = true): void {
       if (holder) return
       text.type(now, isWhole)
+      if (text.now === offer.text) offer.end()
       if (held) debounce.delay()
       else take()
       changed()

@@ -10,16 +10,15 @@ export function settle (base: string, mine: string, theirs: string): Settled {
   return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
 }
 
-/** An order of before with the articles of the present one: those that came meanwhile after what they come after now, none that has gone. */
-export function fit (order: string, present: string): string {
-  const [then, now] = [order, present].map((text) => text.split(' ').filter(Boolean)) as [string[], string[]]
-  const result = then.filter((one) => now.includes(one))
-  now.forEach((one, index) => {
+/** An order of before with the articles that came meanwhile, each after what it comes after now. What has gone since is in it too. */
+export function fit (order: string[], present: string[]): string[] {
+  const result = [...order]
+  present.forEach((one, index) => {
     if (result.includes(one)) return
-    const previous = now.slice(0, index).findLast((earlier) => result.includes(earlier))
+    const previous = present.slice(0, index).findLast((earlier) => result.includes(earlier))
     result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, one)
   })
-  return result.join(' ')
+  return result
 }
 
 /** A text that is edited, what it was, and what somebody else has made of that where both differ. */

@@ -292,5 +292,16 @@ export const de: Texts = {
   FIELD_EMPTY: '{label} ist leer oder für Sie nicht sichtbar',
   ORDER_EMPTY: 'Die Ausgabe hat keine Artikel',
   ARTICLE_GONE: 'Ein Artikel in {label} ist gelöscht: Nehmen Sie ihn heraus',
-  ARTICLE_HIDDEN: 'Sie dürfen {what} nicht sehen, vielleicht ist es unveröffentlicht'
+  ARTICLE_HIDDEN: 'Sie dürfen {what} nicht sehen, vielleicht ist es unveröffentlicht',
+
+  // Entwürfe und Unterschiede
+  choosePieces: 'Was vom jetzigen Text abweicht. Drücken Sie auf ein Stück, um es zu lassen oder zu nehmen.',
+  whatDiffers: 'Was vom jetzigen Text abweicht:',
+  pieceGone: 'ohne ',
+  pieceCame: 'mit ',
+  sameOrder: 'Dieselben Artikel in derselben Reihenfolge',
+  cameIn: 'dazu:',
+  hasMoved: 'verschoben:',
+  hasGone: 'heraus:',
+  asTypedBefore: '{label}, wie Sie es geschrieben hatten'
 }

@@ -266,5 +266,16 @@ export const en = {
 
   // What a finding is about
   theEdition: 'the edition',
-  somebody: 'somebody'
+  somebody: 'somebody',
+
+  // Drafts, and what differs
+  choosePieces: 'What differs from the present text. Press a piece to leave it or take it.',
+  whatDiffers: 'What differs from the present text:',
+  pieceGone: 'without ',
+  pieceCame: 'with ',
+  sameOrder: 'The same articles in the same order',
+  cameIn: 'in:',
+  hasMoved: 'moved:',
+  hasGone: 'out:',
+  asTypedBefore: '{label} as you had typed it'
 } as const

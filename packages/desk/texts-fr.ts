@@ -292,5 +292,16 @@ export const fr: Texts = {
   FIELD_EMPTY: '{label} est vide, ou non visible pour vous',
   ORDER_EMPTY: 'L’édition n’a pas d’article',
   ARTICLE_GONE: 'Un article de {label} n’existe plus : retirez-le',
-  ARTICLE_HIDDEN: 'Vous ne pouvez pas voir {what}, qui n’est peut-être pas publié'
+  ARTICLE_HIDDEN: 'Vous ne pouvez pas voir {what}, qui n’est peut-être pas publié',
+
+  // Les brouillons et les différences
+  choosePieces: 'Ce qui diffère du texte actuel. Appuyez sur un morceau pour le laisser ou le prendre.',
+  whatDiffers: 'Ce qui diffère du texte actuel :',
+  pieceGone: 'sans ',
+  pieceCame: 'avec ',
+  sameOrder: 'Les mêmes articles dans le même ordre',
+  cameIn: 'ajouté :',
+  hasMoved: 'déplacé :',
+  hasGone: 'retiré :',
+  asTypedBefore: '{label} tel que vous l’aviez écrit'
 }
