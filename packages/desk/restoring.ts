@@ -15,9 +15,6 @@ export interface RestoringDeps {
 /** A text that was restored into a field, and what stood there before. */
 interface Mark { name: string, before: string, payload: string }
 
-/** How a kept order names an article: what is in it twice has a number behind its id. */
-const idOf = (token: string) => token.split('#')[0]!
-
 /** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
 export function createRestoring ({ kept, history, changed }: RestoringDeps) {
   const choices = createChoices(changed)
@@ -49,7 +46,7 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
       if (text === payload) kept.forget({ fieldName: name, payload })
       marks = [...marks, { name, before, payload }]
       const turn = (is: string, becomes: string) => () => {
-        const isSame = field.text === is && !field.holder
+        const isSame = field.text === is
         if (isSame) field.type(becomes)
         return isSame
       }
@@ -63,7 +60,7 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
       const present = [...tokensOf(order.items).keys()]
       const steps = [
         ...present.filter((token) => !tokens.includes(token)).map((token) => order.remove(token, words)),
-        ...tokens.flatMap((token, index) => present.includes(token) ? [] : [order.insert({ target_id: Number(idOf(token)) }, index, words)])
+        ...tokens.flatMap((token, index) => present.includes(token) ? [] : [order.insert({ target_id: Number.parseInt(token, 10) }, index, words)])
       ]
       const isMoved = present.filter((token) => tokens.includes(token)).join() !== tokens.filter((token) => present.includes(token)).join()
       const all = [...steps, isMoved ? order.arrange(tokens, words) : undefined].filter((step) => step !== undefined)
@@ -75,7 +72,8 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
 
     /** A field has changed: what was taken back is not restored any more, and what is typed again is kept in its lock. */
     looked (field: Field): void {
-      const { shape: { name }, text: payload, isDirty, isKept } = field
+      const { shape: { name, kind }, text: payload, isDirty, isKept } = field
+      if (kind === 'order') return
       marks = marks.filter((mark) => mark.name !== name || mark.before !== payload)
       if (isDirty && isKept) kept.forget({ fieldName: name, payload })
     },

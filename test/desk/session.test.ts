@@ -367,6 +367,55 @@ t.test('who finds a field locked after having typed into it is not told of a tak
   t.equal(session.notice?.text, 'ben is editing Title. What you had typed is under Kept drafts.')
 })
 
+t.test('of a draft what is chosen is restored, as one step, and what was restored and saved is kept no more', async (t) => {
+  const { session, service, field } = open(t, { edition: editionOf('The bridge opens on Monday') })
+  await turn()
+  const draft = { id: 'v', fieldName: 'title', payload: 'The harbour bridge opens on Friday' }
+  service.drafts = [draft]
+  await session.discard({ fieldName: 'title', payload: 'Nothing such' })
+  const choice = session.choiceOf(field(), draft.payload)
+  choice.turn(choice.changes[1]!)
+  await session.restore(draft)
+  t.equal(field().text, 'The harbour bridge opens on Monday')
+  session.undo()
+  t.equal(field().text, 'The bridge opens on Monday')
+  session.redo()
+  t.equal(field().text, 'The harbour bridge opens on Monday')
+  await session.save()
+  t.strictSame(service.discarded, [], 'it was taken back before it was done again')
+  field().type('The old bridge opens on Monday')
+  await session.restore(draft)
+  field().type('The harbour bridge opens at last')
+  await session.save()
+  await turn()
+  t.match([service.discarded, session.kept.filter(({ id }) => id)], [[{ draft: 'v' }], []])
+})
+
+t.test('a step that somebody has changed since is left alone', async (t) => {
+  const { session, field } = open(t)
+  await turn()
+  await session.restore({ fieldName: 'title', payload: 'Saved once' })
+  field().type('Another')
+  session.undo()
+  t.equal(field().text, 'Another')
+})
+
+t.test('an offer is restored as far as it is chosen, and ends when it is typed again', async (t) => {
+  const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Saved, and typed' }]
+  const { session, field } = open(t, { records })
+  await turn()
+  t.equal(field().offer, 'Saved, and typed')
+  for (const text of ['Saved, and', 'Saved, and typed']) field().type(text)
+  t.equal(field().offer, undefined)
+  await session.restoreOffer(field())
+  t.equal(field().text, 'Saved, and typed')
+
+  const other = open(t, { records })
+  await turn()
+  await other.session.restoreOffer(other.field())
+  t.strictSame([other.field().text, other.field().offer], ['Saved, and typed', undefined])
+})
+
 t.test('a text that a draft is restored over is under the kept drafts', async (t) => {
   const { session, shelf, field } = open(t)
   await turn()
@@ -598,6 +647,28 @@ t.test('a running order of a draft is put on what is there now, and taken back i
   session.undo()
   await turn()
   t.strictSame(numbers(order.items), [1, 2, 3])
+})
+
+t.test('of an order that was kept articles come and go by choice, and once it is saved it is kept no more', async (t) => {
+  const { session, service } = open(t, { edition: editionOf('Saved', { field_articles: articles(1, 2, 3), field_more: [{ value: 'm' }] }) })
+  await turn()
+  const order = session.orders[0]!
+  const draft = { id: 'w', fieldName: 'field_articles', payload: '3 9 1' }
+  service.drafts = [draft]
+  await session.discard({ fieldName: 'title', payload: 'Nothing such' })
+  const choice = session.orderChoiceOf(order, draft.payload)
+  for (const change of choice.changes.filter(({ what }) => what !== 'moved')) choice.turn(change)
+  await session.restore(draft)
+  t.strictSame(numbers(order.items), [3, 9, 1])
+  for (let n = 0; n < 5; n++) await turn()
+  t.match(service.discarded, [{ draft: 'w' }])
+  session.undo()
+  t.strictSame(numbers(order.items), [1, 2, 3])
+  session.redo()
+  t.strictSame(numbers(order.items), [3, 9, 1])
+  await turn()
+  await session.restore({ ...draft, payload: '3 9 1' })
+  t.strictSame(numbers(order.items), [3, 9, 1], 'as it is')
 })
 
 t.test('a running order that comes with a later answer only is empty before', async (t) => {

@@ -13,9 +13,9 @@ const PATIENCE_MS = 30_000
 /** How long a hand holds a button down, in milliseconds: Playwright's own click takes none, and misses nothing that moves. */
 const PRESS_MS = 120
 
-/** Told by the console of what is not where it was when a press or a drag began, once it ends. */
+/** Told by the console of what is not where it was when a press or a drag began, once it ends. What an icon is drawn of moves nothing when it arrives. */
 const MOVED = `{
-  const places = () => new Map([...document.querySelectorAll('main, main *')].map((element) => {
+  const places = () => new Map([...document.querySelectorAll('main, main *:not(svg *)')].map((element) => {
     const { x, y, width, height } = element.getBoundingClientRect()
     return [element, [x + scrollX, y + scrollY, width, height].map(Math.round).join()]
   }))
