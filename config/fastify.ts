@@ -52,7 +52,7 @@ function censor (value: unknown, path: string[]): string {
   return path.at(-1) === 'url' ? withoutToken(String(value)) : '[Redacted]'
 }
 
-/** Of a failure with a place in the vocabulary it is known where it was noticed, so it needs no stack. */
+/** Known failures are logged without a stack: their code says where they come from. */
 export function errorAsLogged (error: Error): SerializedError {
   if (!(error instanceof Failure) || error.code === 'INTERNAL') return stdSerializers.err(error)
   return { type: error.name, code: error.code, message: causesOf(error) } as unknown as SerializedError
@@ -66,7 +66,7 @@ function causesOf (error: Error): string {
   return [...parts, cause instanceof Error && causesOf(cause)].filter(Boolean).join(': ')
 }
 
-/** On a terminal a request is one readable line: the members it is made of, and those that are left out. */
+/** The readable line of a request on a terminal, and the members that it leaves out. */
 const LINE = '{msg}{if ms} {method} {path} {status} in {ms} ms{end}{if code} {code}{end}'
 const TOLD = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
 

@@ -108,14 +108,14 @@ export interface FailureOptions {
   headers?: Record<string, string>
   /** Instead of the vocabulary's: LOCK_REFUSED_STATUS. */
   status?: number
-  /** Whether the log has it already, in one line for all that are refused for this reason. */
+  /** Whether one log line already covers all requests refused for this reason. */
   isLogged?: boolean
 }
 
 /** Of V8: how many frames of the stack an error records when it is made. */
 const recording = Error as { stackTraceLimit?: number | undefined }
 
-/** An error that is no fault of the code: without a stack, which would be a tenth of the cost of a refused lock. */
+/** An error that is not a defect. It has no stack, which would be a tenth of the cost of a refused lock. */
 export class Stackless extends Error {
   constructor (message: string, options?: ErrorOptions) {
     const { stackTraceLimit } = recording
@@ -125,7 +125,7 @@ export class Stackless extends Error {
   }
 }
 
-/** A failure with a place in the vocabulary. Its message is meant for the caller, so it holds no internals: what broke underneath is its cause. */
+/** A failure of the vocabulary. Its message is for the caller and shows no internals; the underlying error is its cause. */
 export class Failure extends Stackless {
   readonly code: FailureCode
   readonly statusCode: number

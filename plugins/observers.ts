@@ -5,10 +5,10 @@ import fp from 'fastify-plugin'
 import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
 import type { ObservedCall, Observe, Observed } from '../lib/observe.ts'
 
-/** The longest part of a path that is told of. */
+/** How many characters of a path observers get. */
 const PATH_MAX = 256
 
-/** What is told of a request when it is over. Nothing of its query, its header fields or its body. */
+/** What observers get when a request is over, without its query, header fields and body. */
 export interface Answered {
   method: string
   /** The pattern of the route, if there is one. */

@@ -42,7 +42,7 @@ async function rateLimits (fastify: FastifyInstance, { config, bus }: { config: 
 /** What a store tells of a caller: how many requests, and how many milliseconds are left of their minute. */
 interface Count { current: number, ttl: number }
 
-/** Counts the requests at the bus, and here too: the greater number counts, and while the bus is away or slow this instance's. */
+/** Counts requests at the bus and in this instance. The greater number counts; while the bus is away or slow, the instance's own. */
 async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<FastifyRateLimitStoreCtor> {
   const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
   const { default: RedisStore } = await import('@fastify/rate-limit/store/RedisStore.js')

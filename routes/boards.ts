@@ -53,7 +53,7 @@ const watch: Handler<typeof watchSchema> = async function (request, reply) {
   const watcher = await this.boards.watch(id, caller, {
     lastEventId: headers['last-event-id'],
     caller: streamOwner(request),
-    // What cannot be found out is not shown, rather than that the stream breaks off.
+    // If a right cannot be checked, its locks are left out. The stream goes on.
     ...(this.access && { mayView: (entity: Entity) => request.may('view', entity).catch(() => false) })
   })
   return streamOf(request, reply, watcher)

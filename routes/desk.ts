@@ -10,7 +10,7 @@ import { OF_PAGES } from '../lib/http/security-headers.ts'
 import { readSources, type DeskFile } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
 
-/** No part of the API, so none of its documentation. */
+/** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
 
 /** The content of a file never changes: another one has another name. */

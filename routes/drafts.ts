@@ -52,7 +52,7 @@ const discard: Handler<typeof discardSchema> = async function (request) {
   return { success: true }
 }
 
-/** Who asks: drafts are their owner's, those of others an administrator's who has a right to the entity. */
+/** Who asks. A user sees their own drafts. An administrator with a right to the entity sees those of others too. */
 async function askingFor (right: Right, request: Pick<FastifyRequest, 'identity' | 'may'>, entity: Entity, { uid }: DraftsQuery): Promise<User | undefined> {
   const { identity: user } = request
   if (!user?.admin || uid === user.uid) return user

@@ -45,7 +45,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
     let beatAt = performance.now()
 
     const stream = new Readable({
-      // Nothing is read ahead: what is not sent yet may have changed by then.
+      // Reads no batch ahead, since the state may change before it is sent.
       highWaterMark: 0,
       read () {
         clearTimeout(silence)

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/env.ts'
 import { readSources } from '../lib/desk/sources.ts'
 
-/** No part of the API, so none of its documentation. */
+/** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
 
 /**

@@ -40,7 +40,7 @@ export default async function locks (fastify: FastifyInstance) {
   await fastify.register(lockEvents)
 }
 
-/** What a lock is asked for with: it need not say who asks where Quoin knows. */
+/** The body that asks for a lock. With authentication it may leave out the user. */
 function lockRequest ({ authenticates }: FastifyInstance) {
   return Type.Unsafe<OwnLockRequest>(authenticates ? OwnLockRequest : LockRequest)
 }
@@ -147,8 +147,8 @@ const releaseByBeacon: Handler<typeof beaconSchema> = async function (request, r
 type Releasing = Pick<FastifyRequest<{ Params: Entity, Headers: ChangeHeaders }>, 'params' | 'headers' | 'identity' | 'may' | 'demand'>
 
 /**
- * Releases what is the caller's own, whatever the CMS says of the entity by now; what is another's only for an administrator
- * who may edit the entity. Whose another's lock is hears only who may view it.
+ * Releases the caller's own locks, whatever the CMS says of the entity by now. Only an administrator who may edit the entity
+ * releases the locks of others. Only a caller who may view the entity learns who holds it.
  */
 async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply): Promise<Done> {
   const { params, headers, identity: user } = request
@@ -171,7 +171,7 @@ async function letGo (fastify: FastifyInstance, request: Releasing, what: Releas
   return told(fastify, reply, leftAlone(result))
 }
 
-/** A lock of another than the user who is named is left as it is, which is no failure. */
+/** Leaves the lock of another user than the named one as it is. That counts as a success. */
 function leftAlone (result: Changed | Held | Released): Changed | Released {
   return result.outcome === 'held' ? { outcome: 'released' } : result
 }
@@ -180,7 +180,7 @@ function isOfAnother (result: Changed | Held | Released, { uid }: User): result 
   return result.outcome !== 'released' && result.lock !== undefined && ownerOf(result.lock) !== uid
 }
 
-/** What is no POST that locks cannot ask that there be no lock: to ignore that would displace one. */
+/** Only the POST that locks accepts `If-None-Match`. Ignoring it elsewhere would displace a lock. */
 function conditionsIn (headers: ChangeHeaders & { 'if-none-match'?: string | undefined }) {
   if (headers['if-none-match'] !== undefined) throw new Failure('BAD_REQUEST', 'headers/if-none-match is taken only by the POST that locks a field')
   return versionIn(headers)

@@ -29,7 +29,7 @@ export const claimAccess: Access = {
   }
 }
 
-/** Whether a failure of `demand` says that the asker has not the right, rather than that this is not known. */
+/** Whether a failure of `demand` says that the caller lacks the right. Otherwise the right could not be checked. */
 export function isRefusal (error: unknown): boolean {
   return error instanceof Failure && (error.code === 'NOT_FOUND' || error.code === 'FORBIDDEN')
 }

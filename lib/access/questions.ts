@@ -45,7 +45,7 @@ export interface QuestionsOptions {
 const ID = new RegExp(`^(?:\\d{1,18}|${UUID_PATTERN})$`)
 const TOKEN = /^[\w-]{16,128}$/
 
-/** What Drupal answers about something that is hidden from the caller: a refusal, or that it is not there. */
+/** The statuses by which Drupal hides an entity from the caller: a refusal, or not found. */
 const HIDDEN: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
 
 /** Drupal answers so once it lets the caller edit an entity, of a document that cannot be one of its own. */

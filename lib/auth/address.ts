@@ -14,7 +14,7 @@ export function streamOwner ({ identity: user, ip }: { identity?: { uid: string 
   return user ? `user ${user.uid}` : `address ${networkOf(withoutPort(String(ip)))}`
 }
 
-/** An IPv4 address as it is; of an IPv6 address the /64 network, all of which one caller has. */
+/** Keeps an IPv4 address. Cuts an IPv6 address to its /64 network, since one caller usually has all of that network. */
 function networkOf (address: string): string {
   if (!isIPv6(address)) return address
   const ipv4Match = /^::ffff:([\d.]+)$/i.exec(address)

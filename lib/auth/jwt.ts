@@ -30,7 +30,7 @@ const REMEMBERED_MS = 60_000
 /** How many verified tokens are remembered; beyond it the least recently used are forgotten. */
 const REMEMBERED = 10_000
 
-/** Access tokens, and what does not say what it is; not the logout tokens, DPoP proofs and so on of the same issuer. Source: RFC 8725 section 3.11. */
+/** Accepts access tokens and tokens without a type. Rejects logout tokens, DPoP proofs and other tokens of the same issuer. Source: RFC 8725 section 3.11. */
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 
 /** What a token itself can be at fault for; everything else is the fault of the keys. */

@@ -14,7 +14,7 @@ export interface RememberOptions<Question, Answer> {
   now?: () => number
 }
 
-/** How long an answer is not asked for again: as long somebody who has logged out, or has lost a right, is still let in. */
+/** How long an answer is reused. A user who has logged out, or has lost a right, is let in for so long. */
 const ACCEPTED_MS = 60_000
 
 /** How long an answer stays good while nobody can be asked. */

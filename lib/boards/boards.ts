@@ -65,8 +65,8 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   }
 
   /**
-   * A board's live twin. The edition is read again at every heartbeat, once for all who are the same to the CMS: when its
-   * articles have changed there is a new snapshot, and when the caller may not see it any more the events end.
+   * The live form of a board. Quoin reads the edition again at every heartbeat, once for all callers with the same credentials.
+   * If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
   async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
@@ -90,7 +90,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       return undefined
     }
 
-    /** What the board is to look at now; nothing if the caller is refused. While the CMS is away it stays as it was. */
+    /** The entities of the board now; undefined if the caller is refused. While the CMS is away they stay as they were. */
     async function present (): Promise<Entity[] | undefined> {
       try {
         return await sharedRead.ask()
@@ -121,7 +121,7 @@ function unlessUnavailable (error: unknown): undefined {
   if (!(error instanceof Failure && error.code === 'STORE_UNAVAILABLE')) throw error
 }
 
-/** What of a batch may be told: the batch itself where that is all of it, undefined where it is nothing. */
+/** The part of a batch that may be shown: the batch itself if that is all of it, undefined if it is nothing. */
 async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
   const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : 'lock' in event ? [event.lock] : [])

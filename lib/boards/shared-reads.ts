@@ -1,11 +1,11 @@
 import type { Caller } from '../http/calls.ts'
 import { readKey } from '../jsonapi/credentials.ts'
 
-/** One reader's share. */
+/** One reader of a shared read. */
 export interface SharedRead<T> {
-  /** The newest answer, or a new one where that is too old or forgotten; a failure is an answer, too. */
+  /** The newest answer; a new one if that is too old or was forgotten. A failure counts as an answer. */
   ask (): Promise<T>
-  /** Has whoever asks next get a new answer. */
+  /** Makes the next reader ask anew. */
   forget (): void
   leave (): void
 }
@@ -17,8 +17,8 @@ interface Shared<T> {
 }
 
 /**
- * Reads that are made once for all who want the same, with the same credentials and language: with a service account for
- * all callers, with their own for each of them. Nothing is kept of what nobody reads any more.
+ * Shares one read among all readers of the same id with the same credentials and language. With a service account that is
+ * all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
 export function createSharedReads<T> (read: (id: string, caller: Caller) => Promise<T>, now = () => performance.now()) {

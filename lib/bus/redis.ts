@@ -7,7 +7,7 @@ const TIMEOUT_MS = 2000
 /** The longest pause between two tries to connect, in milliseconds. */
 const PAUSE_MS = 2000
 
-/** What Redis 7 and Valkey both speak. Nothing is queued for later: what is late is told by the table. */
+/** What Redis 7 and Valkey both speak. Nothing is queued: a message that would be late is dropped, and the table has what it says. */
 const OPTIONS = {
   protocol: 2,
   lazyConnect: true,

@@ -14,7 +14,7 @@ const REFUSED = new Set([
   'UnrecognizedClientException'
 ])
 
-/** What an operator should do about an error of DynamoDB or on the way to it. @param what what it came of */
+/** What an operator should do about an error of DynamoDB or on the way to it. @param what the operation that failed */
 export function advice (what: string, { name, message, cause }: Error): Diagnosis {
   if (name === 'CredentialsProviderError') {
     return wrong(`${what}: there are no AWS credentials`, 'set AWS_PROFILE, or AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or run where AWS gives a role')

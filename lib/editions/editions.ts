@@ -152,7 +152,7 @@ export interface EditionsOptions {
   onRefusal?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
 }
 
-/** How often operations on the running order are applied anew, each time that somebody else has saved first. */
+/** How often operations on the running order are applied at most: once more each time that somebody else saves first. */
 const ATTEMPTS = 5
 
 interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
@@ -180,7 +180,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   const contents = createContents(site)
   const labels = createLabels(site, find)
   const saves = createSaveQueue({ turns })
-  /** For each update that reads its edition at the moment: which editions were saved meanwhile, so that it may have read an earlier state. */
+  /** For each update that is reading its edition: the editions saved since, of which it may have read an earlier state. */
   const reads = new Set<Set<string>>()
   /** Of types without a time of change Drupal takes no precondition. */
   const changedAttribute = model.keys.changed === null ? undefined : publicName(model, model.keys.changed)

@@ -5,7 +5,7 @@ import { isJson, type HttpAnswer } from './exchange.ts'
 /** closed: all requests go to the CMS; open: none goes; half-open: one goes, to try the CMS out. */
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** Stops requests to a CMS that fails, so that it can recover and callers need not wait. */
+/** A circuit breaker. Stops requests to a CMS that fails, so that it can recover and callers need not wait. */
 export interface Breaker {
   state (): BreakerState
   /**

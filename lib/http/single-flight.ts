@@ -9,7 +9,7 @@ export interface SingleFlight<T> {
    * @throws the signal's reason
    */
   share (key: string, work: (signal: Signal) => Promise<T>, signal?: Signal): Promise<T>
-  /** From now on work starts anew. Who waits already still gets the result of the old work. */
+  /** Starts new work for the next caller. Callers that wait already get the result of the old work. */
   forgetAll (): void
 }
 

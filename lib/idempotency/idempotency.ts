@@ -12,7 +12,7 @@ import { createVersions } from '../locks/version.ts'
 const KEPT_SECONDS = 86_400
 /** How long an attempt has until it sends something, in milliseconds: so long a crashed one keeps the next away. */
 const LEASE_MS = 15_000
-/** How much longer than Drupal has to answer the next attempt is kept away once something is sent, in milliseconds: Drupal may still be at it. */
+/** How long after Drupal's timeout the next attempt has to wait once something is sent, in milliseconds: Drupal may still be working on it. */
 const SETTLE_MS = 8000
 
 /** What a caller repeats: who, where, under which key, and with what. */
@@ -156,7 +156,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
       async succeed (done: RequestOutcome) {
         await write({ done }, 0).catch(() => {})
       },
-      /** Leaves to the next attempt what it needs to find out whether this one or an earlier one has saved. */
+      /** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
       async fail (error: unknown) {
         const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? own : undefined)
         const ended = intent ? write({ intent }, own ? SETTLE_MS : 0) : table.remove(key, isOfVersion(version))
@@ -185,7 +185,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
 /** A record that this attempt has taken; or, with `done`, one of a request that has come to its end. */
 interface Claim extends RequestEntry {
   version: string
-  /** When it was sent that it is taken, by `monotonic`. */
+  /** When this attempt sent its claim, by `monotonic`. */
   sentAt: number
 }
 

@@ -185,7 +185,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
     return item && isKept(item, Math.floor(now() / 1000)) ? entryOf(item) : undefined
   }
 
-  /** Writes down what has become of a save whose entry is uncertain, unless somebody else has. */
+  /** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */
   async function settle (id: string, { id: entry, outcome, after }: Entry): Promise<void> {
     const key = { env_entityType_entityId: keyOf(id), fieldName: entry }
     const item = await table.get(key)

@@ -30,7 +30,7 @@ export interface JsonapiAnswer {
   document: Document
   /** The CMS's `WWW-Authenticate`, of a 401. */
   challenge?: string
-  /** Whether it was asked under the prefix of another language than other requests, in which it may show other entities too. */
+  /** Whether this request went under the prefix of another language, where Drupal may show other entities too. */
   isElsewhere?: boolean
   /** The session cookies that the CMS sets or takes back, as `Set-Cookie` has them. */
   cookies?: string[]

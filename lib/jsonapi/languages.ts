@@ -1,6 +1,6 @@
 import type { ErrorObject } from './document.ts'
 
-/** What Drupal says to a change of an entity in a language that it does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual(). */
+/** Drupal's error for a change of an entity in a language that the entity does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual(). */
 const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
 /** Where JSON:API is in each language: sites tell languages by a prefix of the path, or do not. */

@@ -10,7 +10,7 @@ export const TRACED_MS = 6000
 /** A put of a lock that got no answer. */
 export interface WriteAttempt {
   version: string
-  /** The record that it replaces, and no other; without it, whatever its condition allows, also nothing. */
+  /** The only record that it may replace. Without it the condition alone decides, and there may be no record. */
   over: Item | undefined
 }
 

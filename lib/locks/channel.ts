@@ -22,13 +22,13 @@ export function createChannel (watched: Watched[]) {
   /** Called, a few in a turn, after every change. */
   const wakes = new Set<() => void>()
   const due = new Set<() => void>()
-  /** The newest changes, of which the last led to this revision. */
+  /** The newest changes. The last one led to this revision. */
   const recent: Batch[] = []
   let revision = 0
   let states: State[] | undefined
   let isStale = false
   let id: string | undefined
-  /** The present state as a newcomer is told it, and as one that was told `stale`. */
+  /** The present state for a new watcher, and for a watcher that was told `stale`. */
   let whole: Batch | undefined
   let back: Batch | undefined
   /** The revision at which the store answered again. */

@@ -1,11 +1,11 @@
 import type { Locks } from './locks.ts'
 
-/** How often each thing became of a request for a lock, and how many texts of others were kept as drafts. */
+/** Lock requests, counted by outcome, and how many texts of others were kept as drafts. */
 export type LockCounts = Record<'acquired' | 'held' | 'changed' | 'released' | 'draft_kept', number>
 
 /**
- * Field locks whose outcomes are counted; what failed is not.
- * @param create makes the locks, with what is to hear of drafts
+ * Field locks that count their outcomes. Failures are not counted.
+ * @param create makes the locks, with a callback for each draft
  */
 export function counted (create: (onKept: () => void) => Locks): { locks: Locks, counts: Readonly<LockCounts> } {
   const counts: LockCounts = { acquired: 0, held: 0, changed: 0, released: 0, draft_kept: 0 }

@@ -60,7 +60,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     return undefined
   }
 
-  /** Removes a draft whose text nobody has displaced, or another, who has kept it too. */
+  /** Removes a draft whose text was not displaced, or was displaced by another user, who has kept it too. */
   async function drop (draft: Item): Promise<void> {
     await table.remove(keyOf(draft))
     if (draft['inTwo']) await table.remove(restOf(keyOf(draft)))
@@ -115,7 +115,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))
   }
 
-  /** A draft with its text, half of which may be in an item of its own. */
+  /** A draft with its text. Half of the text may be in an item of its own. */
   async function whole (record: Item): Promise<Item> {
     const rest = record['inTwo'] ? await table.get(restOf(keyOf(record))) : undefined
     return rest ? { ...record, payload: `${record.payload}${rest['rest']}` } : record
@@ -140,7 +140,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     })
   }
 
-  /** Whether whoever wrote a lock that has expired may still be at it. A draft is written once. */
+  /** Whether the writer of an expired lock may still send an attempt. A draft is written once. */
   function mayBeWritten ({ displacedAt, version }: Item): boolean {
     return displacedAt === undefined && isSince(version, now() - SETTLED_SECONDS * 1000)
   }

@@ -6,7 +6,7 @@ export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
-/** A save of an edition, as those who watch its locks are told it. */
+/** A save of an edition, as the event for the watchers of its locks. */
 export interface Saved {
   entityType: string
   entityId: string
@@ -75,8 +75,7 @@ export function snapshotOf (states: State[]): Snapshot {
 }
 
 /**
- * What has happened between two moments. Only the last event names the new state, so that none before it can be skipped; those
- * before it name none, not even the former one: who leaves between them is in neither.
+ * The events between two states. Only the last event has an id, so a client that resumes never skips one.
  */
 export function differences (before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))

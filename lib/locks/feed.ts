@@ -279,7 +279,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     }
   }
 
-  /** Tells whoever watches the entity that it was saved. */
+  /** Tells the watchers of the entity that it was saved. */
   function saved (saved: Saved): void {
     const watched = entities.get(nameOf({ type: saved.entityType, id: saved.entityId }))
     for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })

@@ -22,7 +22,7 @@ import { createLockTable, forEach, UNANSWERED_MAX, type LockCheck } from './tabl
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
 
-/** What does not pass at first has to find the lock as it was a moment ago: of many who try at once, one a round succeeds. */
+/** How often a write is tried. After the first try each one needs the lock unchanged since it was read, so of many writers one succeeds a round. */
 const ATTEMPTS = 20
 
 /** The longest pauses between two attempts, in milliseconds: the first, each next one twice as long, and the last. */
@@ -51,7 +51,7 @@ export interface LocksDeps {
   monotonic?: () => number
   /** Resolves when `now` is right; undefined where it is already. */
   ready?: () => Promise<void> | undefined
-  /** Hears of every text of another that was kept. */
+  /** Called for every text of another user that was kept as a draft. */
   onKept?: () => void
   /** Notes takeovers, before they are answered. */
   takeovers?: TakeoverNotes | undefined
@@ -71,7 +71,7 @@ export interface TakeoverNotes {
   note (entity: Entity, takeover: { fieldName: string, from: LockRequest['userData'], by: LockRequest['userData'] }): Promise<void>
 }
 
-/** An entity that is written to, with what is known of its fields afterwards. */
+/** An entity that is written to, and what the write has left in its fields. */
 interface WriteTarget extends Entity { changes: Map<string, LockView | undefined> }
 
 export type Locks = ReturnType<typeof createLocks>
@@ -128,7 +128,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function overwrite (place: WriteTarget, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
     const uid = String(request.userData.uid)
-    // Only what has failed its condition shows whose it was.
+    // Only a record that fails the condition shows whose lock it was.
     const isNoted = notes?.concerns(place.type) === true
     const isQuick = isNoted ? isFree : isWithoutTextOfOthers
     const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (found) => {
@@ -161,7 +161,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     /** Until when an attempt of this request may still create the lock. */
     let fencedUntil = 0
     let draft: Item | undefined
-    /** The lock of another in whose place the last attempt is. */
+    /** The lock of another user that the last attempt replaces. */
     let displaced: Holder | undefined
 
     function acquired (version: string): Taken {
@@ -408,7 +408,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     throw tooFast()
   }
 
-  /** Until when a write at a field may come that would bring back what is released: as the record says, of this instance's own, or of another one's that may still be at it. */
+  /** Until when a late write may bring back the released lock. It may be one that the record names, one of this instance, or one of another instance that still waits for an answer. */
   function fenceFor (key: Key, found: Item | undefined): number {
     return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
   }

@@ -6,7 +6,7 @@ export interface Acquired { outcome: 'acquired', version: string, timestamp: num
 export interface Taken extends Acquired { displaced?: Holder }
 /** Another holds the field. */
 export interface Held { outcome: 'held', lock: Holder }
-/** The lock is not in the state that was asked for; whose it is now, if anybody's. */
+/** The lock is not in the state that was asked for. `lock` has its present holder, if there is one. */
 export interface Changed { outcome: 'changed', lock?: Holder }
 export interface Released { outcome: 'released' }
 

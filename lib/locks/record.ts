@@ -11,7 +11,7 @@ export const USER_DATA_LIMIT = 8192
 /** The two keys of an item. */
 export interface Key { env_entityType_entityId: string, fieldName: string }
 
-/** An item of the table as it was read: one of others may miss any member but its keys, or have it of another type. */
+/** An item of the table as it was read. One that another program wrote may lack any member but its keys, or have a member of another type. */
 export interface Item extends Key {
   timestamp?: unknown
   userData?: unknown
@@ -130,7 +130,7 @@ const isOthers = rule('NOT #userData.#uid = :uid')
 const isExpiredNow = rule('#expiresAt <= :now')
 const isNotExpiredNow = rule('NOT #expiresAt <= :now')
 
-/** Without `expiresAt`, and from so long ago that it is over. */
+/** A lock without `expiresAt` that is so old that it has expired. */
 export const isForeignOver = all(rule('attribute_not_exists(#expiresAt)'), rule('#timestamp <= :foreign'))
 
 /** What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over. */

@@ -34,7 +34,7 @@ export type LockRequest = Static<typeof LockRequest>
 
 const { uid, ...others } = LockRequest.properties.userData.properties
 
-/** The same where it is known who calls: the uid, and the name, need not be said; a name that is known goes before one that is. */
+/** The same with authentication: the uid and the name may be left out. The authenticated name has precedence. */
 export const OwnLockRequest = Type.Object({
   ...LockRequest.properties,
   userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...others }, { additionalProperties: true }))

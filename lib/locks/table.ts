@@ -19,13 +19,13 @@ export type Written = WriteDone | { done: false, repeated: boolean, found: () =>
 /** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
 export type WrittenOnce = WriteDone | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
 
-/** Whether a record was claimed: the one that it replaced, or the one in the way. */
+/** Whether a record was claimed, with the record that it replaced or the one in the way. */
 export type Claimed = WriteDone | { done: false, inTheWay: Item | undefined }
 
-/** A write whose condition held. `previous` is the item that it replaced, where that was asked for and there was one. */
+/** A write whose condition held. `previous` is the item that it replaced, if the caller asked for it and there was one. */
 export interface WriteDone { done: true, previous?: Item }
 
-/** What a condition is for that decides about the write of another item. */
+/** A condition on one item that decides about the write of another. */
 export interface LockCheck { key: Key, condition: Condition }
 
 /**

@@ -1,4 +1,4 @@
-/** What one write is known to be: under way, or ended without an answer until when it may still be carried out. */
+/** The writes at one field: how many are under way, and until when one that got no answer may still be carried out. */
 interface WriteState { underWay: number, until: number }
 
 /**
@@ -9,7 +9,7 @@ interface WriteState { underWay: number, until: number }
 export function createUnsettled (now: () => number, fenceSeconds: number) {
   const states = new Map<string, WriteState>()
 
-  /** Those that ended without an answer are first in the map, the oldest first, or have been renewed since. */
+  /** Drops the fields whose writes are settled. The map has them in the order in which they came. */
   function forget (): void {
     for (const [name, { underWay, until }] of states) {
       if (underWay > 0 || until > now()) return

@@ -28,7 +28,7 @@ export interface WatchedDeps {
   read: (entity: Entity) => Promise<LockRecord[]>
   /** Milliseconds from the end of one read of such an entity to the next. */
   intervalMs: (urgency: Urgency) => number
-  /** Told of a read that failed where nobody waits for it. */
+  /** Called when a read fails that nobody waits for. */
   onFailure: (error: unknown) => void
   /** Whether the lease of a lock is over. */
   isOver: (lock: LockView) => boolean
@@ -44,7 +44,7 @@ export type Watched = ReturnType<typeof createWatched>
 export function createWatched (entity: Entity, { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps) {
   /** Called after every change. */
   const wakes = new Set<() => void>()
-  /** What has been told since the read under way began, which may have missed it. */
+  /** The changes heard of since the present read began, which may have missed them. */
   const news = new Map<string, LockView | undefined>()
   /** When the newest write of a field was over that a notice has told. */
   const writtenAt = new Map<string, number>()

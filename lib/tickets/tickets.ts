@@ -9,7 +9,7 @@ import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
 const LEASE_MS = 15_000
-/** How long one is kept after a save that timed out, in milliseconds: Drupal may still be at it. */
+/** How long a ticket is kept after a save that timed out, in milliseconds: Drupal may still be saving. */
 const SETTLE_MS = 8000
 /** How long a save waits for the ticket of another instance, in milliseconds. */
 const WAIT_MS = 10_000

@@ -17,7 +17,7 @@ import { createVersions } from '../locks/version.ts'
 
 /** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
 const LEASE_MS = 30_000
-/** The same after a create whose outcome is not known: Drupal may still be at it. */
+/** The same after a create whose outcome is not known: Drupal may still be saving. */
 const SETTLE_MS = 8000
 /** How long it is remembered which edition was created for a key, in seconds; who looked for it longer ago has ended. */
 const REMEMBERED_SECONDS = 3600
@@ -94,7 +94,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       return attempt(Math.min(2 * pause, LAST_PAUSE_MS))
     }
 
-    /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance is at it. */
+    /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance creates it. */
     async function make (): Promise<Upserted | undefined> {
       const record = await reserve()
       if ('version' in record) return create(record)

@@ -15,7 +15,7 @@ export interface Intent {
 export interface Attempt {
   /** Of the edition that a create makes, where the body gives none. */
   uuid: string
-  /** What an attempt before this one was about to do, and may have done; until this one notes what it does itself. */
+  /** What an earlier attempt was about to do, and may have done. Undefined once this attempt has noted its own intent. */
   readonly earlier: Intent | undefined
   /**
    * Notes what is about to be sent.

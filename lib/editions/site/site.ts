@@ -58,7 +58,7 @@ export interface SiteOptions {
   warn: (message: string) => void
 }
 
-/** A site of which nothing is known yet. Nothing of it is asked before somebody wants to know. */
+/** A site of which Quoin knows nothing yet. Quoin asks the site only when it needs an answer. */
 export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   const address = new URL(cmsUrl)
   const catalog = createCatalog({ cms, model })

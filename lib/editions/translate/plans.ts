@@ -18,7 +18,7 @@ export interface Plan {
   attributes: AttributePlan[]
   /** Fields. */
   relationships: string[]
-  /** An entity with all its fields, in order, none of which has a value yet: to be copied. */
+  /** A template to copy: an entity with all its fields in order, without values. */
   blank: EditionJson
   /** What the entity's bundle is known from when no member tells it. */
   bundle: Item | undefined

@@ -6,7 +6,7 @@ export interface Selection {
   q?: string
   /** 1 published, 0 not. */
   status?: 0 | 1
-  /** Edition types, all of which an edition must have (two different ones: none has). */
+  /** Edition types. An edition must have all of them, so two different ones match none. */
   types?: string[]
   /** Exact key. */
   key?: string
@@ -28,7 +28,7 @@ export interface Page<Row> {
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
 export const PAGE_MAX = 50
 
-/** The group of conditions of which one has to hold. Drupal finds a group only by the name in its members' `memberOf`. */
+/** A group of conditions; at least one has to hold. Drupal finds a group only by the name in its members' `memberOf`. */
 const EITHER = 'either'
 
 /**
