@@ -353,7 +353,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
         return { ...saved, outcomes: options.attempt?.earlier?.outcomes ?? outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || attempts === 1) throw error
-        return apply(await load(current.resource.id, caller, 'bare'), turn, attempts - 1)
+        return apply(await load(current.resource.id, caller, 'anew'), turn, attempts - 1)
       }
     }
   }
@@ -396,7 +396,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
     return saves.run(uuid, since, async (turn) => {
       try {
-        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'bare') : edition
+        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'anew') : edition
         const earlier = attempt?.earlier && await unlessSaved(current, attempt.earlier)
         if (earlier) return { ...earlier, isShared: turn.isShared }
         if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)

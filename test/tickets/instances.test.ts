@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
@@ -6,7 +7,7 @@ import { basic, editionsOf, open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
 
-const { id } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
+const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
 const title = (text: string) => ({ title: [{ value: text }] })
 
@@ -46,6 +47,52 @@ t.test('of two saves through two instances the one that looked too early is refu
 
 t.test('without a table that both share a save is lost, and Edition-Turn says that it may be', async (t) => {
   t.strictSame(await race(t, {}), { inTime: [200, 'instance'], late: [200, 'instance'], title: 'Late' })
+})
+
+t.test('a save whose turn has come takes no part in a read that began before', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  // Drupal itself tells two saves apart only where seconds lie between them.
+  const now = Date.now()
+  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
+  const other = await build(t, { CMS_URL: cms.url, DYNAMODB_ENDPOINT: endpoint })
+  const insert = (article: number) => ({ operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] })
+  const arrange = (article: number) => call('POST', `${path}/articles`, { body: insert(article), as: 'editor' })
+  const arrangeThroughOther = (article: number) => other.inject({ method: 'POST', url: `${path}/articles`, headers: basic('editor2'), payload: insert(article) })
+  t.strictSame([(await arrange(101)).status, (await arrangeThroughOther(102)).statusCode], [200, 200])
+
+  const [isSaving, maySave] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [hasRead, readsAgain, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let reads = 0
+  cms.behave = async ({ method, path, headers }, honest) => {
+    const isOthers = headers.authorization !== basic('editor').authorization
+    if (method === 'PATCH' && isOthers) {
+      isSaving.resolve()
+      await maySave.promise
+    }
+    if (method !== 'GET' || isOthers || !path.endsWith(uuid)) return undefined
+    const answer = await honest()
+    if (++reads === 1) hasRead.resolve()
+    if (reads === 2) {
+      readsAgain.resolve()
+      await mayAnswer.promise
+    }
+    return answer
+  }
+  const first = arrangeThroughOther(103)
+  await isSaving.promise
+  const second = arrange(104)
+  await hasRead.promise
+  await sleep(100)
+  // This one reads what was there before the first save, and has its answer late.
+  const third = arrange(105)
+  await readsAgain.promise
+  maySave.resolve()
+  t.equal((await first).statusCode, 200)
+  await Promise.race([second, sleep(2000)])
+  mayAnswer.resolve()
+  t.strictSame([(await second).status, (await third).status], [200, 200])
+  const { body } = await call('GET', path, { as: 'editor' })
+  t.strictSame(body.field_articles.slice(-5).map(({ target_id: id }: { target_id: number }) => id), [101, 102, 103, 104, 105])
 })
 
 t.test('a save that timed out keeps its turn, and one that failed gives it back', async (t) => {

@@ -18,8 +18,11 @@ import { covers, createIncludes, includeOf, type Include } from './include.ts'
 /** What an edition is read by. */
 export type EditionId = { uuid: string } | { id: string }
 
-/** What an edition is read for: `bare` without the urls of its references, which Drupal answers sooner. */
-export type Purpose = 'edition' | 'bare'
+/**
+ * What an edition is read for: `bare` without the urls of its references, which Drupal answers sooner; `anew` the same, and not
+ * by a read that began before.
+ */
+export type Purpose = 'edition' | 'bare' | 'anew'
 
 export interface Resources {
   /**
@@ -73,6 +76,9 @@ interface RequestPlan {
 /** An answer, with the urls of its references if they are wanted. */
 type ResourceAnswer = JsonapiAnswer & { urlOf?: UrlOf }
 
+/** The purposes of reads without urls. */
+const BARE: ReadonlyArray<ResourceQuestion['purpose']> = ['bare', 'anew']
+
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
 
@@ -93,14 +99,15 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   async function get (question: ResourceQuestion, resourceType = question.resourceType, attempt = 0): Promise<ResourceAnswer> {
     const plan = await planFor(question, resourceType)
     const { include: { query }, known } = plan
-    const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller })
-    if (answer.status < 300 && question.purpose !== 'bare' && known.documents.has(answer.document)) return { ...answer, urlOf: known.urlOf }
+    const isBare = BARE.includes(question.purpose)
+    const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller, isFresh: question.purpose === 'anew' })
+    if (answer.status < 300 && !isBare && known.documents.has(answer.document)) return { ...answer, urlOf: known.urlOf }
     if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
     if (answer.status === 400 && query.length > 0 && attempt === 0) {
       shapes.forget(resourceType)
       return get(question, resourceType, attempt + 1)
     }
-    if (question.purpose === 'bare') {
+    if (isBare) {
       learnShapes(answer.document)
       return answer
     }
@@ -115,7 +122,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   async function planFor ({ path, query, caller, purpose }: ResourceQuestion, resourceType: string): Promise<RequestPlan> {
     const known = targets.of(caller)
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
-    const isComplete = purpose === 'bare' || (page !== undefined && known.pages.has(page))
+    const isComplete = BARE.includes(purpose) || (page !== undefined && known.pages.has(page))
     const scope = isComplete ? 'none' : known.targets.size === 0 ? 'all' : 'all but users'
     return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), known, page }
   }
