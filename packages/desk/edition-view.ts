@@ -10,7 +10,7 @@ import { tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
 import { keptView } from './kept-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
-import { entityOf, valueOf, type Item, type Settings } from './settings.ts'
+import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
 import { day, duration, nameOf, since } from './words.ts'
@@ -70,7 +70,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
     <header class="head">
       ${cover(edition, model, 'large')}
       <div>
-        <h1 tabindex="-1">${session.title || say('editionNamed', { id: session.id })}</h1>
+        <h1 tabindex="-1" dir="auto" lang=${languageOf(edition, model) ?? nothing}>${session.title || say('editionNamed', { id: session.id })}</h1>
         <p class="meta">${statusPill(edition, model)}
           <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
           ${model.keys.changed === null ? nothing : html`<span>${say('savedOn', { day: day(valueOf(edition, model.keys.changed)) })}</span>`}</p>
@@ -85,7 +85,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
         ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, addressOf, locksOf, ...session.acts(order) }))}
         <h2 class="spoken">${say('fields')}</h2>
-        <div class="fields">${fields.map((field) => fieldView(field, types, session))}</div>
+        <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
         ${fixed.length === 0
           ? nothing
           : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}

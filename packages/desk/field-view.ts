@@ -19,19 +19,19 @@ export interface FieldActs {
 }
 
 /** A field with its label, its control and all that there is to say of it. */
-export function fieldView (field: Field, types: Named[], acts: FieldActs): TemplateResult {
+export function fieldView (field: Field, types: Named[], acts: FieldActs, language?: string): TemplateResult {
   const { shape: { name, label, kind, zone }, holder, isHeld } = field
   const { revert } = acts
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
       <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</div>
-      ${control(field, types)}
+      ${control(field, types, language)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
     </div>`
 }
 
-function control (field: Field, types: Named[]): TemplateResult {
+function control (field: Field, types: Named[], language: string | undefined): TemplateResult {
   const { shape: { name, kind }, text, holder, problems } = field
   const id = `field-${name}`
   // What a browser cannot read as a value it gives as none.
@@ -52,9 +52,9 @@ function control (field: Field, types: Named[]): TemplateResult {
       ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
     </select>`
     case 'text':
-    case 'lines': return html`<textarea id=${id} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
       @focus=${field.focus} @blur=${left} @input=${on}>`
   }
 }

@@ -5,7 +5,7 @@ import type { Named } from '../client/src/client.ts'
 import { criteriaOf, editionAddress, listAddress, newAddress, type Query } from './address.ts'
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import { PAGE, type List } from './list.ts'
-import { valueOf, type Edition, type Model } from './settings.ts'
+import { languageOf, valueOf, type Edition, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
 import { figure, say } from './texts.ts'
 import { day, duration, nameOf } from './words.ts'
@@ -61,7 +61,7 @@ function row (edition: Edition, list: List, model: Model): TemplateResult {
   return html`
     <li data-id=${id}>
       ${cover(edition, model, 'small')}
-      <div class="what"><a href=${editionAddress(id)}>${valueOf(edition, keys.label) || say('editionNamed', { id })}</a>
+      <div class="what"><a href=${editionAddress(id)} dir="auto" lang=${languageOf(edition, model) ?? nothing}>${valueOf(edition, keys.label) || say('editionNamed', { id })}</a>
         <p class="meta"><span class="kind">${valueOf(edition, fields.editionType ?? keys.bundle)}</span><code>${valueOf(edition, fields.key)}</code><span>${say('articleCount', { count: articles })}</span></p></div>
       <div class="when">${date ? html`<b>${day(date)}</b>` : nothing}${keys.changed === null ? nothing : html`<small>${say('savedOn', { day: day(valueOf(edition, keys.changed)) })}</small>`}</div>
       ${statusPill(edition, model)}

@@ -39,6 +39,12 @@ export function valueOf (edition: Edition, name: string | null): string {
   return String(item?.['value'] ?? item?.['target_id'] ?? '')
 }
 
+/** The language of an edition's texts, as in HTML; undefined where it is not told, or is none (`und`, `zxx`). */
+export function languageOf (edition: Edition, { keys: { langcode } }: Pick<Model, 'keys'>): string | undefined {
+  const code = valueOf(edition, langcode)
+  return ['', 'und', 'zxx'].includes(code) ? undefined : code
+}
+
 /** Whether an edition is published; undefined where the entity type has no status. */
 export function isPublished (edition: Edition, { keys: { published } }: Pick<Model, 'keys'>): boolean | undefined {
   return published === null ? undefined : valueOf(edition, published) === 'true'

@@ -53,8 +53,3 @@ export function initials (somebody: Somebody): string {
 export function toneOf ({ uid }: Somebody): number {
   return [...String(uid)].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % 9973, 7) % TONES
 }
-
-/** "1 edition", "60 editions". */
-export function count (number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString(localeOfReader())} ${number === 1 ? one : many}`
-}

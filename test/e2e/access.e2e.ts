@@ -127,6 +127,13 @@ t.test('the desk for everybody', async (t) => {
     await until(async () => await style(field, 'borderLeftColor') !== free)
     t.equal(free, await style('body', 'backgroundColor'), 'a field that is not held has no bar')
     t.equal(await style('.savebar', 'position'), 'static', 'it takes no height from what is read')
+    const input = '[data-field="field_key"] input'
+    const plain = await style(input, 'borderTopStyle')
+    const held = await client('ben').locks.acquire({ type: 'publisher_container', id, fieldName: 'field_key' })
+    await shows(anna.getByText(/^Ben is editing this/))
+    t.not(await style(input, 'borderTopStyle'), plain, 'a locked field has another shape, not another colour alone')
+    await held.release()
+    await hides(anna.getByText(/^Ben is editing this/))
     await press(toggle)
     await fits(t, anna, 'the edition')
   })
