@@ -98,8 +98,8 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
       etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
     }
 
-    function atWork (entity: Entity, { held, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
-      const others = held.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
+    function atWork (entity: Entity, { held: lockStates, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
+      const others = lockStates.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
       return [
         ...others.map(({ lock, isTyped }) => {
           // An order that somebody has open changes without a text.

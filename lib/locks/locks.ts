@@ -206,18 +206,18 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     /** What the present record says about the attempts without an answer: the lock that one of them was, or that none was carried out. */
-    async function look (found: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
-      const own = versionOf(found)
+    async function look (record: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
+      const own = versionOf(record)
       if (own !== undefined && versions.has(own)) return locked(own)
       const stillOpen: WriteAttempt[] = []
       for (const each of open) {
-        const outcome = outcomeOf(each, found, fences)
+        const outcome = outcomeOf(each, record, fences)
         if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, each.version))) return acquired(each.version)
         if (outcome === 'unclear' || !isSince(each.version, now() - TRACED_MS)) throw unknown()
         if (outcome === 'open') stillOpen.push(each)
       }
       open = stillOpen
-      return { found }
+      return { found: record }
     }
 
     /** Keeps the text of the record that is to be displaced, if it has one and is not kept yet. */
@@ -238,16 +238,16 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
      * Refuses the request. Where one of its attempts may still create the lock once the field is free, the record in its
      * way is marked first, so that its release leaves a tombstone. A record of others cannot be written again as it was.
      */
-    async function refused (refusal: Refused, found: Item | undefined): Promise<Acquired | Refused> {
+    async function refused (refusal: Refused, record: Item | undefined): Promise<Acquired | Refused> {
       await withdraw()
       for (let count = 1; count <= ATTEMPTS; count++) {
-        if (open.every(({ over }) => over) || typeof found?.['version'] !== 'string' || fenceOf(found) >= fencedUntil) return refusal
-        const mark = await table.put({ ...storedAgain(found), ...key, fencedUntil }, isStill(found))
+        if (open.every(({ over }) => over) || typeof record?.['version'] !== 'string' || fenceOf(record) >= fencedUntil) return refusal
+        const mark = await table.put({ ...storedAgain(record), ...key, fencedUntil }, isStill(record))
         if (mark.done) return refusal
         await pause(count)
         const result = await look(await present())
         if ('outcome' in result) return result
-        found = result.found
+        record = result.found
       }
       throw tooFast()
     }
@@ -366,44 +366,44 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       return { outcome: 'released' }
     }
 
-    let found: Item | undefined
-    if (unsettled.until(nameOf(key)) > 0) found = await table.get(key)
+    let present: Item | undefined
+    if (unsettled.until(nameOf(key)) > 0) present = await table.get(key)
     else {
       const removal = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
       if (removal.done) return released()
-      found = await removal.found()
-      if (removal.unanswered && found && !isTombstone(found) && !isOlder(found, write)) {
+      present = await removal.found()
+      if (removal.unanswered && present && !isTombstone(present) && !isOlder(present, write)) {
         // The lock may have been released, and taken anew since.
-        if (!ifMatch && isOthers(found)) return { outcome: 'released' }
+        if (!ifMatch && isOthers(present)) return { outcome: 'released' }
         throw unknown()
       }
     }
     for (let count = 1; count <= ATTEMPTS; count++) {
       inTime()
-      const record = found && !isTombstone(found) ? found : undefined
+      const record = present && !isTombstone(present) ? present : undefined
       if (record) {
         if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
         if (isOthers(record)) return isExpired(record, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(record) }
         if (isOwn && !ifMatch && record['payload'] !== undefined && isExpired(record, moment())) return { outcome: 'released' }
       }
-      const until = fenceFor(key, found)
-      if (!record && until <= Math.max(fenceOf(found), seconds())) return { outcome: 'released' }
-      const tombstone = tombstoneOf(key, until, nextVersion(found?.['version']), found?.['version'])
+      const until = fenceFor(key, present)
+      if (!record && until <= Math.max(fenceOf(present), seconds())) return { outcome: 'released' }
+      const tombstone = tombstoneOf(key, until, nextVersion(present?.['version']), present?.['version'])
       const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
-      const result = until > seconds() ? await table.put(tombstone, found ? isStill(found) : isNothing()) : await table.remove(key, isStill(found!))
+      const result = until > seconds() ? await table.put(tombstone, present ? isStill(present) : isNothing()) : await table.remove(key, isStill(present!))
       const next = result.done ? tombstone : await result.found()
       if (result.done || (result.repeated && (next === undefined || isSame(next, tombstone)))) {
         if (draft) onKept?.()
         return released()
       }
-      if (result.repeated && found && !isSame(next, found) && !hasReplaced(next, found)) {
+      if (result.repeated && present && !isSame(next, present) && !hasReplaced(next, present)) {
         // The first attempt may have released the lock, and another has been taken since.
         if (hasReplaced(next, tombstone) || (!ifMatch && isOthers(next!))) return { outcome: 'released' }
         throw unknown()
       }
       if (draft) await drafts.drop(draft)
       await pause(count)
-      found = await table.get(key)
+      present = await table.get(key)
     }
     throw tooFast()
   }

@@ -26,7 +26,7 @@ function ifCan (viewer: Viewer, permission: string): Access {
   return can(viewer, permission) ? yes : { allowed: false, reason: `The '${permission}' permission is required.` }
 }
 
-const denied: Access = { allowed: false, reason: '' }
+const refusal: Access = { allowed: false, reason: '' }
 
 const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
 
@@ -34,11 +34,11 @@ function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): Acce
   if (can(viewer, 'bypass node access')) return yes
   if (operation !== 'view') {
     const verb = operation === 'update' ? 'edit' : 'delete'
-    return can(viewer, `${verb} any ${entity.bundle} content`) ? yes : denied
+    return can(viewer, `${verb} any ${entity.bundle} content`) ? yes : refusal
   }
   if (!can(viewer, 'access content')) return { allowed: false, reason: "The 'access content' permission is required." }
   const own = viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid && can(viewer, 'view own unpublished content')
-  return isPublished(entity) || own ? yes : denied
+  return isPublished(entity) || own ? yes : refusal
 }
 
 /** Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be empty). */
@@ -53,7 +53,7 @@ export function entityAccess (viewer: Viewer, entity: Entity, operation: Operati
     case 'taxonomy_term':
       if (operation !== 'view') return ifCan(viewer, `${operation === 'update' ? 'edit' : 'delete'} terms in ${entity.bundle}`)
       return ifCan(viewer, isPublished(entity) ? 'access content' : 'administer taxonomy')
-    case 'file': return operation === 'view' ? ifCan(viewer, 'access content') : denied
+    case 'file': return operation === 'view' ? ifCan(viewer, 'access content') : refusal
     case 'user': return viewer.uid === entity.id || can(viewer, 'administer users') ? yes : ifCan(viewer, 'access user profiles')
     case 'node_type':
     case 'taxonomy_vocabulary': return ifCan(viewer, 'access content')
@@ -93,7 +93,7 @@ export function fieldViewAccess (viewer: Viewer, entityType: string, field: stri
     return ifCan(viewer, 'view publisher internal note')
   }
   if (entityType === 'user' && ['status', 'access', 'login', 'init', 'roles'].includes(field)) {
-    return can(viewer, 'administer users') && entity?.id !== undefined ? yes : denied
+    return can(viewer, 'administer users') && entity?.id !== undefined ? yes : refusal
   }
   return yes
 }
@@ -101,7 +101,7 @@ export function fieldViewAccess (viewer: Viewer, entityType: string, field: stri
 /** Whether a field may be set. Nobody sets `changed`, and the ids are fixed. */
 export function fieldEditAccess (viewer: Viewer, entityType: string, field: string, idKey: string): Access {
   if (field === idKey) return { allowed: false, reason: 'The entity ID cannot be changed.' }
-  if (field === 'changed') return denied
+  if (field === 'changed') return refusal
   if (entityType === 'publisher_container' && field === 'field_internal_note') return ifCan(viewer, 'access publisher internal note')
   return yes
 }

@@ -18,7 +18,7 @@ const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVers
  * (access.ts) are not for it.
  */
 export function createCache (): Cache {
-  const kept = new Map<string, { uuid: string, body: object }>()
+  const answers = new Map<string, { uuid: string, body: object }>()
   const wide = new Set<string>()
   const key = (viewer: Viewer, path: string, query: Query) => {
     const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
@@ -26,11 +26,11 @@ export function createCache (): Cache {
     return [viewer.admin, [...viewer.permissions].sort().join(), path, buildQuery(part)].join(' ')
   }
   return {
-    get: (viewer, path, query) => kept.get(key(viewer, path, query))?.body,
-    set: (viewer, path, query, uuid, body) => kept.set(key(viewer, path, query), { uuid, body }),
+    get: (viewer, path, query) => answers.get(key(viewer, path, query))?.body,
+    set: (viewer, path, query, uuid, body) => answers.set(key(viewer, path, query), { uuid, body }),
     widen: path => wide.add(path),
     forget: uuid => {
-      for (const [name, one] of kept) if (one.uuid === uuid) kept.delete(name)
+      for (const [name, one] of answers) if (one.uuid === uuid) answers.delete(name)
     }
   }
 }

@@ -102,8 +102,8 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
   const answer = (path: string, incoming: Incoming, address: string): Answer => {
     const route = findRoute(site, path)
     if (route && route.kind !== 'page') return answerJsonApi(site, login, route, incoming)
-    const known = route && (answerSession(login, path, incoming, address) ?? answerRest(site, login, path, incoming))
-    if (known) return known
+    const earlyAnswer = route && (answerSession(login, path, incoming, address) ?? answerRest(site, login, path, incoming))
+    if (earlyAnswer) return earlyAnswer
     const file = PUBLIC_FILES.test(path) ? content.files?.[decodeURIComponent(path.replace(PUBLIC_FILES, ''))] : undefined
     if (file) return { status: 200, headers: { 'content-type': file.type, 'cache-control': 'max-age=3600, public' }, body: file.body }
     if (route && incoming.query._format === 'json') throw new CmsError(404, `No route found for "${incoming.method} ${incoming.url}"`)
@@ -112,18 +112,18 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
 
   const fail = (error: unknown, path: string, incoming: Incoming): Answer => {
     if (!(error instanceof CmsError)) throw error
-    const refused = error.status === 403 && incoming.caller.viewer.uid === 0 && incoming.caller.challenged
-    const shown = refused
+    const isRefused = error.status === 403 && incoming.caller.viewer.uid === 0 && incoming.caller.challenged
+    const answer = isRefused
       ? new CmsError(401, 'No authentication credentials provided.', { headers: { 'www-authenticate': `Basic realm="${site.name}"` } })
       : error
     const { resourceVersion: _, ...unversioned } = incoming.query
-    const via = shown.pointer === '/data' ? unversioned : incoming.query
-    const isJsonApi = path.startsWith('/jsonapi') && shown.status !== 406
-    if (!isJsonApi && shown.status === 500) return { status: 500, headers: { 'content-type': 'text/plain; charset=UTF-8' }, body: shown.message }
+    const via = answer.pointer === '/data' ? unversioned : incoming.query
+    const isJsonApi = path.startsWith('/jsonapi') && answer.status !== 406
+    if (!isJsonApi && answer.status === 500) return { status: 500, headers: { 'content-type': 'text/plain; charset=UTF-8' }, body: answer.message }
     return {
-      status: shown.status,
-      headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...shown.headers },
-      body: isJsonApi ? errorDocument(errorObjects(shown, sortedUrl(incoming.url, via))) : { message: restMessage(shown) }
+      status: answer.status,
+      headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...answer.headers },
+      body: isJsonApi ? errorDocument(errorObjects(answer, sortedUrl(incoming.url, via))) : { message: restMessage(answer) }
     }
   }
 

@@ -2,7 +2,7 @@ import { CmsError } from './errors.ts'
 import type { Field } from './model.ts'
 
 const latest = 8_640_000_000_000
-const zoned = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(Z|[+-]\d\d:?\d\d)$/
+const ZONED_TIME = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(Z|[+-]\d\d:?\d\d)$/
 const dateOnly = /^(\d{4})-(\d\d)-(\d\d)$/
 
 const pad = (value: number) => String(value).padStart(2, '0')
@@ -12,7 +12,7 @@ function refuse (value: unknown, formats: string): never {
 }
 
 function instant (text: string): number | undefined {
-  const match = zoned.exec(text)
+  const match = ZONED_TIME.exec(text)
   if (!match) return undefined
   const [, year, month, day, hour, minute, second, zone] = match
   if (!isDate(Number(year), Number(month), Number(day))) return undefined

@@ -59,8 +59,8 @@ function denormalizeItem (field: Field, data: unknown): Item | null {
   if (data === null) return null
   const main = mainProperty(field)
   if (typeof data !== 'object') return { [main]: property(field, main, data) }
-  const known = new Set([...writableProperties(field), ...(field.type.startsWith('text_') ? ['processed'] : [])])
-  const unknown = Object.keys(data).filter(name => !known.has(name))
+  const properties = new Set([...writableProperties(field), ...(field.type.startsWith('text_') ? ['processed'] : [])])
+  const unknown = Object.keys(data).filter(name => !properties.has(name))
   if (unknown.length > 0) refuseProperties(field, unknown)
   return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, property(field, name, value)]))
 }
@@ -76,14 +76,14 @@ export function denormalizeField (field: Field, data: unknown): Item[] {
  * the first unknown uuid fails the whole write with 404 (JsonApiDocumentTopLevelNormalizer::denormalize).
  */
 function resolveRelationship (site: Site, relationship: Json | null): Json[] {
-  const given = relationship?.data?.type !== undefined && relationship.data.id !== undefined ? [relationship.data] : relationship?.data
-  if (!given || (Array.isArray(given) && given.length === 0)) return []
-  const first = given[0]
+  const identifier = relationship?.data?.type !== undefined && relationship.data.id !== undefined ? [relationship.data] : relationship?.data
+  if (!identifier || (Array.isArray(identifier) && identifier.length === 0)) return []
+  const first = identifier[0]
   if (!first?.id) throw new CmsError(400, 'No ID specified for related resource')
   if (!first.type) throw new CmsError(400, 'No type specified for related resource')
   if (!resourceTypes(site).includes(first.type)) throw new CmsError(400, `Invalid type specified for related resource: '${first.type}'`)
   const entityType = String(first.type).split('--')[0]!
-  return (given as Json[]).flatMap(({ type, id, meta }) => {
+  return (identifier as Json[]).flatMap(({ type, id, meta }) => {
     if (id === 'virtual') return []
     const target = site.store.byUuid(entityType, String(id))
     if (!target) throw new CmsError(404, `The resource identified by \`${type}:${id}\` (given as a relationship item) could not be found.`)

@@ -19,13 +19,13 @@ const foldAscii = (text: string) => text.replace(/[A-Z]+/g, part => part.toLower
  * Compares as SQLite does: a column of numbers turns numeric text into a number and sorts every other text above all
  * numbers; a column of text ignores the case of ASCII letters only.
  */
-function compare (numeric: boolean, stored: unknown, given: string): number {
+function compare (numeric: boolean, stored: unknown, operand: string): number {
   const value = typeof stored === 'boolean' ? Number(stored) : stored
   if (numeric) {
-    if (given.trim() === '' || Number.isNaN(Number(given))) return -1
-    return Number(value) - Number(given)
+    if (operand.trim() === '' || Number.isNaN(Number(operand))) return -1
+    return Number(value) - Number(operand)
   }
-  const [left, right] = [foldAscii(String(value)), foldAscii(given)]
+  const [left, right] = [foldAscii(String(value)), foldAscii(operand)]
   return left < right ? -1 : left > right ? 1 : 0
 }
 
@@ -60,8 +60,8 @@ function condition (path: Path, operator: string, value: string | Query | undefi
   return entity => held(entity).some(matches)
 }
 
-function checkKeys (given: Query): string {
-  const { path, operator, value } = given
+function checkKeys (query: Query): string {
+  const { path, operator, value } = query
   if (path === undefined || (operator === undefined && value === undefined)) {
     if (operator === undefined) throw new CmsError(400, `Filter parameter is missing a '${path === undefined ? 'path' : 'value'}' key.`)
     throw new CmsError(400, 'You must provide a valid filter condition. Check that you have set the required keys for your filter.')
@@ -136,6 +136,6 @@ export function parseFilter (site: Site, viewer: Viewer, entityType: string, bun
     const all = [...own, ...children]
     return conjunction === 'OR' ? entity => all.some(one => one(entity)) : entity => all.every(one => one(entity))
   }
-  const kept = combine(root)
-  return entity => guard(entity) && kept(entity)
+  const passes = combine(root)
+  return entity => guard(entity) && passes(entity)
 }

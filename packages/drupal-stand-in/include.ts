@@ -35,7 +35,7 @@ function parseInclude (entityType: string, include: string): Tree {
  * @param personal called where the answer is for nobody else
  */
 export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omitted: Omitted[], personal: () => void): Entity[] {
-  const found = new Map<string, Entity>()
+  const entitiesByKey = new Map<string, Entity>()
   const visit = (entities: Entity[], tree: Tree): void => {
     for (const [name, inner] of Object.entries(tree)) {
       const next: Entity[] = []
@@ -60,10 +60,10 @@ export function includedEntities (site: Site, viewer: Viewer, entityType: string
           }
         }
       }
-      for (const target of next) found.set(`${target.entityType} ${target.uuid}`, target)
+      for (const target of next) entitiesByKey.set(`${target.entityType} ${target.uuid}`, target)
       visit(next, inner)
     }
   }
   visit(primary, parseInclude(entityType, include))
-  return [...found.values()]
+  return [...entitiesByKey.values()]
 }

@@ -33,11 +33,11 @@ const isWrite = (method: string) => method === 'POST' || method === 'PATCH' || m
 
 const parametersSpec = 'http://jsonapi.org/format/#query-parameters'
 
-const known = new Set(['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion'])
+const parameters = new Set(['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion'])
 
 /** Refuses parameters of lower-case letters that JSON:API does not know; any other character makes them pass. */
 function checkParameters (query: Query): void {
-  const unknown = Object.keys(query).filter(name => /^[a-z]+$/.test(name) && !known.has(name))
+  const unknown = Object.keys(query).filter(name => /^[a-z]+$/.test(name) && !parameters.has(name))
   if (unknown.length === 0) return
   throw new CmsError(400, `The following query parameters violate the JSON:API spec: '${unknown.join("', '")}'.`,
     { headers: { link: parametersSpec }, info: parametersSpec })

@@ -101,9 +101,9 @@ export function createLogin (site: Site, passwords: ReadonlyMap<string, string>,
 
     checkCsrf: ({ viewer, session, sessionCookie }, headers) => {
       if (viewer.uid === 0 || !sessionCookie) return
-      const sent = headers['x-csrf-token']
-      if (sent === undefined) throw new CmsError(403, 'X-CSRF-Token request header is missing')
-      if (!session || (sent !== session.csrf && sent !== session.rest)) throw new CmsError(403, 'X-CSRF-Token request header is invalid')
+      const csrfToken = headers['x-csrf-token']
+      if (csrfToken === undefined) throw new CmsError(403, 'X-CSRF-Token request header is missing')
+      if (!session || (csrfToken !== session.csrf && csrfToken !== session.rest)) throw new CmsError(403, 'X-CSRF-Token request header is invalid')
     },
 
     login: (body, caller, address) => {

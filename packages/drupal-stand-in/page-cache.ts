@@ -7,16 +7,16 @@ import type { Site } from './site.ts'
  * match. Whoever is logged in gets none of it.
  */
 export function createPageCache (site: Site): (answer: Answer, incoming: Incoming, url: string) => Answer {
-  const rendered = new Map<string, number>()
+  const renderTimes = new Map<string, number>()
   return (answer, { method, headers, caller }, url) => {
     if (method !== 'GET' && method !== 'HEAD') {
-      rendered.clear()
+      renderTimes.clear()
       return answer
     }
     const { maxAge } = site.settings
     if (maxAge === 0 || !caller.challenged || answer.status >= 500) return answer
-    const second = rendered.get(url) ?? Math.floor(site.now() / 1000)
-    rendered.set(url, second)
+    const second = renderTimes.get(url) ?? Math.floor(site.now() / 1000)
+    renderTimes.set(url, second)
     const [etag, modified] = [`"${second}"`, new Date(second * 1000).toUTCString()]
     const common = { 'cache-control': `max-age=${maxAge}, public`, vary: 'Cookie' }
     if (headers['if-none-match'] === etag && headers['if-modified-since'] === modified) return { status: 304, headers: common }

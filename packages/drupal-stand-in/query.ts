@@ -4,11 +4,11 @@ export interface Query {
 }
 
 const decode = (text: string) => {
-  const spaced = text.replaceAll('+', ' ')
+  const withSpaces = text.replaceAll('+', ' ')
   try {
-    return decodeURIComponent(spaced)
+    return decodeURIComponent(withSpaces)
   } catch {
-    return spaced
+    return withSpaces
   }
 }
 

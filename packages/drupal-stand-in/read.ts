@@ -50,8 +50,8 @@ function versionOf (request: Request, entityType: string, isCollection: boolean)
 export function requestedRevision (site: Site, request: Request, entity: Entity): Entity {
   const number = versionOf(request, entity.entityType, false)
   if (number === undefined || number === entity.revision) return entity
-  const found = site.store.revision(entity.entityType, number)
-  if (found?.uuid !== entity.uuid) {
+  const revision = site.store.revision(entity.entityType, number)
+  if (revision?.uuid !== entity.uuid) {
     throw new CmsError(404, `The requested version, identified by \`id:${String(request.query.resourceVersion).slice(3)}\`, could not be found.`)
   }
   const permission = `view ${entity.entityType} revisions`
@@ -59,7 +59,7 @@ export function requestedRevision (site: Site, request: Request, entity: Entity)
     const reason = `The user does not have access to the requested version. The '${permission}' permission is required.`
     throw new CmsError(403, `${unreadable} ${reason}`, { pointer: '/data' })
   }
-  return found
+  return revision
 }
 
 /** Throws 403 unless the entity, or at least its label, may be seen. */
@@ -104,8 +104,8 @@ export function readCollection (site: Site, request: Request, entityType: string
   const { viewer, query, url } = request
   versionOf(request, entityType, true)
   const page = parsePage(query.page)
-  const kept = parseFilter(site, viewer, entityType, bundle, query.filter)
-  const rows = site.store.all(entityType, bundle).filter(kept).sort(parseSort(site, viewer, entityType, query.sort))
+  const passes = parseFilter(site, viewer, entityType, bundle, query.filter)
+  const rows = site.store.all(entityType, bundle).filter(passes).sort(parseSort(site, viewer, entityType, query.sort))
   const start = Math.max(0, page.offset)
   const window = rows.slice(start, start + page.limit)
   const count = site.settings.includeCount ? rows.length : undefined

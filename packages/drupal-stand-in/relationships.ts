@@ -27,12 +27,12 @@ export function changeRelationship (site: Site, viewer: Viewer, method: string, 
   if (method !== 'PATCH' && !field.many) throw new CmsError(403, `You can only ${method} to to-many relationships. ${field.public} is a to-one relationship.`)
   const access = fieldEditAccess(viewer, before.entityType, field.name, entityTypes[before.entityType]!.idKey)
   if (!access.allowed) throw new CmsError(403, `The current user is not allowed to edit this relationship. ${access.reason}`.trim())
-  const given = targets(site, body)
-  const stored = before.fields[field.name] ?? []
+  const references = targets(site, body)
+  const current = before.fields[field.name] ?? []
   const holds = (list: Item[], item: Item) => list.some(one => one.target_id === item.target_id)
   const items = method === 'PATCH'
-    ? given
-    : method === 'POST' ? [...stored, ...given.filter(one => !holds(stored, one))] : stored.filter(one => !holds(given, one))
+    ? references
+    : method === 'POST' ? [...current, ...references.filter(one => !holds(current, one))] : current.filter(one => !holds(references, one))
   const after = { ...before, fields: { ...before.fields, [field.name]: items } }
   validate(site, viewer, after, before, new Set([field.name]))
   return save(site, viewer, before, after, false)

@@ -70,11 +70,11 @@ export function identifiers (site: Site, entity: Entity, field: Field): Identifi
     return { type: `${target.entityType}--${target.bundle}`, id: target.uuid, meta }
   })
   const count = (id: string) => list.filter(one => one.id === id).length
-  const seen = new Map<string, number>()
+  const counts = new Map<string, number>()
   return list.map(one => {
     if (count(one.id) < 2) return one
-    const arity = seen.get(one.id) ?? 0
-    seen.set(one.id, arity + 1)
+    const arity = counts.get(one.id) ?? 0
+    counts.set(one.id, arity + 1)
     return { ...one, meta: { arity, ...one.meta } }
   })
 }

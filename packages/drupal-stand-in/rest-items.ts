@@ -38,15 +38,15 @@ function showRestItem (site: Site, field: Field, item: Item): unknown {
 
 /** An entity as core REST writes it in json: every field that the viewer may see, as a list of items. */
 export function restEntity (site: Site, viewer: Viewer, entity: Entity): Record<string, unknown> {
-  const shown: Record<string, unknown> = {}
+  const properties: Record<string, unknown> = {}
   for (const field of entityTypes[entity.entityType]!.fields) {
     if (!fieldViewAccess(viewer, entity.entityType, field.name, entity).allowed) continue
     const list = fieldItems(entity, field)
-    shown[field.name] = entity.entityType === 'taxonomy_term' && field.name === 'description' && list.length === 0
+    properties[field.name] = entity.entityType === 'taxonomy_term' && field.name === 'description' && list.length === 0
       ? [{ value: null, format: null, processed: '' }]
       : list.map(item => showRestItem(site, field, item))
   }
-  return shown
+  return properties
 }
 
 function readReference (site: Site, field: Field, data: Record<string, unknown>): Item {
@@ -75,8 +75,8 @@ function readItem (site: Site, field: Field, data: unknown): Item {
   if (isTimestamp(field) && typeof format === 'string' && !ownFormats.includes(format)) {
     return { value: readFormatted(date, format, site.now(), site.timeZone) }
   }
-  const known = [...writableProperties(field), 'processed']
-  const properties = Object.entries(data).filter(([name]) => known.includes(name))
+  const names = [...writableProperties(field), 'processed']
+  const properties = Object.entries(data).filter(([name]) => names.includes(name))
   return Object.fromEntries(properties.map(([name, value]) => [name, name === 'value' ? readValue(field, value) : value]))
 }
 

@@ -70,18 +70,18 @@ export function restUpdate (site: Site, viewer: Viewer, before: Entity, text: st
   const body = decode(text)
   bundleOf(site, body)
   const fields = { ...before.fields }
-  const touched = new Set<string>()
+  const changedFields = new Set<string>()
   for (const [field, items] of sentFields(site, body)) {
     const access = fieldEditAccess(viewer, entityType, field.name, 'id')
-    const received = prepareItems(field, items)
+    const newItems = prepareItems(field, items)
     if (!access.allowed) {
-      const isSame = same(storedItems(site, field, received), storedItems(site, field, fieldItems(before, field)))
+      const isSame = same(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
       if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
       throw new CmsError(403, `Access denied on updating field '${field.name}'. ${access.reason}`.trim())
     }
     if (isKey(entityType, field)) continue
-    fields[field.name] = received
-    touched.add(field.name)
+    fields[field.name] = newItems
+    changedFields.add(field.name)
   }
-  return saveValid(site, viewer, before, fields, touched, false)
+  return saveValid(site, viewer, before, fields, changedFields, false)
 }

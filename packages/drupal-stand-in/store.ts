@@ -83,8 +83,8 @@ const entities = new WeakMap<Seed, Entity>()
 
 /** The entity of a seed: the same one for every store that begins with it, as entities are only ever replaced. */
 function planted (seed: Seed): Entity {
-  const known = entities.get(seed)
-  if (known) return known
+  const earlier = entities.get(seed)
+  if (earlier) return earlier
   const [entityType = '', bundle = ''] = seed.type.split('--')
   const fields = defaultFields(entityType)
   for (const [name, value] of Object.entries(seed.fields ?? {})) fields[name] = items(entityType, name, value)

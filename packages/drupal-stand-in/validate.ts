@@ -73,8 +73,8 @@ function isReferenceable (viewer: Viewer, field: Field, target: Entity): boolean
 function checkReference (site: Site, viewer: Viewer, field: Field, item: Item, before: Entity | undefined): Finding[] {
   const id = item.target_id as number | string
   const target = site.store.byId(field.target!, id)
-  const kept = before?.fields[field.name]?.some(one => one.target_id === id) ?? false
-  if (kept) return []
+  const isUnchanged = before?.fields[field.name]?.some(one => one.target_id === id) ?? false
+  if (isUnchanged) return []
   if (!target) return at('target_id', `The referenced entity (${field.target}: ${id}) does not exist.`)
   return isReferenceable(viewer, field, target) ? [] : at('target_id', `This entity (${field.target}: ${id}) cannot be referenced.`)
 }
@@ -84,9 +84,9 @@ function checkField (site: Site, viewer: Viewer, entity: Entity, field: Field, b
   const whole = (message: string): Violation => ({ path: field.name, message, pointer: `/data/attributes/${field.name}` })
   if (items.length === 0) return field.required ? [whole('This value should not be null.')] : []
   const tooMany = !field.many && items.length > 1 ? [whole(`${field.label}: this field cannot hold more than 1 values.`)] : []
-  const taken = field.unique && site.store.all(entity.entityType).some(other => other.uuid !== entity.uuid &&
+  const isTaken = field.unique && site.store.all(entity.entityType).some(other => other.uuid !== entity.uuid &&
     String(valueOf(other, field.name)).toLowerCase() === String(items[0]!.value).toLowerCase())
-  const unique = taken ? [whole(`A publisher container with ${field.label} ${items[0]!.value} already exists.`)] : []
+  const unique = isTaken ? [whole(`A publisher container with ${field.label} ${items[0]!.value} already exists.`)] : []
   const values = items.flatMap((item, delta) => {
     const findings = isReference(field) ? checkReference(site, viewer, field, item, before) : checkValue(site, viewer, field, item)
     return findings.map(({ property, message }): Violation => {

@@ -112,20 +112,20 @@ export function update (site: Site, viewer: Viewer, before: Entity, bundle: stri
     throw new CmsError(400, `The selected entity (${before.uuid}) does not match the ID in the payload (${sent.id ?? ''}).`)
   }
   const fields = { ...before.fields }
-  const touched = new Set<string>()
+  const changedFields = new Set<string>()
   for (const [field, items] of sent.fields) {
     const access = fieldEditAccess(viewer, entityType, field.name, idKey)
-    const received = prepareItems(field, items)
+    const newItems = prepareItems(field, items)
     if (!access.allowed) {
-      const isSame = same(storedItems(site, field, received), storedItems(site, field, fieldItems(before, field)))
+      const isSame = same(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
       if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
       throw refusal('PATCH', field.name, access.reason, `/data/attributes/${field.name}`)
     }
     if (isKey(entityType, field)) continue
-    fields[field.name] = received
-    touched.add(field.name)
+    fields[field.name] = newItems
+    changedFields.add(field.name)
   }
-  return saveValid(site, viewer, before, fields, touched, makesRevisions(site, before))
+  return saveValid(site, viewer, before, fields, changedFields, makesRevisions(site, before))
 }
 
 /** Whether JSON:API saves a change as a new revision: unless the bundle has `new_revision` off. */

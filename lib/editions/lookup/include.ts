@@ -26,10 +26,10 @@ const SPARSE_MAX = 100
 
 /**
  * What to include for the urls of an edition's references; nothing as long as its fields are unknown.
- * @param exposed the collections of the CMS: a field may refer to other bundles than any document has shown
+ * @param collections the collections of the CMS: a field may refer to other bundles than any document has shown
  * @param isWanted picks relationships by their public names and the entity types of their targets; default all
  */
-export function includeOf (shape: Shape | undefined, model: ContentModel, exposed: Collection[], isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
+export function includeOf (shape: Shape | undefined, model: ContentModel, collections: Collection[], isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
   const relationships = new Set<string>()
   const included: string[] = []
   const excluded = new Set<string>()
@@ -52,10 +52,10 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, expose
     }
   }
   if (included.length === 0) return { relationships, included, excluded, query: [] }
-  for (const { entityType, resourceType } of exposed) if (entityTypes.has(entityType)) types.add(resourceType)
+  for (const { entityType, resourceType } of collections) if (entityTypes.has(entityType)) types.add(resourceType)
   const { langcode, defaultLangcode } = LANGUAGE_KEYS
-  const wanted = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
-  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, wanted])
+  const attributes = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
+  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, attributes])
   return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
 }
 
@@ -72,12 +72,12 @@ const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => bo
 export function createIncludes (model: ContentModel) {
   const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], include: Include }>>()
 
-  return function includeFor (shape: Shape | undefined, exposed: Collection[], scope: Scope): Include {
+  return function includeFor (shape: Shape | undefined, collections: Collection[], scope: Scope): Include {
     const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
     const last = ofShape?.get(scope)
-    if (last?.exposed === exposed) return last.include
-    const include = includeOf(shape, model, exposed, SCOPES[scope])
-    ofShape?.set(scope, { exposed, include })
+    if (last?.exposed === collections) return last.include
+    const include = includeOf(shape, model, collections, SCOPES[scope])
+    ofShape?.set(scope, { exposed: collections, include })
     return include
   }
 }

@@ -68,7 +68,7 @@ interface RequestPlan {
   resourceType: string
   include: Include
   /** The targets that the caller was shown before. */
-  known: KnownTargets
+  ownTargets: KnownTargets
   /** The page of a list that the answer is, if it is one. */
   page: string | undefined
 }
@@ -98,10 +98,10 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   /** Reads editions, with the urls of their references where they are wanted. Asks again where the answer shows that the plan was wrong. */
   async function get (question: ResourceQuestion, resourceType = question.resourceType, attempt = 0): Promise<ResourceAnswer> {
     const plan = await planFor(question, resourceType)
-    const { include: { query }, known } = plan
+    const { include: { query }, ownTargets } = plan
     const isBare = BARE.includes(question.purpose)
     const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller, isFresh: question.purpose === 'anew' })
-    if (answer.status < 300 && !isBare && known.documents.has(answer.document)) return { ...answer, urlOf: known.urlOf }
+    if (answer.status < 300 && !isBare && ownTargets.documents.has(answer.document)) return { ...answer, urlOf: ownTargets.urlOf }
     if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
     if (answer.status === 400 && query.length > 0 && attempt === 0) {
       shapes.forget(resourceType)
@@ -112,7 +112,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
       return answer
     }
     const otherType = await learn(question, plan, answer.document, attempt > 1)
-    return otherType === undefined ? { ...answer, urlOf: known.urlOf } : get(question, otherType, attempt + 1)
+    return otherType === undefined ? { ...answer, urlOf: ownTargets.urlOf } : get(question, otherType, attempt + 1)
   }
 
   /**
@@ -124,7 +124,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
     const isComplete = BARE.includes(purpose) || (page !== undefined && known.pages.has(page))
     const scope = isComplete ? 'none' : known.targets.size === 0 ? 'all' : 'all but users'
-    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), known, page }
+    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), ownTargets: known, page }
   }
 
   /**
@@ -132,46 +132,46 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
    * @param isLast whether the answer has to do, whatever it shows
    * @returns the resource type to plan for instead, where the answer shows references that the plan does not know
    */
-  async function learn (question: ResourceQuestion, { resourceType, include, known, page }: RequestPlan, document: Document, isLast: boolean): Promise<string | undefined> {
+  async function learn (question: ResourceQuestion, { resourceType, include, ownTargets, page }: RequestPlan, document: Document, isLast: boolean): Promise<string | undefined> {
     const editions = learnShapes(document)
     const isCovered = editions.every((resource) => resource.type === resourceType && covers(include, resource, model))
     if (!isCovered && !isLast) return editions[0]!.type
-    targets.learn(known, referencesIn(editions, include.included), document, question.caller, page)
-    const missing = namesWithUnknownTargets(editions, include.relationships, known.targets)
-    if (missing.length > 0) await learnTargets(question, known, editions, missing)
-    await learnOriginals(question, known, editions, include)
-    if (missing.length === 0) known.documents.add(document)
+    targets.learn(ownTargets, referencesIn(editions, include.included), document, question.caller, page)
+    const missing = namesWithUnknownTargets(editions, include.relationships, ownTargets.targets)
+    if (missing.length > 0) await learnTargets(question, ownTargets, editions, missing)
+    await learnOriginals(question, ownTargets, editions, include)
+    if (missing.length === 0) ownTargets.documents.add(document)
     return undefined
   }
 
   /** Asks for the targets of some relationships of these editions, and for nothing else. */
-  async function learnTargets (question: ResourceQuestion, known: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
+  async function learnTargets (question: ResourceQuestion, ownTargets: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
     const { type: resourceType, id } = editions[0]!
     const { caller } = question
     const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
     const document = await askTargets(question, resourceType, include)
-    const answered = resourcesOf(document)
+    const rows = resourcesOf(document)
     // A page may have moved on by some rows in the meantime, but not by all of them.
-    if (answered.length > 0 && !answered.some(({ id }) => editions.some((edition) => edition.id === id))) throw mismatch(`${resourceType} ${id}`, answered[0]!)
-    targets.learn(known, referencesIn(answered, include.included), document, caller)
+    if (rows.length > 0 && !rows.some(({ id }) => editions.some((edition) => edition.id === id))) throw mismatch(`${resourceType} ${id}`, rows[0]!)
+    targets.learn(ownTargets, referencesIn(rows, include.included), document, caller)
   }
 
   /**
    * Asks for the originals of targets that were shown in a translation, since core REST gives the urls of originals: in one
    * language after the other. Where none shows the original, the url stays that of the translation.
    */
-  async function learnOriginals (question: Place, known: KnownTargets, editions: Resource[], { relationships }: Include): Promise<void> {
+  async function learnOriginals (question: Place, ownTargets: KnownTargets, editions: Resource[], { relationships }: Include): Promise<void> {
     if (languages.length < 2) return
     for (const language of languages) {
-      const translated = translatedIn(editions, relationships, known.targets).filter(({ langcode }) => langcode !== language)
-      if (translated.length === 0) continue
+      const translations = translatedIn(editions, relationships, ownTargets.targets).filter(({ langcode }) => langcode !== language)
+      if (translations.length === 0) continue
       const { type: resourceType } = editions[0]!
-      const include = includeOf(shapes.of(resourceType), model, await catalog.all(question.caller), (name) => translated.some(({ relationship }) => relationship === name))
+      const include = includeOf(shapes.of(resourceType), model, await catalog.all(question.caller), (name) => translations.some(({ relationship }) => relationship === name))
       callOf(question.caller)?.allow(1)
       const document = await askTargets(question, resourceType, include, language).catch(() => ({}))
-      targets.learnOriginals(known, translated, document)
+      targets.learnOriginals(ownTargets, translations, document)
     }
-    targets.settle(known, translatedIn(editions, relationships, known.targets))
+    targets.settle(ownTargets, translatedIn(editions, relationships, ownTargets.targets))
   }
 
   /** Asks for the targets of the included relationships, and for nothing else. */
@@ -205,9 +205,9 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     if (last?.path === place.path && last.edition.urlOf === answer.urlOf) return last.edition
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    const shown = resourcesOf(answer.document)
-    for (const resource of shown) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
-    const [resource] = shown
+    const resources = resourcesOf(answer.document)
+    for (const resource of resources) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
+    const [resource] = resources
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see the label of this ${noun} at most`)
     if (!resource) return undefined
     const edition = loaded(resource, answer.urlOf)

@@ -55,10 +55,10 @@ export interface TargetMemoryOptions {
 }
 
 export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = Date.now }: TargetMemoryOptions): TargetMemory {
-  const remembered = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
+  const memories = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
 
   function fresh (caller: Caller): KnownTargets | undefined {
-    const known = remembered.get(readKey('', caller))
+    const known = memories.get(readKey('', caller))
     return known && now() - known.since < REMEMBERED_MS ? known : undefined
   }
 
@@ -79,17 +79,17 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
     if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })
   }
 
-  function learn (known: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void {
-    const { targets, pages } = known
-    const before = count(known)
+  function learn (memory: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void {
+    const { targets, pages } = memory
+    const before = count(memory)
     if (page !== undefined) pages.add(page)
     const shown = shownBy(document)
-    putAll(known, references, (reference) => shown(reference) ?? HIDDEN)
-    if (targets.size === 0 || count(known) === before) return
+    putAll(memory, references, (reference) => shown(reference) ?? HIDDEN)
+    if (targets.size === 0 || count(memory) === before) return
     // Deleted first, so that the cache computes its size anew.
     const key = readKey('', caller)
-    remembered.delete(key)
-    remembered.set(key, known)
+    memories.delete(key)
+    memories.set(key, memory)
   }
 
   return {

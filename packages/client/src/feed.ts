@@ -100,8 +100,8 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         breakOff()
         return retry()
       }
-      const opened = source = new Source(url, { withCredentials: true })
-      const on = (type: string, run: (data: any) => void) => opened.addEventListener(type, ({ data }) => {
+      const stream = source = new Source(url, { withCredentials: true })
+      const on = (type: string, run: (data: any) => void) => stream.addEventListener(type, ({ data }) => {
         if (!isStopped) {
           listen()
           run(data && JSON.parse(data))
@@ -139,7 +139,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       on('error', () => {
         breakOff()
         // Anything but 200 ends an EventSource for good.
-        if (opened.readyState !== CLOSED) return
+        if (stream.readyState !== CLOSED) return
         stopWaiting()
         retry()
       })

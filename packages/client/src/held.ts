@@ -130,16 +130,16 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   async function attempt (): Promise<void> {
     if (end) throw over()
-    const sent = text
+    const newText = text
     const before = unanswered
     try {
-      now = await write(sent, now.version)
-        .catch(async (error: QuoinError) => write(sent, await versionAfter(error)))
-      storedText = sent
+      now = await write(newText, now.version)
+        .catch(async (error: QuoinError) => write(newText, await versionAfter(error)))
+      storedText = newText
       unanswered = unanswered.filter((one) => !before.includes(one))
       failures = 0
     } catch (error) {
-      failed(error as QuoinError, sent)
+      failed(error as QuoinError, newText)
       throw error
     }
   }
@@ -152,17 +152,17 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     return lock.version
   }
 
-  function failed (error: QuoinError, sent: string | undefined): void {
+  function failed (error: QuoinError, newText: string | undefined): void {
     if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
       if (!end) lose(error)
     } else if (REFUSED.has(error.status)) {
       // What is refused must not keep the lock from being renewed.
       failures = 0
-      if (text === sent) text = storedText
+      if (text === newText) text = storedText
     } else {
       failures++
       retryMs = (error.retryAfter ?? 0) * 1000
-      expect(sent)
+      expect(newText)
     }
   }
 

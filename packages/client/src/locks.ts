@@ -171,13 +171,13 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    */
   function releaseOnPageHide (page: Page = globalThis as unknown as Page, { signal }: Abortable = {}): () => void {
     function release (): void {
-      for (const { held, since, leave, unsent } of holds.values()) {
-        if (held.isTyped) {
+      for (const { held: handle, since, leave, unsent } of holds.values()) {
+        if (handle.isTyped) {
           const left = unsent()
-          if (left) http.outlive(pathOf(held), bodyOf(held, { payload: left.text, since }), ifMatch(left.version))
+          if (left) http.outlive(pathOf(handle), bodyOf(handle, { payload: left.text, since }), ifMatch(left.version))
         } else {
           // In this version: by now the lock, and a text in it, may be that of another window of the same user.
-          http.outlive(`${pathOf(held)}/release`, { fieldName: held.fieldName, uid }, ifMatch(held.version))
+          http.outlive(`${pathOf(handle)}/release`, { fieldName: handle.fieldName, uid }, ifMatch(handle.version))
           leave()
         }
       }
