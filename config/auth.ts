@@ -31,27 +31,27 @@ export const AuthEnvironment = inGroup('Who calls', {
     unset: 'required with AUTH=jwt'
   }),
   AUTH_AUDIENCE: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: 'With AUTH=jwt: for whom a token is.',
+    description: 'With AUTH=jwt: the audience of tokens.',
     allowed: 'what the claim aud of every token has to be or to hold: the name of this service at the issuer (needed with AUTH=jwt)',
     example: 'quoin',
     unset: 'required with AUTH=jwt'
   }),
   AUTH_UID_CLAIM: setting(Type.String({ default: 'sub', pattern: '^[!#-\\[\\]-~]+$' }), {
-    description: 'With AUTH=jwt: which claim says who calls.',
+    description: 'With AUTH=jwt: the claim with the uid of the caller.',
     allowed: "the claim with the user's id, of printable ASCII without quotes, backslashes and spaces"
   }),
   AUTH_NAME_CLAIM: setting(Type.String({ default: 'name', minLength: 1 }), {
-    description: 'With AUTH=jwt: which claim says by what name.',
+    description: 'With AUTH=jwt: the claim with the name of the caller.',
     allowed: "the claim with the user's name"
   }),
   AUTH_LOCK_CLAIM: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: 'With AUTH=jwt: which claim says who may lock.',
+    description: 'With AUTH=jwt: the claim that says who may lock.',
     allowed: 'the claim that says who may lock (needed with AUTH_LOCK_VALUE)',
     example: 'scope',
     unset: 'everybody whom the issuer lets in may lock'
   }),
   AUTH_LOCK_VALUE: setting(Type.Optional(Type.String({ pattern: '^[^\\s]+$' })), {
-    description: 'With AUTH_LOCK_CLAIM: the value of those who may.',
+    description: 'With AUTH_LOCK_CLAIM: the value that lets its user lock.',
     allowed: 'what AUTH_LOCK_CLAIM has to be or to hold, without spaces (needed with AUTH_LOCK_CLAIM)',
     example: 'quoin.lock'
   }),
@@ -62,7 +62,7 @@ export const AuthEnvironment = inGroup('Who calls', {
     unset: 'nobody'
   }),
   AUTH_OPEN_TYPES: setting(Type.Optional(Type.String({ pattern: `^${LOCK_TYPE_PATTERN}(?: *, *${LOCK_TYPE_PATTERN})*$` })), {
-    description: 'With AUTH=drupal: what every user may see and lock. Quoin does not ask Drupal about it; name here the types that JSON:API does not have, which are refused otherwise.',
+    description: 'With AUTH=drupal: the entity types that every user may see and lock. Quoin does not ask Drupal about them. Name the types that JSON:API does not have, or Quoin refuses them.',
     allowed: 'types of locked entities, separated by commas, each 1 to 64 of A-Z a-z 0-9 _',
     unset: 'none'
   }),

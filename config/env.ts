@@ -55,7 +55,7 @@ const ServiceEnvironment = inGroup('The service', {
 
 const WatchingEnvironment = inGroup('Log, metrics and traces', {
   LOG_LEVEL: setting(Type.String({ default: 'info', pattern: '^(?:fatal|error|warn|info|debug|trace|silent)$' }), {
-    description: 'The least important lines that the log has.',
+    description: 'The lowest level of lines in the log.',
     allowed: 'one of fatal, error, warn, info, debug, trace, silent'
   }),
   METRICS_HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
@@ -81,7 +81,7 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
     unset: 'OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces`'
   }),
   OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
-    description: 'The name of this service in traces. It goes before that in OTEL_RESOURCE_ATTRIBUTES.',
+    description: 'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
     allowed: 'the name of this service in traces',
     example: 'quoin',
     unset: 'quoin'
@@ -120,7 +120,7 @@ const StoreEnvironment = inGroup('The lock table', {
 
 const LocksEnvironment = inGroup('Locks and drafts', {
   LOCK_LEASE_SECONDS: setting(Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000 }), {
-    description: 'How long a lock holds that is not renewed.',
+    description: 'How long a lock holds unless its holder renews it.',
     allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000'
   }),
   LOCK_FOREIGN_SECONDS: setting(Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }), {
@@ -132,7 +132,7 @@ const LocksEnvironment = inGroup('Locks and drafts', {
     allowed: '423, or 200 for a UI whose HTTP client throws on any other status'
   }),
   DRAFT_DAYS: setting(Type.Integer({ default: 30, minimum: 1, maximum: 3650 }), {
-    description: 'How long the text of a lock is kept that somebody else took over or released, or that has expired.',
+    description: 'How long Quoin keeps the text of a lock that somebody else took over or released, or that has expired.',
     allowed: 'days, an integer from 1 to 3650'
   })
 })
@@ -153,7 +153,7 @@ const CmsEnvironment = inGroup('Drupal', {
     allowed: 'milliseconds, an integer from 1 to 600000'
   }),
   CMS_STALE_SECONDS: setting(Type.Integer({ default: 300, minimum: 0, maximum: 86_400 }), {
-    description: 'How old a copy of an earlier answer may be that a read gets while Drupal is down.',
+    description: 'The greatest age of the copies that reads get while Drupal is down.',
     allowed: 'seconds, an integer from 0 (no copies are kept) to 86400'
   })
 })

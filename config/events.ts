@@ -10,11 +10,11 @@ const STREAMS_PER_USER = 100
  */
 export const EventsEnvironment = inGroup('Event streams', {
   EVENTS_POLL_MS: setting(Type.Integer({ default: 500, minimum: 100, maximum: 60_000 }), {
-    description: 'How often Quoin reads what is watched from the table: so late do event streams tell what others write.',
+    description: 'How often Quoin reads watched entities from the table. Event streams show writes of other programs and instances with this delay.',
     allowed: 'milliseconds, an integer from 100 to 60000'
   }),
   EVENTS_HEARTBEAT_SECONDS: setting(Type.Integer({ default: 15, minimum: 1, maximum: 600 }), {
-    description: 'How often an event stream shows that it stands.',
+    description: 'How often an event stream sends a heartbeat.',
     allowed: 'seconds, an integer from 1 to 600'
   }),
   EVENTS_WATCHERS_MAX: setting(Type.Integer({ default: 2000, minimum: 0, maximum: 100_000 }), {

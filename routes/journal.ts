@@ -27,7 +27,7 @@ const readSchema = {
   operationId: 'readJournal',
   tags: ['editions'],
   summary: 'Read the journal of an edition',
-  description: 'What was saved through Quoin, the newest first: who, when, and each changed field before and after. For those who may edit the edition, without the fields that Drupal hides from them. A change that has no entry, such as one in Drupal\'s own form, stands between two entries as `outside`.',
+  description: 'The saves through Quoin, the newest first: who, when, and each changed field before and after. Only callers who may edit the edition may read it. It leaves out fields that Drupal hides from the caller. A change that has no entry, such as one in Drupal\'s own form, stands between two entries as `outside`.',
   params: EditionParams,
   querystring: JournalQuery,
   response: answers({ 200: JournalPage }, ...ALWAYS)

@@ -20,13 +20,13 @@ const putSchema = {
   operationId: 'putEditionByKey',
   tags: ['editions'],
   summary: 'Create the edition with a key, or change it',
-  description: 'However often and through however many instances it is sent at once, one edition is made. Only the fields that are sent change, and nothing is written where none of them differs. The key and the bundle may be left out of the body.',
+  description: 'Creates one edition, even if the request is sent several times at once and through several instances. Changes only the fields that are sent, and writes nothing if none of them differs. The body may leave out the key and the bundle.',
   params: KeyParams,
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
     201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
-    200: orReplayed(asText({ ...Edition, description: 'The edition that was there, as it is now, with all its fields. Location has its path' }))
+    200: orReplayed(asText({ ...Edition, description: 'The existing edition as it is now, with all its fields. Location has its path' }))
   }, 400, 401, 403, 404, 405, 409, 413, 415, 422, 423, 500, 502, 503, 504)
 }
 

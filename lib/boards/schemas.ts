@@ -33,8 +33,8 @@ export type Finding = Static<typeof Finding>
 
 export const Readiness = Type.Object({
   ready: Type.Boolean({ description: 'Whether there are no blockers' }),
-  blockers: Type.Array(ref(Finding), { description: 'What keeps the edition from being closed, by the content model' }),
-  warnings: Type.Array(ref(Finding), { description: 'What an editor should know besides' })
+  blockers: Type.Array(ref(Finding), { description: 'The findings that keep the edition from being closed. The content model says which ones do' }),
+  warnings: Type.Array(ref(Finding), { description: 'The other findings, for the editor to know' })
 }, { $id: 'Readiness', examples: [{ ready: false, blockers: Finding.examples, warnings: [] }] })
 export type Readiness = Static<typeof Readiness>
 

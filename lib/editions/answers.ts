@@ -10,7 +10,7 @@ const descriptions: Record<number, string> = {
   403: 'The CMS does not allow this user to do that',
   404: 'There is no such edition, bundle or list',
   405: 'This path does not take this method; see Allow',
-  409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken; or an article that an operation names is not in the running order; or the edition is not ready to close; or an earlier request with the same Idempotency-Key is still under way, or its outcome cannot be told. Nothing was changed',
+  409: 'The edition has changed meanwhile, has a draft that is not published, or its uuid is taken; or an article that an operation names is not in the running order; or the edition is not ready to close; or an earlier request with the same Idempotency-Key is still under way, or its outcome is not known. Nothing was changed',
   412: 'The edition has changed since it had an ETag of If-Match. Nothing was changed',
   413: 'The request body is too large. The message has its size and the limit',
   415: 'The request body is not application/json',
@@ -18,7 +18,7 @@ const descriptions: Record<number, string> = {
   423: 'Another user has locked a field that would change; see locks. Nothing was changed',
   500: 'This service failed',
   502: 'The CMS cannot be reached, fails, or does not answer in JSON:API',
-  503: 'The CMS is in maintenance or overloaded; it failed so often that Quoin does not ask it for now; the answer takes too many requests to it; too many saves of the edition wait; or the lock store is needed and does not answer. See Retry-After',
+  503: 'The CMS is in maintenance or overloaded; it failed so often that Quoin does not ask it at the moment; the answer takes too many requests to it; too many saves of the edition wait; or the lock store is needed and does not answer. See Retry-After',
   504: 'The CMS is too slow'
 }
 
@@ -70,7 +70,7 @@ export function orStale<T extends TSchema> (schema: T): T {
 }
 
 const REPLAYED = {
-  'Idempotency-Replayed': { type: 'string', enum: ['true'], description: 'Only where an earlier request with the same Idempotency-Key had saved this: nothing was saved now. The edition is as it is now' }
+  'Idempotency-Replayed': { type: 'string', enum: ['true'], description: 'Only if an earlier request with the same Idempotency-Key has saved this. Nothing was saved now, and the answer has the present edition' }
 }
 
 /** The success of a route that takes an Idempotency-Key. */

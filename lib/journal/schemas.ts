@@ -8,7 +8,7 @@ const ENTRY_ID = { pattern: '^[\\w-]{16}$', examples: ['GkYm3V-0aB9cXy_Z'] }
 
 const Items = Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true }))
 
-const Time = Type.String({ description: 'As JavaScript writes a time: UTC, with milliseconds', examples: ['2026-11-19T10:15:30.123Z'] })
+const Time = Type.String({ description: 'Time in UTC with milliseconds (ISO 8601)', examples: ['2026-11-19T10:15:30.123Z'] })
 
 const Who = Type.Object({
   uid: Type.Union([Type.String(), Type.Null()]),
@@ -18,24 +18,24 @@ const Who = Type.Object({
 const KINDS = ['create', 'update', 'order', 'close', 'restore', 'takeover', 'outside'] as const
 const OUTCOMES = ['saved', 'refused', 'uncertain'] as const
 
-/** What an editor is told of one save. */
+/** One save, as an editor reads it. */
 export const JournalEntry = Type.Object({
-  id: Type.String({ description: 'Its name, for `before` and for a restore' }),
+  id: Type.String({ description: 'The id of the entry, for `before` and for a restore' }),
   at: Time,
   by: Who,
-  kind: Type.Unsafe<typeof KINDS[number]>({ type: 'string', enum: [...KINDS], description: '`outside`: the edition was changed, but not by a save that has an entry' }),
+  kind: Type.Unsafe<typeof KINDS[number]>({ type: 'string', enum: [...KINDS], description: '`outside`: a change that has no entry of its own' }),
   fields: Type.Unsafe<Record<string, { before?: Array<Record<string, unknown>>, after?: Array<Record<string, unknown>>, leftOut?: Side[] }>>({
     type: 'object',
     additionalProperties: Type.Object({ before: Type.Optional(Items), after: Type.Optional(Items), leftOut: Type.Optional(Type.Array(Type.String({ enum: [...SIDES] }), { description: 'The values that were too large for the journal' })) }),
-    description: 'The fields that changed and that the reader may see, by their names'
+    description: 'The changed fields that the reader may see, by name'
   }),
-  moreFields: Type.Optional(Type.Integer({ description: 'How many fields more changed, whose names are not kept' })),
-  outcome: Type.Unsafe<typeof OUTCOMES[number]>({ type: 'string', enum: [...OUTCOMES], description: '`uncertain`: the save is under way, or nobody can tell what became of it' }),
-  etag: Type.Union([Type.String(), Type.Null()], { description: 'The entity tag that the save has led to, as whoever saved was told it' }),
+  moreFields: Type.Optional(Type.Integer({ description: 'How many more fields changed. Their names are not kept' })),
+  outcome: Type.Unsafe<typeof OUTCOMES[number]>({ type: 'string', enum: [...OUTCOMES], description: '`uncertain`: the save is under way, or its outcome is not known' }),
+  etag: Type.Union([Type.String(), Type.Null()], { description: 'The entity tag after the save, as the user who saved got it' }),
   from: Type.Optional(Type.Object(Who.properties, { description: 'With `takeover`: whose lock it was' })),
-  message: Type.Optional(Type.String({ description: 'With `outside`: what is known, in a sentence' })),
-  between: Type.Optional(Type.Array(Time, { description: 'With `outside`: between which times' })),
-  unrecorded: Type.Optional(Type.Integer({ description: 'With `outside`: how many saves through Quoin have no entry, since the lock store was away' }))
+  message: Type.Optional(Type.String({ description: 'With `outside`: what is known of the change, in a sentence' })),
+  between: Type.Optional(Type.Array(Time, { description: 'With `outside`: the two times between which it was changed' })),
+  unrecorded: Type.Optional(Type.Integer({ description: 'With `outside`: how many saves through Quoin have no entry because the lock store was away' }))
 }, {
   $id: 'JournalEntry',
   examples: [{
