@@ -349,8 +349,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
       try {
-        const saved = await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes })
-        return { ...saved, outcomes: options.attempt?.earlier?.outcomes ?? outcomes }
+        return { ...await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes }), outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || attempts === 1) throw error
         return apply(await load(current.resource.id, caller, 'anew'), turn, attempts - 1)
@@ -385,7 +384,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   /**
    * Reads an edition, and saves it when it is its turn, from the state that it has then.
    * @param unlessSaved the answer where an earlier attempt has saved, as the present edition shows; undefined where it does not show so
-   * @throws {Failure} PRECONDITION_FAILED where that is not the state that If-Match names
+   * @throws {Failure} OUTCOME_UNKNOWN where an earlier attempt may have saved and the edition has changed since;
+   *   PRECONDITION_FAILED where that is not the state that If-Match names
    */
   async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch, attempt }: UpdateOptions, save: (current: LoadedEdition, turn: Turn) => Promise<T>, unlessSaved: (current: LoadedEdition, earlier: Intent) => Promise<T | undefined>): Promise<T & { isShared: boolean }> {
     const savedMeanwhile = new Set<string>()
@@ -397,8 +397,9 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     return saves.run(uuid, since, async (turn) => {
       try {
         const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'anew') : edition
-        const earlier = attempt?.earlier && await unlessSaved(current, attempt.earlier)
-        if (earlier) return { ...earlier, isShared: turn.isShared }
+        const saved = attempt?.earlier && await unlessSaved(current, attempt.earlier)
+        if (saved) return { ...saved, isShared: turn.isShared }
+        if (attempt?.earlier && attempt.earlier.before !== stateOf(current.resource)) throw outcomeUnknown()
         if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
         return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
@@ -411,7 +412,6 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
     const before = stateOf(current.resource)
-    if (attempt?.earlier && attempt.earlier.before !== before) throw outcomeUnknown()
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
