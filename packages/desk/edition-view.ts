@@ -88,7 +88,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
         <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
         ${fixed.length === 0
           ? nothing
-          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map(titleOf).join(', ')}</dd></div>`)}</dl></section>`}
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`}
         <div class="savebar">
           ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
           <span class="choices">
@@ -110,13 +110,13 @@ function content (session: Session, context: EditionContext): TemplateResult {
     const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
     const where = ({ entityType, entityId, fieldName }: LockView) => {
       if (entityType === own.type && entityId === own.id) return labelOf(fieldName)
-      return `${titleOf(items.find((item) => idOf(item) === entityId))}: ${fieldName}`
+      return html`<bdi>${titleOf(items.find((item) => idOf(item) === entityId))}</bdi>: ${fieldName}`
     }
     return html`<section aria-labelledby="board">
       <h2 id="board">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
       ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
       <ul class="board">${board.map((lock) => html`
-        <li>${avatar(lock.userData)}<span><b>${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
+        <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
       </ul></section>`
   }
 }

@@ -64,8 +64,8 @@ function result (found: Found, { id, order, add }: FinderContext): TemplateResul
     ${image === undefined ? nothing : html`<img src=${image} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer">`}
     <div class="what"><b dir="auto">${title}</b>
       <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
-        ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)}>${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
-        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} ${say('isInIt', { name: nameOf(userData) })}</span>`)}</p></div>
+        ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)} dir="auto">${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
+        ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${place === undefined
       ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(found)}>${say('add')}</button>`
       : html`<small class="there">${say('placeNumber', { place })}</small>`}

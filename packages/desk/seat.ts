@@ -1,5 +1,6 @@
-import type { ClientOptions } from '../client/src/client.ts'
+import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
+import { reasonOf } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
 
@@ -13,7 +14,7 @@ export interface Seat {
   /** Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing of its user. */
   other?: Person | undefined
   options: ClientOptions
-  /** Why nobody is known, or no more, in the service's words. */
+  /** Why nobody is known, or no more, as the reader is told. */
   reason?: string | undefined
   /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
   resume: (token?: string) => Promise<void>
@@ -82,9 +83,9 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
 
   async function identify (sent: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
     const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
-    const body = await answer?.json().catch(() => undefined) as { user?: Person, message?: string } | undefined
+    const body = await answer?.json().catch(() => undefined) as { user?: Person, code: QuoinError['code'], message: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
-    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ?? say('serviceAway') }
+    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ? reasonOf(body) : say('serviceAway') }
   }
 
   /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */

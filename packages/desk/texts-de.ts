@@ -266,7 +266,8 @@ export const de: Texts = {
 
   // What the service refuses, by its code
   UNREACHABLE: 'Der Dienst ist nicht erreichbar.',
-  UNAUTHENTICATED: 'Der Dienst kennt Sie nicht: Melden Sie sich erneut an.',
+  UNAUTHENTICATED: 'Der Dienst kennt Sie nicht: Melden Sie sich an.',
+  AUTH_UNAVAILABLE: 'Der Dienst kann gerade nicht feststellen, wer Sie sind.',
   FIELD_LOCKED: 'Jemand anderes bearbeitet das gerade.',
   LOCK_CHANGED: 'Dieses Feld hat inzwischen jemand anderes. Sehen Sie noch einmal nach.',
   STALE_EDIT: 'Jemand hat diese Ausgabe inzwischen gespeichert.',

@@ -266,7 +266,8 @@ export const fr: Texts = {
 
   // What the service refuses, by its code
   UNREACHABLE: 'Le service est injoignable.',
-  UNAUTHENTICATED: 'Le service ne vous reconnaît pas : reconnectez-vous.',
+  UNAUTHENTICATED: 'Le service ne vous reconnaît pas : connectez-vous.',
+  AUTH_UNAVAILABLE: 'Le service ne peut pas savoir qui vous êtes pour le moment.',
   FIELD_LOCKED: 'Quelqu’un d’autre modifie cela.',
   LOCK_CHANGED: 'Quelqu’un d’autre a ce champ à présent. Regardez à nouveau.',
   STALE_EDIT: 'Un collègue a enregistré cette édition entre-temps.',

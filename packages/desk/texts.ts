@@ -15,6 +15,7 @@ type Lines = { readonly [Key in TextKey]: English[Key] extends string ? string :
 type Code =
   | 'UNREACHABLE'
   | 'UNAUTHENTICATED'
+  | 'AUTH_UNAVAILABLE'
   | 'FIELD_LOCKED'
   | 'LOCK_CHANGED'
   | 'STALE_EDIT'

@@ -79,3 +79,20 @@ t.test('failures and findings are told in the language of the reader as far as t
   const { fieldName: _, lock: _2, ...hidden } = finding
   t.equal(wordsOfFinding(hidden, { what: 'X', label: undefined }), finding.message, 'whose lock it is, is not told')
 })
+
+t.test('who is not known is told why in the language of the reader', async (t) => {
+  let answer = Response.json({ code: 'UNAUTHENTICATED', message: 'The token has expired' }, { status: 401 })
+  t.intercept(globalThis, 'fetch', { value: async () => answer.clone() })
+  // Compiled for browsers, with their types.
+  const { seat } = await import(join(ROOT, 'packages/desk/seat.ts')) as { seat: (settings: object, changed: () => void) => Promise<{ reason?: string }> }
+  const reason = async () => (await seat({ auth: 'drupal' }, () => {})).reason
+  t.equal(await reason(), 'The token has expired')
+  useLanguage(['de'])
+  t.equal(await reason(), de.UNAUTHENTICATED)
+  answer = Response.json({ code: 'AUTH_UNAVAILABLE', message: 'Drupal does not answer' }, { status: 503 })
+  t.equal(await reason(), de.AUTH_UNAVAILABLE)
+  answer = Response.json({ code: 'MISDIRECTED', message: 'Another host' }, { status: 421 })
+  t.equal(await reason(), 'Another host', 'a code without a text')
+  answer = new Response('a proxy', { status: 502 })
+  t.equal(await reason(), de.serviceAway)
+})
