@@ -391,7 +391,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
     const since = saves.now()
-    const edition = await load(id, caller, 'bare').finally(() => reads.delete(savedMeanwhile))
+    // A read that began before `since` could be older than the last save of another instance, and its turn would not say so.
+    const edition = await load(id, caller, 'anew').finally(() => reads.delete(savedMeanwhile))
     const { id: uuid } = edition.resource
     // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
     return saves.run(uuid, since, async (turn) => {

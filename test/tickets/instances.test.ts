@@ -2,10 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { DeleteCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
-import { openHostile } from '../editions/hostile-cms.ts'
+import { createEditions } from '../../lib/editions/editions.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
+import { createHttp } from '../../lib/http/client.ts'
+import { createJsonapi } from '../../lib/jsonapi/client.ts'
+import { createTickets } from '../../lib/tickets/tickets.ts'
+import { model } from '../editions/fixtures.ts'
+import { openHostile, startHostileCms } from '../editions/hostile-cms.ts'
 import { basic, editionsOf, open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
+import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
 
 const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
@@ -93,6 +100,47 @@ t.test('a save whose turn has come takes no part in a read that began before', a
   t.strictSame([(await second).status, (await third).status], [200, 200])
   const { body } = await call('GET', path, { as: 'editor' })
   t.strictSame(body.field_articles.slice(-5).map(({ target_id: id }: { target_id: number }) => id), [101, 102, 103, 104, 105])
+})
+
+t.test('a save whose turn comes at once has not looked by a read that began before another save', async (t) => {
+  // Drupal itself tells two saves apart only where seconds lie between them.
+  const now = Date.now()
+  const cms = await startHostileCms(t, { now: () => now })
+  const clock = { now }
+  const store = asClient(memoryStore())
+  const instance = () => {
+    const http = createHttp({ url: cms.url, timeoutMs: 60_000 })
+    t.teardown(() => http.close())
+    const site = createSite({ cms: createJsonapi({ http, jsonapiPath: '/jsonapi' }), model, cmsUrl: cms.url, warn () {} })
+    const turns = createTickets({ client: store, table: 'DataState', environment: 'test', now: () => clock.now, ready: () => undefined, warn: ({ message }) => t.fail(message) })
+    return createEditions({ site, turns })
+  }
+  const [one, other] = [instance(), instance()]
+  const insert = (article: number) => ({ operations: [{ op: 'insert' as const, article: { target_id: article }, at: 'end' as const }] })
+  const [editor, editor2] = [basic('editor'), basic('editor2')]
+  await one.arrange(String(id), insert(101), editor)
+  await other.arrange(String(id), insert(102), editor2)
+
+  const [hasRead, mayAnswer] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  cms.behave = async ({ method, path }, honest) => {
+    if (method !== 'GET' || !path.endsWith(uuid)) return undefined
+    cms.behave = () => undefined
+    const answer = await honest()
+    hasRead.resolve()
+    await mayAnswer.promise
+    return answer
+  }
+  const slowRead = one.bare(uuid, editor)
+  await hasRead.promise
+  await other.arrange(String(id), insert(103), editor2)
+  // From here on the save counts as one that every look must have seen.
+  clock.now += 2001
+  const arranged = one.arrange(String(id), insert(104), editor)
+  await Promise.race([arranged, sleep(2000)])
+  mayAnswer.resolve()
+  await Promise.all([arranged, slowRead])
+  const { field_articles: articles } = await one.bare(uuid, editor)
+  t.strictSame(articles!.slice(-4).map(({ target_id: article }) => article), [101, 102, 103, 104])
 })
 
 t.test('a save that timed out keeps its turn, and one that failed gives it back', async (t) => {
