@@ -16,6 +16,7 @@ import drafts from './drafts.ts'
 import type { Handler } from './handler.ts'
 import { acquired, answers, done, locked } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
+import petitions from './petitions.ts'
 
 const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = answers
 
@@ -38,6 +39,7 @@ export default async function locks (fastify: FastifyInstance) {
 
   await fastify.register(drafts)
   await fastify.register(lockEvents)
+  await fastify.register(petitions)
 }
 
 /** The body that asks for a lock. With authentication it may leave out the user. */

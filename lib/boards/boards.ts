@@ -2,7 +2,7 @@ import type { EditionPage, Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { Failure } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
-import type { Batch } from '../locks/feed-events.ts'
+import type { Batch, FeedEvent } from '../locks/feed-events.ts'
 import type { Watcher, WatchOptions } from '../locks/feed.ts'
 import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
@@ -124,26 +124,27 @@ function unlessUnavailable (error: unknown): undefined {
 /** The part of a batch that may be shown: the batch itself if that is all of it, undefined if it is nothing. */
 async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
-  const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : 'lock' in event ? [event.lock] : [])
-  const locks = await visible(all, mayView)
-  if (locks.length === all.length) return batch
+  const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : undefined
+  const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
+  const subjects = await visible(all, mayView)
+  if (subjects.length === all.length) return batch
   const visibleEvents = batch
-    .filter((event) => !('lock' in event) || locks.includes(event.lock))
-    .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => locks.includes(lock)) } : event)
+    .filter((event) => !subjectOf(event) || subjects.includes(subjectOf(event)!))
+    .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => subjects.includes(lock)) } : event)
   return visibleEvents.length > 0 ? visibleEvents : undefined
 }
 
-/** The locks on entities that may be viewed. */
-async function visible (locks: LockView[], mayView: MayView): Promise<LockView[]> {
-  const byEntity = Map.groupBy(locks, ({ entityType, entityId }) => `${entityType}-${entityId}`)
-  const hiddenLocks = new Set<LockView>()
-  await forEach([...byEntity.values()], async (locks) => {
-    if (!await mayView(entityOf(locks[0]!))) for (const lock of locks) hiddenLocks.add(lock)
+/** The locks, and petitions for them, on entities that may be viewed. */
+async function visible<Subject extends Pick<LockView, 'entityType' | 'entityId'>> (subjects: Subject[], mayView: MayView): Promise<Subject[]> {
+  const byEntity = Map.groupBy(subjects, ({ entityType, entityId }) => `${entityType}-${entityId}`)
+  const hidden = new Set<Subject>()
+  await forEach([...byEntity.values()], async (subjects) => {
+    if (!await mayView(entityOf(subjects[0]!))) for (const subject of subjects) hidden.add(subject)
   })
-  return locks.filter((lock) => !hiddenLocks.has(lock))
+  return subjects.filter((subject) => !hidden.has(subject))
 }
 
-function entityOf ({ entityType, entityId }: LockView): Entity {
+function entityOf ({ entityType, entityId }: Pick<LockView, 'entityType' | 'entityId'>): Entity {
   return { type: entityType, id: entityId }
 }
 

@@ -1,4 +1,4 @@
-import { differences, idOf, snapshotOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
+import { differences, idOf, presentOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
 import type { Watched } from './watched.ts'
 
 /** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
@@ -54,7 +54,7 @@ export function createChannel (watched: Watched[]) {
 
   /** All there is to tell to somebody who knows nothing. */
   function all (): FeedEvent[] {
-    return [...isStale ? [STALE] : [], ...states ? [snapshotOf(states)] : []]
+    return [...isStale ? [STALE] : [], ...states ? presentOf(states) : []]
   }
 
   function push (batch: Batch): void {

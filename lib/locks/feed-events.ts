@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Entity, LockRecord, LockView } from './schemas.ts'
+import type { Entity, LockRecord, LockView, Petition } from './schemas.ts'
 
-/** The locks of one entity at one moment, by field; never changed in place. */
-export interface State { entity: Entity, locks: ReadonlyMap<string, LockView> }
+/** The locks of one entity at one moment, by field, and the petitions for them; never changed in place. */
+export interface State { entity: Entity, locks: ReadonlyMap<string, LockView>, petitions: readonly Petition[] }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
@@ -25,6 +25,7 @@ export interface Saved {
 export type FeedEvent =
   | Snapshot
   | { event: 'locked' | 'released', id: string, lock: LockView }
+  | { event: 'requested', id: string, petition: Petition }
   | { event: 'saved', saved: Saved }
   | { event: 'heartbeat' | 'stale' | 'live' }
 
@@ -41,9 +42,17 @@ export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, 
 /** What is known of some fields: the lock, or that there is none. */
 export type Changes = ReadonlyMap<string, LockView | undefined>
 
-/** The locks that an entity's records are. */
-export function locksOf (entity: Entity, records: LockRecord[]): State['locks'] {
-  return new Map(records.map((record) => [record.fieldName, viewOf(entity, record)]))
+/** What a read finds of an entity: its locks, and the petitions for them. */
+export type Found = ReadonlyArray<LockRecord | Petition>
+
+/** The locks in what a read has found. */
+export function locksIn (entity: Entity, found: Found): State['locks'] {
+  return new Map(found.filter((each): each is LockRecord => !isPetition(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
+}
+
+/** The petitions in it. */
+export function isPetition (each: LockRecord | Petition): each is Petition {
+  return 'entityType' in each
 }
 
 /** Locks once some fields have changed; ordered as the table orders them, by the bytes of the field's name. */
@@ -53,10 +62,21 @@ export function withChanges (locks: State['locks'], changes: Changes): State['lo
   return new Map(all.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
 }
 
-/** The state that an entity's locks make; the known one, if it is no other. */
-export function stateOf (entity: Entity, locks: State['locks'], known: State | undefined): State {
-  const same = known?.locks.size === locks.size && [...locks].every(([field, lock]) => markOf(known.locks.get(field)) === markOf(lock))
-  return same ? known! : { entity, locks }
+/** The state that an entity's locks make, with the petitions for those of others; the known one, if it is no other. */
+export function stateOf (entity: Entity, locks: State['locks'], all: readonly Petition[], known: State | undefined): State {
+  const petitions = all.filter(({ fieldName, userData: { uid } }) => locks.has(fieldName) && locks.get(fieldName)!.userData?.uid !== uid)
+  const same = known?.locks.size === locks.size && [...locks].every(([field, lock]) => markOf(known.locks.get(field)) === markOf(lock)) &&
+    petitionMarks(known.petitions) === petitionMarks(petitions)
+  return same ? known : { entity, locks, petitions }
+}
+
+/** Tells the petitions of an entity apart. */
+function petitionMarks (petitions: readonly Petition[]): string {
+  return JSON.stringify(petitions.map((petition) => [petitionKey(petition), petition.until]))
+}
+
+function petitionKey ({ entityType, entityId, fieldName, userData: { uid } }: Petition): string {
+  return JSON.stringify([entityType, entityId, fieldName, uid])
 }
 
 /** The fields that are not the same in two states. */
@@ -69,9 +89,16 @@ function markOf (lock: LockView | undefined): string | undefined {
   return lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))
 }
 
-/** All that is watched, in one event. */
-export function snapshotOf (states: State[]): Snapshot {
-  return { event: 'snapshot', id: idOf(states), locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length }
+/** All that is watched: in one event, and one more for each petition. */
+export function presentOf (states: State[]): FeedEvent[] {
+  return named([
+    { event: 'snapshot', id: '', locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length },
+    ...states.flatMap(({ petitions }) => petitions).map(requested)
+  ], states)
+}
+
+function requested (petition: Petition): Named {
+  return { event: 'requested', id: '', petition }
 }
 
 /**
@@ -80,15 +107,31 @@ export function snapshotOf (states: State[]): Snapshot {
 export function differences (before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
   const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
-  const events = [
+  const [asked, asking] = [petitionsByKey(before), petitionsByKey(after)]
+  return named([
     ...releases.map((lock) => ({ event: 'released' as const, id: '', lock })),
-    ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock }))
-  ]
-  return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(after) } : event)
+    ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock })),
+    ...[...asked].filter(([key]) => !asking.has(key)).map(([, petition]) => requested({ ...petition, until: 0 })),
+    ...[...asking].filter(([key, { until }]) => asked.get(key)?.until !== until).map(([, petition]) => requested(petition))
+  ], after)
+}
+
+function petitionsByKey (states: State[]): Map<string, Petition> {
+  return new Map(states.flatMap(({ petitions }) => petitions).map((petition) => [petitionKey(petition), petition]))
+}
+
+/** An event that leads to another state. */
+type Named = Extract<FeedEvent, { id: string }>
+
+/** Has the last of some events name the state to which they lead. */
+function named (events: Named[], states: State[]): FeedEvent[] {
+  return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(states) } : event)
 }
 
 /** Names what is watched and the state that it is in: the same at every instance, before and after a restart. */
 export function idOf (states: State[]): string {
-  const named = states.map(({ entity: { type, id }, locks }) => [type, id, ...[...locks.values()].map((lock) => [lock.fieldName, markOf(lock)])])
-  return createHash('sha256').update(JSON.stringify(named)).digest('base64url').slice(0, 22)
+  const marks = states.map(({ entity: { type, id }, locks, petitions }) => [
+    type, id, ...[...locks.values()].map((lock) => [lock.fieldName, markOf(lock)]), ...petitions.length > 0 ? [petitionMarks(petitions)] : []
+  ])
+  return createHash('sha256').update(JSON.stringify(marks)).digest('base64url').slice(0, 22)
 }

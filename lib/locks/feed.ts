@@ -1,9 +1,9 @@
 import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
-import type { Batch, Changes, Saved } from './feed-events.ts'
+import type { Batch, Changes, Found, Saved } from './feed-events.ts'
 import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf, readsPerSecond as readsOf } from './pace.ts'
-import type { Entity, LockRecord, LockView } from './schemas.ts'
+import type { Entity, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
 import { createWatched, isOutage, URGENCIES, type Urgency, type Watched } from './watched.ts'
 
@@ -41,8 +41,8 @@ export interface Notices {
 }
 
 export interface FeedDeps extends FeedOptions {
-  /** The locks of an entity as they are now: consistent, complete, without payloads. */
-  read: (entity: Entity) => Promise<LockRecord[]>
+  /** The locks of an entity as they are now, and the petitions for them: consistent, complete, without payloads. */
+  read: (entity: Entity) => Promise<Found>
   /** Whether the lease of a lock is over. */
   isOver?: (lock: LockView) => boolean
   /** Milliseconds since 1970, as `Date.now`. */
@@ -279,6 +279,13 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     }
   }
 
+  /** To be called after a write that only a read shows: whoever watches the entity, here or at another instance, has it read again. */
+  function stir (entity: Entity): void {
+    const moment = now()
+    entities.get(nameOf(entity))?.soon(0)
+    notices?.tell(noticeOf(entity, { began: moment, ended: moment, isSure: false }, new Map()))
+  }
+
   /** Tells the watchers of the entity that it was saved. */
   function saved (saved: Saved): void {
     const watched = entities.get(nameOf({ type: saved.entityType, id: saved.entityId }))
@@ -308,6 +315,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   return {
     watch: open,
     writing,
+    stir,
     saved,
     /** Takes in what another instance tells of a write. */
     hear: (notice: LockNotice): void => entities.get(nameOf(notice))?.hear(notice),

@@ -13,11 +13,12 @@ import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain } from './item.ts'
 import type { Acquired, Changed, Held, Refused, Released, Taken } from './outcome.ts'
+import { createPetitions, hasPetitions, petitionsIn } from './petitions.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, versionOf, type Item, type Key, type Moment, type NewRecord, type Versions, type Write
 } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, ReleaseQuery } from './schemas.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, Petition, ReleaseQuery } from './schemas.ts'
 import { createLockTable, forEach, UNANSWERED_MAX, type LockCheck } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
@@ -90,9 +91,10 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const instance = newInstance(bytes)
   const nextVersion = createVersions(now, instance, bytes)
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
+  const petitions = createPetitions({ table, environment, moment, nextVersion, wait, random })
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const unsettled = createUnsettled(seconds, FENCE_SECONDS)
-  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: async (entity) => (await timely(list)(entity, { payload: 0 })).Items })
+  const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: timely(readForFeed) })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
   function newRecord (entity: Entity, request: LockRequest): NewRecord & { version: string, expiresAt?: number } {
@@ -297,11 +299,24 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * The locks of an entity: that of one field, or all but those of one user. Consistent, complete, ordered by field.
    * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
    */
-  async function list (entity: Entity, { fieldName, excludeUid, payload }: ListQuery = {}): Promise<LockList> {
-    const selection = fieldName === undefined ? { excludeUid } : { fieldName }
+  async function list (entity: Entity, query: ListQuery = {}): Promise<LockList> {
+    const { Items, Count, ScannedCount } = await find(entity, query)
+    return { Items, Count, ScannedCount }
+  }
+
+  /** The same, with the record of petitions, which is not among the locks. */
+  async function find (entity: Entity, { fieldName, excludeUid, payload }: ListQuery): Promise<LockList & { petitions: Item | undefined }> {
+    const selection = fieldName === undefined ? { excludeUid, petitions: true } : { fieldName }
     const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
-    const { Items, ...counts } = await table.query(recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 }), bounds)
-    return { Items: Items.map(toShow), ...counts }
+    const { Items, Count, ScannedCount } = await table.query(recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 }), bounds)
+    const records = Items.filter((item) => !hasPetitions(item))
+    const others = Items.length - records.length
+    return { Items: records.map(toShow), Count: Count - others, ScannedCount: ScannedCount - others, petitions: Items.find(hasPetitions) }
+  }
+
+  async function readForFeed (entity: Entity): Promise<Array<LockRecord | Petition>> {
+    const { Items, petitions } = await find(entity, { payload: 0 })
+    return [...Items, ...petitionsIn(entity, petitions, moment())]
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -438,6 +453,11 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
   }
 
+  /** Has whoever watches the entity see what a change of its petitions has left. */
+  function stirring<Rest extends unknown[], Result> (change: (entity: Entity, ...rest: Rest) => Promise<Result>) {
+    return (entity: Entity, ...rest: Rest) => change(entity, ...rest).finally(() => feed.stir(entity))
+  }
+
   /** Has an operation wait until the clock is right. */
   function timely<Args extends unknown[], Result> (work: (...args: Args) => Promise<Result>) {
     return (...args: Args) => {
@@ -455,6 +475,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     checks,
     probe,
     drafts: { list: timely(drafts.list), discard: drafts.discard },
+    petitions: { file: stirring(timely(petitions.file)), withdraw: stirring(timely(petitions.withdraw)) },
     feed: { watch: feed.watch, saved: feed.saved, hear: feed.hear, catchUp: feed.catchUp, counts: feed.counts, close: feed.close }
   }
 }

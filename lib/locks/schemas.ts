@@ -112,6 +112,44 @@ export const LockView = Type.Object({
 })
 export type LockView = Static<typeof LockView>
 
+const Petitioner = Type.Object({
+  uid: { ...Uid, maxLength: 255 },
+  name: Type.Optional(Type.String({ maxLength: 255 }))
+})
+
+/** What asks the holder of a lock for it. Other members are ignored. */
+export const PetitionRequest = Type.Object({
+  fieldName: FieldName,
+  userData: Type.Object({
+    uid: Type.Union([Petitioner.properties.uid, LockRequest.properties.userData.properties.uid.anyOf[1]], { description: 'The id of the user who asks' }),
+    name: Type.Optional(Type.String({ maxLength: 255, description: 'The name that the holder sees' }))
+  }, { additionalProperties: true })
+}, { additionalProperties: true, examples: [{ fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' } }] })
+export type PetitionRequest = Static<typeof PetitionRequest>
+
+/** The same where it is known who calls. */
+export const OwnPetitionRequest = Type.Object({
+  fieldName: FieldName,
+  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...PetitionRequest.properties.userData.properties.uid, description: "The caller's own id, and no other" }), name: PetitionRequest.properties.userData.properties.name }, { additionalProperties: true }))
+}, { additionalProperties: true, examples: [{ fieldName: 'field_headline' }, ...PetitionRequest['examples']] })
+export type OwnPetitionRequest = Static<typeof OwnPetitionRequest>
+
+export const PetitionQuery = Type.Object({
+  fieldName: Type.Optional({ ...FieldName, description: 'Only requests for this field' }),
+  uid: Type.Optional({ ...Uid, description: 'Only requests of this user. At least one of the two is needed' })
+})
+export type PetitionQuery = Static<typeof PetitionQuery>
+
+/** A petition as feeds and boards show it. */
+export const Petition = Type.Object({
+  entityType: Entity.properties.type,
+  entityId: Entity.properties.id,
+  fieldName: FieldName,
+  userData: Petitioner,
+  until: { ...Seconds, description: 'Unix time in seconds when the request ends; 0: it is over' }
+}, { $id: 'Petition', examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' }, until: 1767225660 }] })
+export type Petition = Static<typeof Petition>
+
 /** A lock as the table keeps it. */
 export const LockRecord = Type.Object({
   env_entityType_entityId: Type.String({ description: '<environment>-<type>-<id>' }),

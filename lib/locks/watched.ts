@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
-import { changedFields, locksOf, stateOf, withChanges, type Changes, type State } from './feed-events.ts'
+import { changedFields, isPetition, locksIn, stateOf, withChanges, type Changes, type Found, type State } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
-import type { Entity, LockRecord, LockView } from './schemas.ts'
+import type { Entity, LockView, Petition } from './schemas.ts'
 import { isSince } from './version.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
@@ -24,8 +24,8 @@ export const URGENCIES = ['busy', 'occupied', 'fresh', 'idle'] as const
 export type Urgency = typeof URGENCIES[number]
 
 export interface WatchedDeps {
-  /** The locks of an entity as they are now. */
-  read: (entity: Entity) => Promise<LockRecord[]>
+  /** The locks of an entity as they are now, and the petitions for them. */
+  read: (entity: Entity) => Promise<Found>
   /** Milliseconds from the end of one read of such an entity to the next. */
   intervalMs: (urgency: Urgency) => number
   /** Called when a read fails that nobody waits for. */
@@ -53,6 +53,8 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   let changes = 0
   let writes = 0
   let state: State | undefined
+  /** The petitions that the last read has found, and that have not ended since. */
+  let petitions: Petition[] = []
   let isStale = false
   let activeAt = performance.now()
   let changedAt = -Infinity
@@ -96,9 +98,10 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     news.clear()
     for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
     try {
-      const records = locksOf(entity, await read(entity))
+      const found = await read(entity)
       clearTimeout(expiry)
-      become(withChanges(records, news), false)
+      petitions = found.filter(isPetition)
+      become(withChanges(locksIn(entity, found), news), false)
       planEnd()
       pause = 0
     } catch (error) {
@@ -112,7 +115,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   function become (locks: State['locks'] | undefined, stale: boolean): void {
-    const next = locks && stateOf(entity, locks, state)
+    const next = locks && stateOf(entity, locks, petitions, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
     if (state && next !== state) changedAt = performance.now()
@@ -126,8 +129,9 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   function lose (): void {
     if (isClosed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
+    petitions = petitions.filter(({ until }) => until * 1000 > now())
     become(locks, true)
-    const end = nextEnd(locks)
+    const end = nextEnd(locks, petitions)
     clearTimeout(expiry)
     if (end !== undefined) expiry = setTimeout(lose, Math.min(LOOK_MS, end * 1000 - now()))
   }
@@ -182,10 +186,10 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     recheck = setTimeout(poke, Math.max(0, at - performance.now()))
   }
 
-  /** Reads once the next lease is over, which nobody writes. */
+  /** Reads once the next lease, or petition, is over, which nobody writes. */
   function planEnd (): void {
     clearTimeout(ending)
-    const end = nextEnd(state?.locks)
+    const end = nextEnd(state?.locks, petitions)
     if (end !== undefined && !isStale && !isClosed) ending = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
   }
 
@@ -215,9 +219,9 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, writing, hear, soon, poke, close }
 }
 
-/** When the first of some leases is over, in seconds since 1970. */
-function nextEnd (locks: State['locks'] | undefined): number | undefined {
-  const ends = [...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? [])
+/** When the first of some leases and petitions is over, in seconds since 1970. */
+function nextEnd (locks: State['locks'] | undefined, petitions: Petition[]): number | undefined {
+  const ends = [...[...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? []), ...petitions.map(({ until }) => until)]
   return ends.length > 0 ? Math.min(...ends) : undefined
 }
 

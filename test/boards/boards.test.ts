@@ -217,13 +217,15 @@ t.test('a live board watches its present articles alone, however often they chan
 t.test('of changes that come together a live board tells those that its reader may see', async (t) => {
   const lock = (entityId: string) => ({ entityType: 'node', entityId, fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version: 'a' })
   const locked = (entityId: string) => ({ event: 'locked', lock: lock(entityId) })
+  const requested = (entityId: string) => ({ event: 'requested', petition: { entityType: 'node', entityId, fieldName: 'title', userData: { uid: '8' }, until: 1 } })
   const stale = { event: 'stale' }
   const cases: Array<[batch: object[], told: object[] | undefined]> = [
     [[stale], [stale]],
     [[locked('4')], [locked('4')]],
     [[locked('5')], undefined],
     [[locked('5'), stale, locked('4')], [stale, locked('4')]],
-    [[{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale], [{ event: 'snapshot', locks: [lock('4')] }, stale]]
+    [[{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale], [{ event: 'snapshot', locks: [lock('4')] }, stale]],
+    [[requested('5'), locked('4'), requested('4')], [locked('4'), requested('4')]]
   ]
   const batches = cases.map(([batch]) => batch)
   const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave () {} }) } }

@@ -55,6 +55,7 @@ const PLACES: Record<string, Schema> = {
   LockView: schemas['LockView']!,
   LockRecord: schemas['LockRecord']!,
   Draft: schemas['Draft']!,
+  Petition: schemas['Petition']!,
   Named: answerOf('/api/collection/bundles').properties!['data']!.items!,
   FailureCode: { enum: Object.keys(failures) },
   // What an edition has is the site's affair: the document says no more of one than that it is an object.
@@ -160,7 +161,7 @@ t.test('every verb sends what the document describes, and every operation has a 
     listed()
     await call()
   }
-  for (const call of [() => locks.discard({ ...field, draft: 'x' }), () => locks.release(field, { version: 'v1' })]) {
+  for (const call of [() => locks.ask(field), () => locks.withdraw(field), () => locks.discard({ ...field, draft: 'x' }), () => locks.release(field, { version: 'v1' })]) {
     done()
     await call()
   }

@@ -129,8 +129,8 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /** Says what speaks against closing an edition. The user's own locks are in nobody's way. */
-  async function readiness (id: string | number, { signal }: Abortable = {}): Promise<ReadReadiness> {
-    const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, { signal, isMeant: true })
+  async function readiness (id: string | number, options?: Abortable): Promise<ReadReadiness> {
+    const { body, headers } = await http.send<Readiness>('GET', `${pathOf(id)}/readiness`, { ...options, isMeant: true })
     return { ...body, etag: tagIn(headers) }
   }
 
@@ -183,37 +183,36 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Reads an edition by its integer id or its uuid.
    * @param options.list one of the content model's lists, such as `article`, of which it is
    */
-  async function read (id: string | number, { list, signal }: Abortable & { list?: string } = {}): Promise<ReadEdition> {
-    return readIn(await http.send('GET', pathOf(id, list), { signal }))
+  async function read (id: string | number, options?: Abortable & { list?: string }): Promise<ReadEdition> {
+    return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
   async function * search ({ bundle = entityType, limit = 20, offset: first = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let offset = first
-    let next: string | undefined
-    do {
+    for (;;) {
       const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, limit, offset }, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
-      next = links.next
+      if (!links.next) return
       offset += meta.limit
-    } while (next !== undefined)
+    }
   }
 
   /** A read of machine names and labels. */
   function reader (path: string) {
-    return async ({ signal }: Abortable = {}): Promise<Named[]> => (await http.send<{ data: Named[] }>('GET', path, { signal })).body.data
+    return async (options?: Abortable): Promise<Named[]> => (await http.send<{ data: Named[] }>('GET', path, options)).body.data
   }
 
   /** The lock board of an edition: who is at work in it and in its articles. */
-  async function locks (id: string | number, { signal }: Abortable = {}): Promise<Board> {
-    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`, { signal })
+  async function locks (id: string | number, options?: Abortable): Promise<Board> {
+    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`, options)
     return { locks: data, entities: meta.entities }
   }
 
   /** Follows the lock board of an edition until `signal` is aborted, or the returned function is called. */
-  function subscribe (id: string | number, listener: Listener, { signal }: Abortable = {}): () => void {
-    return feed(`${pathOf(id)}/locks/events`, listener, signal)
+  function subscribe (id: string | number, listener: Listener, options?: Abortable): () => void {
+    return feed(`${pathOf(id)}/locks/events`, listener, options)
   }
 
   return {

@@ -48,8 +48,7 @@ export class QuoinError extends Error {
 
 /** The failure that an answer tells. An answer in neither of the service's two forms comes from a proxy before it: INVALID_RESPONSE. */
 export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
-  const seconds = /^\d+$/.test(retryAfter ?? '') ? Number(retryAfter) : undefined
   const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }
   const own = error?.code ?? code
-  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: seconds })
+  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: Number(retryAfter) || undefined })
 }

@@ -1,6 +1,7 @@
+import type { Abortable } from './abort.ts'
 import type { Http } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { LockView } from './wire.ts'
+import type { LockView, Petition } from './wire.ts'
 
 /** The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a library's. */
 export interface EventStream {
@@ -31,6 +32,8 @@ export interface Listener {
   down? (): void
   /** Receives what is known of each save of the edition. */
   saved? (saved: Saved): void
+  /** Receives what users ask the holders of locks for; with `until` 0 when that is over. */
+  requested? (petition: Petition): void
 }
 
 const CLOSED = 2
@@ -50,7 +53,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
    * Follows the locks at a path until `signal` is aborted, or the returned function is called.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, { locks: onLocks, down, saved }: Listener, signal?: AbortSignal): () => void {
+  return function subscribe (path: string, listener: Listener, { signal }: Abortable = {}): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
     const Source = EventSource
     let present = new Map<string, LockView>()
@@ -80,13 +83,13 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     function deliver (): void {
       isDown &&= isStale
       failures = 0
-      onLocks([...present.values()], isStale)
+      listener.locks([...present.values()], isStale)
     }
 
     function breakOff (): void {
       if (isDown) return
       isDown = true
-      down?.()
+      listener.down?.()
     }
 
     function retry (): void {
@@ -96,7 +99,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     async function open (): Promise<void> {
       const url = await http.streamUrl(path).catch(() => undefined)
       if (isStopped) return
-      if (url === undefined) {
+      if (!url) {
         breakOff()
         return retry()
       }
@@ -128,13 +131,14 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         // The stream came back by itself and nothing has changed: no snapshot follows.
         if (isDown && isKnown && !isStale) deliver()
       })
-      on('saved', (data) => saved?.(data))
-      on('open', () => { isStale = false })
+      on('saved', (data) => listener.saved?.(data))
+      on('requested', (data) => listener.requested?.(data))
       on('stale', () => {
         isStale = true
         breakOff()
       })
       // A snapshot follows.
+      on('open', () => { isStale = false })
       on('live', () => { isStale = false })
       on('error', () => {
         breakOff()

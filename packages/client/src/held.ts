@@ -70,9 +70,6 @@ export interface HeldDeps {
 /** The shortest time between two renewals, whatever the clocks say. */
 const SHORTEST_MS = 250
 
-/** The statuses after which the same text would be refused again. */
-const REFUSED = new Set([400, 413])
-
 /** A lock as the page that holds it sees it. */
 export interface Hold {
   held: Held
@@ -155,7 +152,8 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   function failed (error: QuoinError, newText: string | undefined): void {
     if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
       if (!end) lose(error)
-    } else if (REFUSED.has(error.status)) {
+    // The same text would be refused again.
+    } else if ([400, 413].includes(error.status)) {
       // What is refused must not keep the lock from being renewed.
       failures = 0
       if (text === newText) text = storedText
@@ -245,7 +243,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
     },
     since: granted.since,
     leave: () => lose(over()),
-    drop: () => finish(new QuoinError(0, 'LOCK_CHANGED', 'The lock was taken anew')),
+    drop: () => finish(over()),
     renew,
     expect,
     unsent,

@@ -20,7 +20,7 @@ type Values = Record<string, string | number | boolean | undefined>
 export interface Request extends Abortable {
   query?: Values
   /** To be sent as JSON. */
-  body?: unknown
+  body?: object
   headers?: Record<string, string>
   /** Whether a read too says for whom it is. A write always does. */
   isMeant?: boolean
@@ -61,17 +61,16 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     }
     const json = parsed(text)
     // A refusal has the status 200 where LOCK_REFUSED_STATUS says so.
-    const isRefused = (json as { success?: boolean } | undefined)?.success === false
-    if (!response.ok || json === undefined || isRefused) throw errorOf(response.status, json, response.headers.get('retry-after'))
+    if (!response.ok || json === undefined || (json as { success?: boolean } | null)?.success === false) throw errorOf(response.status, json, response.headers.get('retry-after'))
     return { body: json as Body, headers: response.headers }
   }
 
-  function optionsOf (method: string, body: unknown, headers: Record<string, string>, isMeant: boolean): RequestInit {
+  function optionsOf (method: string, body: object | undefined, headers: Record<string, string>, isMeant: boolean): RequestInit {
     return {
       method,
       credentials: 'include',
-      headers: { ...latest, ...(isMeant && meantFor), ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
-      body: JSON.stringify(body) ?? null
+      headers: { ...latest, ...(isMeant && meantFor), ...(body && { 'content-type': 'application/json' }), ...headers },
+      body: JSON.stringify(body)
     }
   }
 

@@ -2,7 +2,7 @@ import { unlessAborted, type Abortable } from './abort.ts'
 import { errorOf, type QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
 import { hold, type Field, type Granted, type Held, type Hold } from './held.ts'
-import type { Answer, Http } from './http.ts'
+import type { Answer, Http, Request } from './http.ts'
 import type { Later } from './later.ts'
 import type { Draft, LockedEntity, LockRecord } from './wire.ts'
 
@@ -62,8 +62,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     else if (!isOwn) begin(field, granted, undefined, {}).held.release().catch(() => {})
   }
 
-  function bodyOf ({ fieldName }: Field, { payload, since }: Text): object {
-    return { fieldName, ...(user && { userData: user }), ...(payload !== undefined && { payload }), ...(since !== undefined && { timestamp: since }) }
+  function bodyOf ({ fieldName }: Field, { payload, since }: Partial<Text> = {}): object {
+    return { fieldName, userData: user, payload, timestamp: since }
   }
 
   function keep (...[field, ...rest]: Parameters<typeof begin>): Held {
@@ -126,8 +126,21 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return keep(field, await take('PUT', field, { payload }, ifMatch(version), { signal }), payload, { onLost })
   }
 
-  async function remove (what: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
-    await http.send('DELETE', pathOf(what), { query: { fieldName: what.fieldName, uid }, signal, headers: ifMatch(version) })
+  function remove (what: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
+    return drop(what, '', { signal, headers: ifMatch(version) })
+  }
+
+  async function drop (what: LockedEntity & { fieldName?: string, draft?: string }, path: string, request?: Request): Promise<void> {
+    await http.send('DELETE', pathOf(what) + path, { ...ownOf(what), ...request })
+  }
+
+  /** What of an entity is this user's. */
+  function ownOf ({ fieldName, draft }: { fieldName?: string, draft?: string }): Pick<Request, 'query'> {
+    return { query: { fieldName, uid, draft } }
+  }
+
+  async function itemsOf<Item> (path: string, request: Request): Promise<Item[]> {
+    return (await http.send<{ data: { Items: Item[] } }>('GET', path, request)).body.data.Items
   }
 
   /**
@@ -143,24 +156,35 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @param options.payload false leaves the texts out
    */
   async function list (what: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean } = {}): Promise<LockRecord[]> {
-    const { body } = await http.send<{ data: { Items: LockRecord[] } }>('GET', pathOf(what), { query: { fieldName: what.fieldName, payload: payload ? undefined : 0 }, signal })
-    return body.data.Items
+    return itemsOf(pathOf(what), { query: { fieldName: what.fieldName, payload: payload ? undefined : 0 }, signal })
   }
 
   /** The user's texts that somebody else displaced, or whose locks have expired, the newest first. */
-  async function drafts (entity: LockedEntity, { fieldName, signal }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
-    const { body } = await http.send<{ data: { Items: Draft[] } }>('GET', `${pathOf(entity)}/drafts`, { query: { fieldName, uid }, signal })
-    return body.data.Items
+  async function drafts (entity: LockedEntity, { signal, ...what }: Abortable & { fieldName?: string } = {}): Promise<Draft[]> {
+    return itemsOf(`${pathOf(entity)}/drafts`, { ...ownOf(what), signal })
   }
 
   /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
-  async function discard (what: LockedEntity & { fieldName?: string, draft?: string }, { signal }: Abortable = {}): Promise<void> {
-    await http.send('DELETE', `${pathOf(what)}/drafts`, { query: { fieldName: what.fieldName, uid, draft: what.draft }, signal })
+  async function discard (what: LockedEntity & { fieldName?: string, draft?: string }, options?: Abortable): Promise<void> {
+    return drop(what, '/drafts', options)
+  }
+
+  /**
+   * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes on. Nothing is taken from them.
+   * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
+   */
+  async function ask (field: Field, options?: Abortable): Promise<void> {
+    await http.send('POST', `${pathOf(field)}/requests`, { ...options, body: bodyOf(field) })
+  }
+
+  /** Asks for a field no longer. */
+  async function withdraw (field: Field, options?: Abortable): Promise<void> {
+    return drop(field, '/requests', options)
   }
 
   /** Follows the locks of an entity until `signal` is aborted, or the returned function is called. */
-  function subscribe (entity: LockedEntity, listener: Listener, { signal }: Abortable = {}): () => void {
-    return feed(`${pathOf(entity)}/events`, listener, signal)
+  function subscribe (entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
+    return feed(`${pathOf(entity)}/events`, listener, options)
   }
 
   /**
@@ -182,11 +206,11 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
         }
       }
     }
-    page.addEventListener('pagehide', release, { ...(signal && { signal }) })
+    page.addEventListener('pagehide', release, { signal } as { signal: AbortSignal })
     return () => page.removeEventListener('pagehide', release)
   }
 
-  return { acquire, overwrite, release, list, drafts, discard, subscribe, releaseOnPageHide }
+  return { acquire, overwrite, release, list, drafts, discard, ask, withdraw, subscribe, releaseOnPageHide }
 }
 
 /** The part of a window that the client uses. */
@@ -221,7 +245,7 @@ function isChanged (error: unknown): boolean {
 function grantedBy ({ headers }: Answer<unknown>): Granted {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw errorOf(200, undefined, null)
-  const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => headers.has(name) ? Number(headers.get(name)) : undefined)
+  const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => Number(headers.get(name)) || undefined)
   const date = Date.parse(headers.get('date') ?? '') || Date.now()
   return { version, since, expiresAt, leaseMs: expiresAt && expiresAt * 1000 - date }
 }

@@ -97,6 +97,16 @@ export interface LockRecord extends Holder {
   removeAt?: number
 }
 
+/** Who asks the holder of a lock for it. */
+export interface Petition {
+  entityType: string
+  entityId: string
+  fieldName: string
+  userData: { uid: string, name?: string }
+  /** Unix time in seconds when that ends; 0: it is over. */
+  until: number
+}
+
 /** The text of a lock that somebody else took over or released, or that has expired. */
 export interface Draft extends Holder {
   /** Tells it from the other drafts of the field. */
@@ -148,6 +158,7 @@ export type FailureCode =
   | 'STALE_EDIT'
   | 'ORDER_CONFLICT'
   | 'NOT_READY'
+  | 'FIELD_NOT_LOCKED'
   | 'IDEMPOTENCY_KEY_BUSY'
   | 'OUTCOME_UNKNOWN'
   | 'LOCK_CHANGED'

@@ -1,0 +1,57 @@
+import { Type } from '@sinclair/typebox'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
+import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
+import { Failure, texts } from '../lib/errors.ts'
+import { Entity, OwnPetitionRequest, Petition, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
+import type { Handler } from './handler.ts'
+import { answers, done } from './lock-answers.ts'
+
+const { wrong, otherMethod, unheld, largeBody, otherType, crowded, broken, unavailable } = answers
+
+/** Petitions: users ask the holder of a lock for it. */
+export default async function petitions (fastify: FastifyInstance) {
+  fastify.addSchema(Petition)
+
+  fastify.withTypeProvider<TypeBoxTypeProvider>()
+    .post('/api/cloud/data-state/:type/:id/requests', { schema: fileSchema(fastify) }, file)
+    .delete('/api/cloud/data-state/:type/:id/requests', { schema: withdrawSchema }, withdraw)
+}
+
+const fileSchema = ({ authenticates }: FastifyInstance) => ({
+  operationId: 'requestLock',
+  tags: ['locks'],
+  summary: 'Ask the holder of a field for it',
+  description: 'Whoever watches the entity gets the event `requested`. Nothing is taken from the holder. The request ends after 60 seconds, or when the field is released or taken over. Sent again, it goes on. At most 5 users ask for one field at once, and 20 for all fields of one entity.',
+  params: Entity,
+  body: Type.Unsafe<OwnPetitionRequest>(authenticates ? OwnPetitionRequest : PetitionRequest),
+  response: { 202: done('The holder is told, if a page of theirs watches the entity'), 400: wrong, 405: otherMethod, 409: unheld, 413: largeBody, 415: otherType, 429: crowded, 500: broken, 503: unavailable }
+})
+
+const file: Handler<ReturnType<typeof fileSchema>> = async function (request, reply) {
+  const { params, body: { fieldName, userData }, identity: user } = request
+  const petition = { fieldName, userData: claimed(user, userData) }
+  await request.demand('edit', params)
+  const { outcome } = await this.locks.petitions.file(params, petition)
+  if (outcome === 'unheld') throw new Failure('FIELD_NOT_LOCKED', texts.fieldNotLocked)
+  reply.code(202)
+  return { success: true }
+}
+
+const withdrawSchema = {
+  operationId: 'withdrawLockRequest',
+  tags: ['locks'],
+  summary: 'Ask for a field no longer',
+  description: 'At least one of `fieldName` and `uid` is needed. Whoever is authenticated and no administrator withdraws only their own. Withdrawing what does not stand succeeds.',
+  params: Entity,
+  querystring: PetitionQuery,
+  response: { 200: done('Withdrawn'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
+}
+
+const withdraw: Handler<typeof withdrawSchema> = async function (request) {
+  const { params, query, identity: user } = request
+  const own = ownNamedOnly(user, query)
+  if (user && own.uid !== user.uid) await request.demand('edit', params)
+  await this.locks.petitions.withdraw(params, own)
+  return { success: true }
+}
