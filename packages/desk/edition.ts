@@ -398,6 +398,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
     discard,
     history,
     fieldOf,
+    /** What Drupal has made of a formatted text, as it is saved. */
+    processedOf: ({ shape: { name } }: Field) => edition?.[name]?.[0]?.['processed'] as string | undefined,
+    changed,
     finder,
     closing,
     acts,

@@ -4,6 +4,7 @@ import type { Named } from '../client/src/client.ts'
 import type { TextChoice } from './choices.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
+import { previewView, type PreviewActs } from './preview-view.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { at, nameOf, since } from './words.ts'
@@ -11,7 +12,7 @@ import { at, nameOf, since } from './words.ts'
 /** Values by `<input type>`. */
 const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
 
-export interface FieldActs {
+export interface FieldActs extends PreviewActs {
   revert: (field: Field) => void
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
@@ -27,6 +28,7 @@ export function fieldView (field: Field, types: Named[], acts: FieldActs, langua
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
       <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</div>
       ${control(field, types, language)}
+      ${previewView(field, acts, language)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
     </div>`
 }
