@@ -43,15 +43,23 @@ export function readSources (): Promise<Sources> {
 
 let sources: Promise<Sources> | undefined
 
-/** Makes one script of the page's modules, the client and lit-html, and one style sheet. */
+/**
+ * Makes one script of the page's modules, the client and lit-html, another of each module that is imported when it is
+ * needed, and one style sheet.
+ */
 async function bundle (): Promise<Sources> {
   // It takes some time to load, and nothing else needs it.
   const { build } = await import('esbuild')
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     entryPoints: [join(DESK, 'main.ts'), join(DESK, 'desk.css')],
+    // What scripts share becomes one of its own, which would be one request more. With this they share all of the page's.
+    inject: [join(DESK, 'main.ts')],
     outdir: DESK,
+    absWorkingDir: DESK,
     write: false,
+    metafile: true,
     bundle: true,
+    splitting: true,
     minify: true,
     format: 'esm',
     target: 'es2022',
@@ -60,11 +68,10 @@ async function bundle (): Promise<Sources> {
   })
   const files = new Map<string, DeskFile>()
   const textOf = (name: string) => outputFiles.find(({ path }) => basename(path) === name)!.text
-  async function add (name: string, text: string): Promise<string> {
-    const extension = extname(name)
+  async function add (name: string, text: string, hash = hashOf(text)): Promise<string> {
     const body = Buffer.from(text)
-    const hashedName = `${basename(name, extension)}-${hashOf(body).slice(0, 12)}${extension}`
-    files.set(hashedName, { type: types[extension]!, body, gzipped: await compress(body, { level: 9 }) })
+    const hashedName = nameWith(hash, name)
+    files.set(hashedName, { type: types[extname(name)]!, body, gzipped: await compress(body, { level: 9 }) })
     return hashedName
   }
   const [icon, icons, style] = await Promise.all([
@@ -72,7 +79,15 @@ async function bundle (): Promise<Sources> {
     add('icons.svg', readFileSync(join(DESK, 'icons.svg'), 'utf8')),
     add('desk.css', textOf('desk.css'))
   ])
-  const script = await add('desk.js', textOf('main.js').replaceAll(`${FILES}desk/icons.svg`, FILES + icons))
+  const page = metafile.outputs['main.js']!.imports[0]!.path
+  const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text: text.replaceAll(`${FILES}desk/icons.svg`, FILES + icons) }))
+    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
+  // They name each other, so each has the hash of all.
+  const hash = hashOf(scripts.map(({ text }) => text).join(''))
+  const plain = new Map(scripts.map(({ name }) => [name, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')]))
+  const linked = (text: string) => scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${nameWith(hash, plain.get(name)!)}"`), text)
+  for (const { name, text } of scripts) await add(plain.get(name)!, linked(text), hash)
+  const script = nameWith(hash, 'desk.js')
   const names: Record<string, string> = { 'desk.css': style, 'main.ts': script }
   // So small a picture comes with the page.
   const picture = `data:image/svg+xml,${encodeURIComponent(files.get(icon)!.body.toString())}`
@@ -89,6 +104,12 @@ async function bundle (): Promise<Sources> {
       return { body, etag: `"${hashOf(body)}"` }
     }
   }
+}
+
+/** `desk-4fTx0bQ9.js` of `desk.js` */
+function nameWith (hash: string, name: string): string {
+  const extension = extname(name)
+  return `${basename(name, extension)}-${hash.slice(0, 12)}${extension}`
 }
 
 function hashOf (content: string | Buffer): string {

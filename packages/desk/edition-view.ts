@@ -8,6 +8,7 @@ import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import { tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
+import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { keptView } from './kept-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
@@ -75,9 +76,10 @@ function content (session: Session, context: EditionContext): TemplateResult {
           <span>${valueOf(edition, model.keys.bundle)}</span><code>${valueOf(edition, model.fields.key)}</code>
           ${model.keys.changed === null ? nothing : html`<span>${say('savedOn', { day: day(valueOf(edition, model.keys.changed)) })}</span>`}</p>
       </div>
-      <span class="choices">${closingButton(session.closing)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}${say('duplicate')}</a></span>
+      <span class="choices">${closingButton(session.closing)}${journalButton(session.journal)}<a class="button" href=${newAddress(session.id)}>${icon('copy')}${say('duplicate')}</a></span>
     </header>
     ${closingView(session.closing, { unsaved: dirty.map(({ shape }) => shape.label), save: session.save, goTo, wordsOf: session.wordsOf })}
+    ${journalDoorView(session.journal, { uid, types, labelOf: session.labelOf, titleOf, fieldOf: session.fieldOf, isPublishing: closingFieldOf(model) === model.keys.published })}
     ${session.age === undefined
       ? nothing
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}

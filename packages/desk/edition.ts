@@ -1,10 +1,11 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
-import { createClosing } from './closing.ts'
+import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type Found } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
+import { createJournalDoor, type LoadJournal } from './journal-door.ts'
 import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Told } from './labels.ts'
@@ -42,6 +43,7 @@ export interface SessionDeps {
   shelf: Shelf
   /** What an edition refers to is called, by uuid. */
   labelsOf: (id: string) => Promise<Told>
+  loadJournal: LoadJournal
   /** Told that there is something new to see. */
   changed: () => void
   /** Says something to those who do not see it. */
@@ -51,7 +53,7 @@ export interface SessionDeps {
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, shelf, labelsOf, changed, announce }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, shelf, labelsOf, loadJournal, changed, announce }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -70,22 +72,43 @@ export function createSession ({ client, settings: { model }, user, samples, she
     id,
     model,
     wordsOf,
-    present: () => ({ edition: edition!, etag }),
-    saved (read, tag, words) {
-      edition = read
-      etag = tag
-      rebase()
-      notice = { tone: 'good', text: words }
-      announce(words)
-    },
+    present,
+    saved,
     changed,
     announce
   })
+  const journal = createJournalDoor({
+    editions: client.editions,
+    id,
+    shapeOf: (name) => fieldOf(name)?.shape,
+    labelOf: (name) => labelOf(name),
+    // Closing an edition has its own checks.
+    isOffered: (name) => fieldOf(name) !== undefined && name !== closingFieldOf(model),
+    present,
+    saved,
+    reload: load,
+    changed,
+    announce
+  }, loadJournal)
   let isSaving = false
   let notice: Notice | undefined
   let stop = () => {}
   let again: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
+
+  function present () {
+    return { edition: edition!, etag }
+  }
+
+  /** Takes in what was saved otherwise than by the fields, and tells it. */
+  function saved (read: Edition, tag: string | undefined, words: string): void {
+    edition = read
+    etag = tag
+    rebase()
+    notice = { tone: 'good', text: words }
+    announce(words)
+    journal.refresh()
+  }
 
   /** What a finding says, with the labels and titles that are known here. */
   function wordsOf (finding: Finding): string {
@@ -126,6 +149,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     if (isClosed) return
     labels.load(references()).catch(() => {})
     closing.refresh()
+    journal.refresh()
     if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
     changed()
   }
@@ -159,6 +183,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   function arranged (): void {
     for (const { name, isSaving } of orders) if (!isSaving) restoring.arranged(name)
     closing.refresh()
+    journal.refresh()
     catchUp()
     changed()
   }
@@ -272,6 +297,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     isSaving = false
     announce(notice.text)
     closing.refresh()
+    journal.refresh()
     catchUp()
     changed()
   }
@@ -403,6 +429,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     changed,
     finder,
     closing,
+    journal,
     acts,
     revert,
     undo,
@@ -416,6 +443,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       for (const order of orders) order.close()
       finder.close()
       closing.end()
+      journal.end()
       await Promise.all(fields.map((field) => field.leave()))
     }
   }

@@ -162,7 +162,7 @@ async function open (isFirst = false): Promise<void> {
   if (place.view === 'new') {
     maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, changed, announce }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === shown()) return

@@ -9,7 +9,10 @@ type English = typeof en
 
 export type TextKey = keyof English
 
-type Lines = { readonly [Key in TextKey]: English[Key] extends string ? string : Plural }
+/** The lines of English in another language. */
+export type LinesOf<Source> = { readonly [Key in keyof Source]: Source[Key] extends string ? string : Plural }
+
+type Lines = LinesOf<English>
 
 /** The codes of failures and findings that editors meet. In English the service's own words say it. */
 type Code =
@@ -45,9 +48,9 @@ export type Texts = Lines & Readonly<Record<Code, string>>
 /** The names in braces of a line. */
 type Names<Line> = Line extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never
 
-type NamesOf<Key extends TextKey> = English[Key] extends Plural ? 'count' | Names<English[Key]['one' | 'other']> : Names<English[Key]>
+type NamesOf<Line> = Line extends Plural ? 'count' | Names<Line['one' | 'other']> : Names<Line>
 
-type Values<Key extends TextKey, Value> = [NamesOf<Key>] extends [never] ? [] : [values: Record<NamesOf<Key>, Value>]
+type Values<Line, Value> = [NamesOf<Line>] extends [never] ? [] : [values: Record<NamesOf<Line>, Value>]
 
 type Spoken = Lines & Partial<Readonly<Record<Code, string>>>
 
@@ -92,13 +95,19 @@ function primary (tag: string): string {
 }
 
 /** A text by its key, in the reader's language. `{name}` in it becomes a value; `count` chooses between its plurals. */
-export function say<Key extends TextKey> (key: Key, ...[values]: Values<Key, string | number>): string {
-  return partsOf(key, values).map((part) => typeof part === 'number' ? numbers.format(part) : part).join('')
+export function say<Key extends TextKey> (key: Key, ...[values]: Values<English[Key], string | number>): string {
+  return shown(partsOf(key, values)).join('')
 }
 
 /** The same as pieces to be rendered, with templates among the values. */
-export function sayWith<Key extends TextKey> (key: Key, ...[values]: Values<Key, unknown>): unknown[] {
-  return partsOf(key, values).map((part) => typeof part === 'number' ? numbers.format(part) : part)
+export function sayWith<Key extends TextKey> (key: Key, ...[values]: Values<English[Key], unknown>): unknown[] {
+  return shown(partsOf(key, values))
+}
+
+/** Gives the texts of a part of the page that comes later, and brings its lines with it. */
+export function sayer<Source> (lines: Record<'en' | 'de' | 'fr', LinesOf<Source>>) {
+  return <Key extends keyof Source>(key: Key, ...[values]: Values<Source[Key], string | number>): string =>
+    shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
 }
 
 /** The text of a code of the service; undefined where the language has none, or a value that it needs is missing. */
@@ -106,6 +115,11 @@ export function codeText (code: string, values: Record<string, string | undefine
   if (!Object.hasOwn(texts, code)) return undefined
   const parts = partsIn(texts[code as Code]!, values)
   return parts.includes(undefined) ? undefined : parts.join('')
+}
+
+/** Numbers as the reader writes them. */
+function shown (parts: unknown[]): unknown[] {
+  return parts.map((part) => typeof part === 'number' ? numbers.format(part) : part)
 }
 
 function partsOf (key: TextKey, values?: Record<string, unknown>): unknown[] {

@@ -65,6 +65,15 @@ t.test('the page is one script, one style sheet and a file of icons, small and f
   for (const name of used) t.ok(symbols.has(name), `the icon ${name} is there`)
 })
 
+t.test('what the page loads later is immutable too, and takes all that it shares from the script of the page', async (t) => {
+  const name = /import\("\.\/(journal-view-[A-Za-z0-9]{12}\.js)"\)/.exec(script[1])![1]!
+  const { statusCode, headers, body } = await get(`/desk/files/${name}`, { 'accept-encoding': 'identity' })
+  t.match([statusCode, headers], [200, { 'content-type': 'text/javascript; charset=utf-8', 'cache-control': 'public, max-age=31536000, immutable' }])
+  t.strictSame([...body.matchAll(/from"([^"]+)"/g)].map(([, from]) => from), [`./${script[0].split('/').at(-1)}`])
+  t.notMatch(body, /createPolicy|localStorage/, 'nothing of the page comes twice')
+  t.notMatch(script[1], /"\.\/(?:chunk|main)[^"]*\.js"/, 'and the page asks for nothing else')
+})
+
 t.test('who has only the address of the service gets to the desk, or to the documentation', async (t) => {
   const without = await build(t)
   for (const [app, url, to] of [[fastify, '/', '/desk'], [fastify, '/?as=anna', '/desk'], [fastify, '/desk/', '/desk'], [fastify, '/favicon.ico', `/desk/files/${(await readSources()).icon}`], [without, '/', '/docs']] as const) {

@@ -3,6 +3,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { apply } from '../../packages/desk/operations.ts'
+import type { JournalDeps } from '../../packages/desk/journal.ts'
 import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
@@ -56,7 +57,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     saved: [] as string[],
     /** What a release waits for. */
     releasing: undefined as Promise<void> | undefined,
-    onLost: undefined as AcquireOptions['onLost']
+    onLost: undefined as AcquireOptions['onLost'],
+    /** What the history was given, and how often it was told of a save. */
+    journal: undefined as JournalDeps | undefined,
+    refreshes: 0
   }
   const present = { edition, etag: 1 }
   const said: string[] = []
@@ -126,6 +130,12 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       if (service.nameless) throw service.nameless
       return { data: service.labels, published: service.published }
     },
+    loadJournal: async () => ({
+      createJournalPanel (deps) {
+        service.journal = deps
+        return { load: async () => {}, refresh: () => { service.refreshes++ }, end: () => {}, view: () => '' }
+      }
+    }),
     changed: () => {},
     announce: (text) => { said.push(text) }
   }, '5')
@@ -890,4 +900,34 @@ t.test('what is said of a field is said until it is so no more', async (t) => {
   t.match(session.notice?.text, 'Not saved')
   field().type('Saved')
   t.equal(session.notice, undefined, 'there is nothing to be saved')
+})
+
+t.test('the history knows the fields, hears of saves, and what it puts back comes in', async (t) => {
+  const { session, service, said, field } = open(t, { edition: editionOf('Saved', { status: [{ value: false }] }) })
+  await turn()
+  await session.journal.open()
+  const { shapeOf, labelOf, isOffered, present, saved } = service.journal!
+  t.strictSame([shapeOf('title')?.kind, shapeOf('none'), labelOf('title')], ['line', undefined, 'Title'])
+  t.strictSame(['title', 'status', 'none'].map(isOffered), [true, false, false], 'what closing sets has checks of its own')
+  const before = service.refreshes
+  field().type('Typed')
+  saved(editionOf('Put back'), '"9"', 'Title is put back.')
+  t.strictSame([field().base, field().text, field().theirs], ['Put back', 'Typed', 'Put back'], 'what is typed stays')
+  t.strictSame([present().etag, session.notice?.text, said.at(-1)], ['"9"', 'Title is put back.', 'Title is put back.'])
+  t.equal(service.refreshes, before + 1)
+  field().decide('mine')
+  await session.save()
+  t.equal(service.refreshes, before + 2)
+})
+
+t.test('a finding is told with the labels and titles that are known', async (t) => {
+  const { session, service } = open(t, { edition: editionOf('Saved', { [model.fields.articles[0]!]: [{ target_id: 7, target_uuid: 'u7' }] }) })
+  service.labels = { u7: 'The bridge' }
+  await turn()
+  await turn()
+  const finding = { code: 'LOCKED', message: 'It is locked', entityType: model.entityType, entityId: '5', fieldName: 'title' } as const
+  t.equal(session.wordsOf(finding), 'It is locked', 'in English by the service')
+  t.equal(session.wordsOf({ ...finding, entityType: 'node', entityId: '7' }), 'It is locked')
+  const { fieldName: _, ...ofAll } = finding
+  t.equal(session.wordsOf(ofAll), 'It is locked')
 })

@@ -8,6 +8,10 @@ import { reasonOf, wordsOfFinding } from '../../packages/desk/reasons.ts'
 import { de } from '../../packages/desk/texts-de.ts'
 import { en } from '../../packages/desk/texts-en.ts'
 import { fr } from '../../packages/desk/texts-fr.ts'
+import * as journalDe from '../../packages/desk/texts-journal-de.ts'
+import * as journalEn from '../../packages/desk/texts-journal-en.ts'
+import * as journalFr from '../../packages/desk/texts-journal-fr.ts'
+import { sayHere } from '../../packages/desk/texts-journal.ts'
 import { figure, language, localeOfReader, say, sayWith, useLanguage, type TextKey, type Texts } from '../../packages/desk/texts.ts'
 import { duration } from '../../packages/desk/words.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
@@ -34,6 +38,25 @@ t.test('each language has all lines, with the same values in them, and none besi
       for (const sentence of sentences(line)) t.ok(sentence.trim() !== '' && !/["']|\.\.\./.test(sentence), `typographic marks: ${sentence}`)
     }
   }
+})
+
+t.test('the history has lines of its own, in each language, and uses all of them', async (t) => {
+  const spoken = { de: journalDe.de, fr: journalFr.fr }
+  const own = Object.keys(journalEn.en) as Array<keyof typeof journalEn.en>
+  const sources = globSync('packages/desk/journal*.ts', { cwd: ROOT }).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
+  // What was done and what became of it have their names from the service.
+  const named = ['create', 'update', 'order', 'restore', 'outside', 'refused', 'uncertain']
+  for (const [name, texts] of Object.entries(spoken)) {
+    t.strictSame(Object.keys(texts), own, `${name} has the lines of English, in the same order`)
+    for (const key of own) t.strictSame(namesIn(texts[key]), namesIn(journalEn.en[key]), `${name}: ${key}`)
+  }
+  for (const key of own) t.ok(named.includes(key) || sources.includes(`'${key}'`), `${key} is used`)
+  for (const line of [journalEn.en, ...Object.values(spoken)].flatMap((texts) => Object.values(texts))) {
+    for (const sentence of sentences(line)) t.ok(sentence.trim() !== '' && !/["']|\.\.\./.test(sentence), `typographic marks: ${sentence}`)
+  }
+  t.strictSame([sayHere('older'), sayHere('fields', { count: 1234 })], ['Older', '1,234 fields'])
+  useLanguage(['fr'])
+  t.strictSame([sayHere('older'), sayHere('fields', { count: 1 })], ['Plus anciennes', '1 champ'])
 })
 
 t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
