@@ -121,7 +121,8 @@ const StoreEnvironment = inGroup('The lock table', {
 const LocksEnvironment = inGroup('Locks and drafts', {
   LOCK_LEASE_SECONDS: setting(Type.Integer({ default: 0, minimum: 0, maximum: 31_536_000 }), {
     description: 'How long a lock holds unless its holder renews it.',
-    allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000'
+    allowed: 'seconds, an integer from 0 (locks stay until they are released) to 31536000',
+    dev: '120'
   }),
   LOCK_FOREIGN_SECONDS: setting(Type.Integer({ default: 86_400, minimum: 1, maximum: 31_536_000 }), {
     description: 'With LOCK_LEASE_SECONDS: how long after its `timestamp` a lock without `expiresAt` holds. Another program wrote it, or Quoin before leases were on.',

@@ -25,7 +25,13 @@ async function startEngine (dataDir: string): Promise<EmbeddedEngine> {
 
 /** `npm run dev`: the application with a lock store and a CMS of its own, unless the settings name others. */
 async function start (): Promise<void> {
-  const env: Record<string, string | undefined> = { ...process.env, ENVIRONMENT: process.env.ENVIRONMENT || 'local', DESK: process.env.DESK || 'on' }
+  const env: Record<string, string | undefined> = {
+    ...process.env,
+    ENVIRONMENT: process.env.ENVIRONMENT || 'local',
+    DESK: process.env.DESK || 'on',
+    // The lock of a tab that crashed ends by itself.
+    LOCK_LEASE_SECONDS: process.env.LOCK_LEASE_SECONDS || '120'
+  }
   const embedded: string[] = []
 
   if (!env.DYNAMODB_ENDPOINT) {

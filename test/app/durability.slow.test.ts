@@ -6,7 +6,7 @@ t.test('killed with -9 amid writes and started again, it has every acknowledged 
   const WRITERS = 16
   const ROUNDS = 3
   const PER_ROUND = 180
-  const env = { PORT: '0', LOG_LEVEL: 'warn', DATA_DIR: join(emptyDirectory(t), 'data') }
+  const env = { PORT: '0', LOG_LEVEL: 'warn', LOCK_LEASE_SECONDS: '0', DATA_DIR: join(emptyDirectory(t), 'data') }
   const acknowledged = new Map<string, string[]>()
   let count = 0
   let cutOff = 0

@@ -19,7 +19,7 @@ interface View { entityId: string, fieldName: string, version: string }
 
 /** The service as a process of its own, without a CMS. */
 async function instance (t: Test, endpoint: string, port = '0') {
-  const { child, ended, says } = runNode(t, DEV, { env: { PORT: port, LOG_LEVEL: 'warn', DYNAMODB_ENDPOINT: endpoint, CMS_URL: 'http://127.0.0.1:9' } })
+  const { child, ended, says } = runNode(t, DEV, { env: { PORT: port, LOG_LEVEL: 'warn', LOCK_LEASE_SECONDS: '0', DYNAMODB_ENDPOINT: endpoint, CMS_URL: 'http://127.0.0.1:9' } })
   const [, address] = await says(/^Quoin listens on (http:\S+) /m)
   return { child, ended, url: `${address}/api/cloud/data-state`, port: new URL(address!).port }
 }
