@@ -20,18 +20,18 @@ const NEW = /^#\/new(?:\?|$)/
 export function placeOf (hash: string): Place {
   const id = EDITION.exec(hash)?.[1]
   if (id !== undefined) return { view: 'edition', id }
-  const given = new URLSearchParams(hash.split('?')[1] ?? '')
-  const from = given.get('from')
+  const parameters = new URLSearchParams(hash.split('?')[1] ?? '')
+  const from = parameters.get('from')
   if (NEW.test(hash)) return { view: 'new', ...(from !== null && { from }) }
-  const text = (name: string) => given.get(name) ?? ''
+  const text = (name: string) => parameters.get(name) ?? ''
   const offset = /^\d{1,6}$/.test(text('offset')) ? Number(text('offset')) : 0
   return { view: 'list', query: { q: text('q'), bundle: text('bundle'), type: text('type'), status: text('status'), key: text('key'), offset } }
 }
 
 /** The address of a list, with what differs from the first page of all. */
 export function listAddress (query: Partial<Query>): string {
-  const given = Object.entries(query).filter(([, value]) => value !== '' && value !== 0).map(([name, value]) => [name, String(value)])
-  return given.length === 0 ? '#/' : `#/?${new URLSearchParams(given as Array<[string, string]>)}`
+  const parameters = Object.entries(query).filter(([, value]) => value !== '' && value !== 0).map(([name, value]) => [name, String(value)])
+  return parameters.length === 0 ? '#/' : `#/?${new URLSearchParams(parameters as Array<[string, string]>)}`
 }
 
 export function editionAddress (id: string): string {

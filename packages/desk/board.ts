@@ -23,22 +23,22 @@ export type Board = ReturnType<typeof createBoard>
 
 /** What the lock board says of one field. */
 export function createBoard () {
-  let seen: LockView | undefined
+  let current: LockView | undefined
   /** The version of a lock that is over. */
-  let over: string | undefined
+  let endedVersion: string | undefined
   let news = Promise.withResolvers<void>()
   return {
     /** The lock that was shown last. */
-    get seen () { return seen },
+    get current () { return current },
     /** Resolves when the board says something new. */
     get news () { return news.promise },
     end (version: string | undefined): void {
-      over = version
+      endedVersion = version
     },
     /** Whether a late event tells of a lock that is over. */
-    isOver: (lock: LockView | undefined): boolean => lock?.version !== undefined && lock.version === over,
+    isOver: (lock: LockView | undefined): boolean => lock?.version !== undefined && lock.version === endedVersion,
     show (lock: LockView | undefined): void {
-      seen = lock
+      current = lock
       news.resolve()
       news = Promise.withResolvers()
     }
@@ -59,15 +59,15 @@ export interface TakeoverDeps {
  */
 export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
   const { locks, what, onLost, board } = deps
-  const version = board.seen?.version
+  const version = board.current?.version
   try {
     return await locks.overwrite(what, { version, onLost })
   } catch (error) {
     if (!(error instanceof QuoinError) || error.code !== 'LOCK_CHANGED') throw error
     if (!error.lock) return locks.acquire(what, { onLost })
     if (error.lock.userData.uid !== from) throw error
-    if (board.seen?.version === version) await Promise.race([board.news, new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
-    if (board.seen?.version === version) throw error
+    if (board.current?.version === version) await Promise.race([board.news, new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
+    if (board.current?.version === version) throw error
     return takeFrom(from, deps)
   }
 }

@@ -57,12 +57,12 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
   async function look (): Promise<void> {
     const nth = ++looks
     try {
-      const found = await editions.readiness(id)
+      const answer = await editions.readiness(id)
       if (nth !== looks) return
-      const isNews = found.ready !== readiness?.ready || found.blockers.length !== readiness.blockers.length
-      readiness = found
+      const isNews = answer.ready !== readiness?.ready || answer.blockers.length !== readiness.blockers.length
+      readiness = answer
       failure = undefined
-      if (isOpen && isNews) announce(found.ready ? found.warnings.length > 0 ? say('nothingInWayWarnings', { count: found.warnings.length }) : say('nothingInWaySaid') : say('thingsInWay', { count: found.blockers.length }))
+      if (isOpen && isNews) announce(answer.ready ? answer.warnings.length > 0 ? say('nothingInWayWarnings', { count: answer.warnings.length }) : say('nothingInWaySaid') : say('thingsInWay', { count: answer.blockers.length }))
     } catch (error) {
       if (nth !== looks) return
       failure = failureOf(error)

@@ -9,7 +9,7 @@ import { fieldView } from './field-view.ts'
 import { tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
-import { keptView } from './kept-view.ts'
+import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
 import { reasonOf } from './reasons.ts'
@@ -104,7 +104,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
-        ${keptView(session)}
+        ${draftsView(session)}
       </aside>
     </div>`
 

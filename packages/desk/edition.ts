@@ -1,18 +1,18 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
-import { createFinder, type Found } from './finder.ts'
+import { createFinder, type SearchResult } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Field } from './field.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
 import { createJournalDoor, type LoadJournal } from './journal-door.ts'
-import { createKept, type Kept, type Lost, type Shelf } from './kept.ts'
+import { createDrafts, type EditorDraft, type Displacement, type DraftStorage } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
-import { createLabels, type Told } from './labels.ts'
+import { createLabels, type Labels } from './labels.ts'
 import { createOrder, type Order } from './order.ts'
-import { lostNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
+import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
-import { createRestoring } from './restoring.ts'
+import { createRestoration } from './restoration.ts'
 import type { Samples } from './samples.ts'
 import { entityOf, valueOf, type Edition, type Item, type Settings } from './settings.ts'
 import { reasonOf, wordsOfFinding } from './reasons.ts'
@@ -40,9 +40,9 @@ export interface SessionDeps {
   user: { uid: string, name?: string | undefined }
   /** What fields look like in editions that were seen. */
   samples: Samples
-  shelf: Shelf
+  storage: DraftStorage
   /** What an edition refers to is called, by uuid. */
-  labelsOf: (id: string) => Promise<Told>
+  labelsOf: (id: string) => Promise<Labels>
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
   changed: () => void
@@ -53,7 +53,7 @@ export interface SessionDeps {
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, shelf, labelsOf, loadJournal, changed, announce }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, loadJournal, changed, announce }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -122,8 +122,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
   // The service tells names only for these: see lib/editions/lookup/labels.ts.
   const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
-  const kept = createKept({ locks: client.locks, entity, shelf, changed })
-  const restoring = createRestoring({ kept, history, changed })
+  const drafts = createDrafts({ locks: client.locks, entity, storage, changed })
+  const restoration = createRestoration({ drafts, history, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -164,12 +164,12 @@ export function createSession ({ client, settings: { model }, user, samples, she
     await samples.learn(edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: shelf.mirror(kept.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => kept.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
     }))
     orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
-    for (const { shape, base } of fields) kept.forget({ fieldName: shape.name, payload: base })
+    for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
-    await Promise.all([offers, kept.load].map((ask) => persist(ask, () => isClosed)))
+    await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
   }
 
   /** Changes a running order on top of whatever others have made of it. */
@@ -181,7 +181,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function arranged (): void {
-    for (const { name, isSaving } of orders) if (!isSaving) restoring.arranged(name)
+    for (const { name, isSaving } of orders) if (!isSaving) restoration.arranged(name)
     closing.refresh()
     journal.refresh()
     catchUp()
@@ -189,7 +189,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   function notArranged (name: string, error: QuoinError): void {
-    restoring.refused(name)
+    restoration.refused(name)
     notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) }) }
     announce(notice.text)
     load()
@@ -207,7 +207,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
 
   function fieldChanged (): void {
     if (notice?.isOver?.()) notice = undefined
-    fields.forEach(restoring.looked)
+    fields.forEach(restoration.looked)
     changed()
   }
 
@@ -217,7 +217,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     for (const record of records.filter(({ userData }) => userData.uid === user.uid)) {
       const field = fieldOf(record.fieldName)
       if (field?.shape.kind !== 'order') field?.offered(record)
-      kept.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
+      drafts.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
     }
     changed()
   }
@@ -229,7 +229,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     const listener = {
       locks (locks: LockView[], isStale = false) {
         isLive = !isStale
-        told(known, locks)
+        announceChanges(known, locks)
         known = board = locks
         closing.refresh()
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
@@ -248,11 +248,11 @@ export function createSession ({ client, settings: { model }, user, samples, she
   }
 
   /** What others have begun and ended since; what they ended they may have saved. */
-  function told (before: LockView[] | undefined, now: LockView[]): void {
+  function announceChanges (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
     const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
     // The text of an earlier lock, whose lease was over, has become a draft.
-    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) kept.load().catch(failureOf)
+    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
     for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
     for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
     if (ended.length === 0 || isSaving) return
@@ -260,13 +260,13 @@ export function createSession ({ client, settings: { model }, user, samples, she
     again = setTimeout(load, SETTLE_MS)
   }
 
-  function displaced (lost: Lost): void {
-    const { shape, text, by } = lost
+  function displaced (displacement: Displacement): void {
+    const { shape, text, by } = displacement
     const field = fieldOf(shape.name)!
     const isTyped = text !== field.base
-    if (isTyped) kept.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
-    notice = lostNotice(lost, field, isTyped)
-    persist(kept.load, () => isClosed)
+    if (isTyped) drafts.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
+    notice = displacementNotice(displacement, field, isTyped)
+    persist(drafts.load, () => isClosed)
   }
 
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
@@ -321,22 +321,22 @@ export function createSession ({ client, settings: { model }, user, samples, she
     }
     for (const [field, text] of sent) {
       field.saved(edition[field.shape.name] ?? [], text)
-      restoring.saved(field.shape.name, text)
+      restoration.saved(field.shape.name, text)
     }
     rebase((field) => sent.has(field))
   }
 
   /** Goes on with a kept text. */
-  async function restore (text: Kept): Promise<void> {
+  async function restore (text: EditorDraft): Promise<void> {
     const { fieldName, payload } = text
     const field = fieldOf(fieldName)
     const order = orders.find(({ name }) => name === fieldName)
     if (order && field && !field.holder) {
-      kept.forget(text)
-      done(restoring.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
+      drafts.forget(text)
+      done(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
       notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
-      if (field && !field.holder) await restoring.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
+      if (field && !field.holder) await restoration.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
       notice = restoredNotice(labelOf(fieldName), field)
     }
     announce(notice.text)
@@ -366,7 +366,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
       move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
       remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
       /** Puts in what was found, at the place that the search names. */
-      add ({ item, title, isPublished }: Found): void {
+      add ({ item, title, isPublished }: SearchResult): void {
         labels.learn(item, title, isPublished)
         const length = order.items.length
         done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
@@ -391,8 +391,8 @@ export function createSession ({ client, settings: { model }, user, samples, she
     changed()
   }
 
-  async function discard (text: Kept): Promise<void> {
-    await kept.discard(text).catch((error) => { notice = { tone: 'bad', text: reasonOf(failureOf(error)) } })
+  async function discard (text: EditorDraft): Promise<void> {
+    await drafts.discard(text).catch((error) => { notice = { tone: 'bad', text: reasonOf(failureOf(error)) } })
     changed()
   }
 
@@ -409,7 +409,7 @@ export function createSession ({ client, settings: { model }, user, samples, she
     get orders () { return orders },
     get board () { return board },
     get isLive () { return isLive },
-    get kept () { return kept.all },
+    get drafts () { return drafts.all },
     get isSaving () { return isSaving },
     get notice () { return notice },
     isOwn,
@@ -418,9 +418,9 @@ export function createSession ({ client, settings: { model }, user, samples, she
     load,
     save,
     restore,
-    restoreOffer: (field: Field) => field.offer === undefined ? undefined : restoring.restore(field, field.offer, say('asTypedBefore', { label: field.shape.label })),
-    choiceOf: restoring.choiceOf,
-    orderChoiceOf: restoring.orderChoiceOf,
+    restoreOffer: (field: Field) => field.offer === undefined ? undefined : restoration.restore(field, field.offer, say('asTypedBefore', { label: field.shape.label })),
+    choiceOf: restoration.choiceOf,
+    orderChoiceOf: restoration.orderChoiceOf,
     discard,
     history,
     fieldOf,

@@ -1,7 +1,7 @@
 import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../client/src/client.ts'
 import { createCopy } from './copy.ts'
 import type { Shape } from './fields.ts'
-import type { Lost } from './kept.ts'
+import type { Displacement } from './drafts.ts'
 import { createTrouble, failureOf } from './failures.ts'
 import { createOffer } from './offer.ts'
 import { createDebounce } from './debounce.ts'
@@ -22,7 +22,7 @@ export interface FieldDeps {
   /** Told that there is something new to see. */
   changed: () => void
   /** Told that somebody else has the field now that was held here. */
-  displaced: (lost: Lost) => void
+  displaced: (displacement: Displacement) => void
   /** Given a text that another one has taken the place of. */
   putAside: (text: string) => void
 }
@@ -35,28 +35,28 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   const text = createText(shape, items)
   const copy = createCopy()
   const offer = createOffer(text, copy, putAside)
-  let held: Held | undefined
-  let taking: Promise<void> | undefined
+  let ownLock: Held | undefined
+  let acquisition: Promise<void> | undefined
   let [isFocused, isLeft] = [false, false]
   let holder: Holder | undefined
   const board = createBoard()
-  const debounce = createDebounce(() => { if (held) keepOrRelease(); else take() })
+  const debounce = createDebounce(() => { if (ownLock) keepOrRelease(); else take() })
   /** Whether nothing is typed but what is in the lock. */
-  const isKept = () => !text.isDirty || (held !== undefined && text.now === copy.arrived)
+  const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, changed)
   let forbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
-  let kept = { text: text.base, at: 0 }
+  let backup = { text: text.base, at: 0 }
 
   function changed (): void {
     const isSafe = mirror(isKept() ? undefined : text.now)
-    if (isSafe && text.now !== kept.text) kept = { text: text.now, at: Date.now() / 1000 }
+    if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
     tell()
   }
 
   function granted (lock: Held): void {
-    held = lock
-    board.end(board.seen?.version)
+    ownLock = lock
+    board.end(board.current?.version)
     holder = undefined
     trouble.is()
     copy.begin(lock.found)
@@ -73,20 +73,20 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
 
   /** Takes the lock, unless it is held or another's. */
   function take (get = () => trouble.patient(locks.acquire(what, { onLost, ...(text.isDirty && { payload: text.now }) }))): Promise<void> {
-    if (held) return Promise.resolve()
+    if (ownLock) return Promise.resolve()
     debounce.stop()
     if (text.isDirty) copy.give(text.now)
-    taking ??= get().then(granted, refused).finally(() => {
-      taking = undefined
-      if (held) keepOrRelease()
+    acquisition ??= get().then(granted, refused).finally(() => {
+      acquisition = undefined
+      if (ownLock) keepOrRelease()
       changed()
     })
-    return taking
+    return acquisition
   }
 
   function onLost ({ lock }: QuoinError): void {
     if (lock && lock.userData.uid !== uid) return lose(lock)
-    held = undefined
+    ownLock = undefined
     trouble.is(lock && say('otherWindow'))
     if (!lock && text.isDirty && !isLeft) take()
     changed()
@@ -94,27 +94,27 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
 
   /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
   function lose (by: Holder): void {
-    const lost = { shape, text: text.now, by, wasHeld: held !== undefined }
-    const isTold = lost.wasHeld || text.isDirty
-    held = undefined
+    const displacement = { shape, text: text.now, by, wasHeld: ownLock !== undefined }
+    const isTold = displacement.wasHeld || text.isDirty
+    ownLock = undefined
     holder = by
     debounce.stop()
     text.reset()
     trouble.is()
-    if (isTold) displaced(lost)
+    if (isTold) displaced(displacement)
     changed()
   }
 
   async function keep (): Promise<void> {
     // Without a lock the next try to take it is still to come.
-    if (!held) return
+    if (!ownLock) return
     debounce.stop()
     if (text.now === copy.sent) return
     offer.yield()
-    const lock = held
+    const lock = ownLock
     const failure = await trouble.patient(copy.send(lock, text.now))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
-    if (held !== lock) return
+    if (ownLock !== lock) return
     if (failure) refused(failure)
     else trouble.is()
     changed()
@@ -123,7 +123,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
   async function release (lock: Held): Promise<void> {
     debounce.stop()
-    held = undefined
+    ownLock = undefined
     copy.begin()
     board.end(lock.version)
     const failure = await lock.release().catch(failureOf)
@@ -137,7 +137,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   async function keepOrRelease (): Promise<void> {
     if (!text.isDirty) trouble.is()
     if (text.isDirty) keep()
-    else if (held && !offer.isInLock && (held.isTyped || !isFocused)) await release(held)
+    else if (ownLock && !offer.isInLock && (ownLock.isTyped || !isFocused)) await release(ownLock)
   }
 
   return {
@@ -147,8 +147,8 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     get isDirty () { return text.isDirty },
     get isKept () { return isKept() },
     /** When what is typed was kept, in seconds; undefined while it is not, and where nothing is typed. */
-    get keptAt () { return text.isDirty && text.now === kept.text ? kept.at : undefined },
-    get isHeld () { return held !== undefined },
+    get keptAt () { return text.isDirty && text.now === backup.text ? backup.at : undefined },
+    get isHeld () { return ownLock !== undefined },
     /** Whose the field is, if it is somebody else's. */
     get holder () { return holder },
     /** What the same user had typed earlier or elsewhere. */
@@ -172,7 +172,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (holder) return
       text.type(now, isWhole)
       if (text.now === offer.text) offer.end()
-      if (held) debounce.delay()
+      if (ownLock) debounce.delay()
       else take()
       changed()
     },
@@ -189,7 +189,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
 
     /** Takes the field from whoever holds it; refused when it is a third one's by now. */
     async takeOver (): Promise<void> {
-      await taking
+      await acquisition
       // Also afterwards: what was left when this was pressed may say so late.
       const focused = () => { isFocused = true }
       await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(focused))
@@ -201,17 +201,17 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       offer.replace(earlier)
       text.restore(earlier)
       changed()
-      if (held) keep()
+      if (ownLock) keep()
       else await take()
     },
 
     /** What was typed before is not wanted any more. */
     async discardOffer (): Promise<void> {
-      await taking
+      await acquisition
       const { lock } = offer
       offer.end()
       copy.begin()
-      if (held) await keepOrRelease()
+      if (ownLock) await keepOrRelease()
       // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
       else if (lock) await locks.release(what, lock).catch(refused)
       changed()
@@ -219,19 +219,19 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
 
     /** The lock has this text; what was typed here since is newer. */
     offered ({ payload, version }: Pick<LockRecord, 'payload' | 'version'>): void {
-      if (!held && !text.isDirty) offer.find(payload, { version })
+      if (!ownLock && !text.isDirty) offer.find(payload, { version })
     },
 
     /** What the lock board says of the field now. */
     board (lock: LockView | undefined): void {
       if (board.isOver(lock)) return
-      const wasMine = board.seen?.userData.uid === uid
+      const wasMine = board.current?.userData.uid === uid
       board.show(lock)
       if (!text.isDirty) trouble.is()
       holder = lock && lock.userData.uid !== uid ? lock : undefined
-      if (holder && held) return lose(holder)
+      if (holder && ownLock) return lose(holder)
       // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
-      if (!lock && wasMine && held && text.isDirty) {
+      if (!lock && wasMine && ownLock && text.isDirty) {
         copy.begin()
         keep()
       }
@@ -267,7 +267,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     async leave (): Promise<void> {
       isFocused = false
       isLeft = true
-      await taking
+      await acquisition
       await keepOrRelease()
     }
   }

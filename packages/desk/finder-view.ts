@@ -3,7 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { editionAddress } from './address.ts'
 import { endDrag, startDrag } from './drag.ts'
-import type { Finder, Found } from './finder.ts'
+import type { Finder, SearchResult } from './finder.ts'
 import { isSameArticle } from './operations.ts'
 import type { Order } from './order.ts'
 import { reasonOf } from './reasons.ts'
@@ -19,7 +19,7 @@ export interface FinderContext {
   id: string
   order: Order
   /** Puts an article into the order. */
-  add: (found: Found) => void
+  add: (result: SearchResult) => void
 }
 
 /** The search for articles: each result is added with its button, with Enter, or by dragging it into the order. */
@@ -31,7 +31,7 @@ export function finderView (finder: Finder, context: FinderContext): TemplateRes
     if (event.key !== 'Enter' || event.isComposing) return
     event.preventDefault()
     await finder.answered
-    const first = finder.found?.find(({ item }) => placeIn(order, item) === undefined)
+    const first = finder.results?.find(({ item }) => placeIn(order, item) === undefined)
     if (first && !finder.failure) add(first)
   }
   return html`<section aria-labelledby="finder" class="finder">
@@ -43,21 +43,21 @@ export function finderView (finder: Finder, context: FinderContext): TemplateRes
         @input=${(event: Event) => { const { valueAsNumber: place } = event.target as HTMLInputElement; finder.putAt(Number.isNaN(place) ? undefined : place) }}></label>
     </div>
     ${finder.failure ? notice('bad', reasonOf(finder.failure)) : nothing}
-    ${finder.found === undefined
+    ${finder.results === undefined
       ? html`<p class="quiet">${say('enterAdds')}</p>`
-      : finder.found.length === 0 ? html`<p class="quiet">${say('noArticlesMatch')}</p>` : nothing}
-    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.found ?? [], ({ item }) => String(item['target_uuid']), (found) => result(found, context))}</ul>
+      : finder.results.length === 0 ? html`<p class="quiet">${say('noArticlesMatch')}</p>` : nothing}
+    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.results ?? [], ({ item }) => String(item['target_uuid']), (result) => resultRow(result, context))}</ul>
   </section>`
 }
 
 /** At which place an article stands in the order. */
-function placeIn (order: Order, item: Found['item']): number | undefined {
+function placeIn (order: Order, item: SearchResult['item']): number | undefined {
   const index = order.items.findIndex((one) => isSameArticle(one, item))
   return index < 0 ? undefined : index + 1
 }
 
-function result (found: Found, { id, order, add }: FinderContext): TemplateResult {
-  const { item, title, isPublished, image, placed, locks } = found
+function resultRow (result: SearchResult, { id, order, add }: FinderContext): TemplateResult {
+  const { item, title, isPublished, image, placed, locks } = result
   const place = placeIn(order, item)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
   return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
@@ -67,7 +67,7 @@ function result (found: Found, { id, order, add }: FinderContext): TemplateResul
         ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)} dir="auto">${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
         ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${place === undefined
-      ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(found)}>${say('add')}</button>`
+      ? html`<button type="button" class="small" aria-label=${say('addTitle', { title })} @click=${() => add(result)}>${say('add')}</button>`
       : html`<small class="there">${say('placeNumber', { place })}</small>`}
   </li>`
 }

@@ -13,7 +13,7 @@ const MOST = 8
 const CORE: Record<string, { id: string, label?: string }> = { node: { id: 'nid' }, media: { id: 'mid', label: 'name' }, taxonomy_term: { id: 'tid', label: 'name' }, user: { id: 'uid', label: 'name' } }
 
 /** An article that a search has found. */
-export interface Found {
+export interface SearchResult {
   /** As an edition refers to it. */
   item: Item
   title: string
@@ -40,7 +40,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
   let q = ''
   /** The index at which the next article is put in, from 1; undefined is the end. */
   let place: number | undefined
-  let found: Found[] | undefined
+  let results: SearchResult[] | undefined
   let failure: QuoinError | undefined
   let pause: ReturnType<typeof setTimeout> | undefined
   let running = new AbortController()
@@ -48,7 +48,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
   let isPlacedKnown = true
   let answered: Promise<void> = Promise.resolve()
 
-  function foundIn (row: Edition, placed: Placement[], locks: LockView[]): Found {
+  function resultIn (row: Edition, placed: Placement[], locks: LockView[]): SearchResult {
     const { entityType, keys = {} } = lists[list]!
     const { id = CORE[entityType]?.id ?? 'id', uuid = 'uuid', label = CORE[entityType]?.label ?? 'title', published = 'status' } = keys
     const status = row[published]?.[0]?.['value']
@@ -69,12 +69,12 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     try {
       const { value } = await search({ bundle: list, ...(q !== '' && { q }), limit: MOST, placed: isPlacedKnown, locks: true, signal }).next()
       const { editions, placed = {}, locks } = value!
-      found = (editions as Edition[]).map((row) => {
+      results = (editions as Edition[]).map((row) => {
         const uuid = valueOf(row, lists[list]!.keys?.['uuid'] ?? 'uuid')
-        return foundIn(row, placed[uuid] ?? [], locks?.[uuid] ?? [])
+        return resultIn(row, placed[uuid] ?? [], locks?.[uuid] ?? [])
       })
       failure = undefined
-      announce(found.length === 0 ? say('noArticlesFound') : say('articlesShown', { count: found.length }))
+      announce(results.length === 0 ? say('noArticlesFound') : say('articlesShown', { count: results.length }))
     } catch (error) {
       if (signal.aborted) return
       failure = failureOf(error)
@@ -95,14 +95,14 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     get lists () { return Object.keys(lists) },
     get list () { return list },
     get place () { return place },
-    get found () { return found },
+    get results () { return results },
     get failure () { return failure },
     /** Resolves when what was typed last has been searched. */
     get answered () { return answered },
 
     /** Shows the newest articles, unless something was searched before. */
     open (): void {
-      if (found === undefined) later(0)
+      if (results === undefined) later(0)
     },
     type (text: string): void {
       q = text.trim()
@@ -110,7 +110,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     },
     choose (name: string): void {
       list = name
-      found = undefined
+      results = undefined
       later(0)
     },
     putAt (index: number | undefined): void {

@@ -2,21 +2,21 @@ import type { Item } from './settings.ts'
 import { say } from './texts.ts'
 
 /** What the service tells of what an edition refers to, by uuid. */
-export interface Told {
+export interface Labels {
   data: Record<string, string>
   /** Of what can be published. */
   published: Record<string, boolean>
 }
 
 /** What an edition refers to is called, and whether it is published, as far as `ask` tells it. */
-export function createLabels ({ ask, changed }: { ask: () => Promise<Told>, changed: () => void }) {
+export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, changed: () => void }) {
   const labels = new Map<string, string>()
   let published: Record<string, boolean> = {}
 
   async function load (): Promise<void> {
-    const told = await ask()
-    for (const [uuid, label] of Object.entries(told.data)) labels.set(uuid, label)
-    published = { ...published, ...told.published }
+    const answer = await ask()
+    for (const [uuid, label] of Object.entries(answer.data)) labels.set(uuid, label)
+    published = { ...published, ...answer.published }
   }
 
   return {

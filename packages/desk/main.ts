@@ -4,7 +4,7 @@ import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './a
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
-import type { Told } from './labels.ts'
+import type { Labels } from './labels.ts'
 import { createList, type List } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
@@ -12,7 +12,7 @@ import { createMaker, type Maker } from './maker.ts'
 import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { createBackground } from './background.ts'
-import { createShelf, isAtRisk, type Shelf } from './kept.ts'
+import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
@@ -44,7 +44,7 @@ let maker: Maker | undefined
 let types: Named[] = []
 const background = createBackground<Session>()
 let samples: Samples
-let shelf: Shelf
+let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
@@ -94,8 +94,8 @@ function content (): View {
   return list ? listView(list, { model: settings.model, types, go }) : nothing
 }
 
-function labelsOf (id: string): Promise<Told> {
-  return ask<Told>(`api/desk/labels/${id}`, here)
+function labelsOf (id: string): Promise<Labels> {
+  return ask<Labels>(`api/desk/labels/${id}`, here)
 }
 
 /** The keys of the page; a text box undoes by itself what was typed into it. */
@@ -162,7 +162,7 @@ async function open (isFirst = false): Promise<void> {
   if (place.view === 'new') {
     maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, shelf, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce }, place.id)
   }
   changed()
   if (isFirst || before === shown()) return
@@ -173,7 +173,7 @@ async function open (isFirst = false): Promise<void> {
 if (here.user) {
   client = createClient({ ...here.options, url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
-  shelf = createShelf(localStorage, here.user.uid)
+  storage = createDraftStorage(localStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
-import type { Asked, Maker } from './maker.ts'
+import type { FormInput, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
 import { say } from './texts.ts'
@@ -11,18 +11,18 @@ export interface MakerContext { model: Model, types: Named[] }
 
 /** The form of a new edition. */
 export function makerView (maker: Maker, { model, types }: MakerContext): TemplateResult {
-  const { bundles, bundle, before, asked, isCopy, isReading, isMaking, failure, reason } = maker
+  const { bundles, bundle, before, inputs, isCopy, isReading, isMaking, failure, reason } = maker
   const articles = model.fields.articles.reduce((sum, name) => sum + (before?.[name]?.length ?? 0), 0)
   return html`
     <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
     <h1 tabindex="-1">${say('newEdition')}</h1>
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${maker.load}>${say('tryAgain')}</button>`) : nothing}
-    ${isReading && asked.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
-    ${asked.length === 0
+    ${isReading && inputs.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
+    ${inputs.length === 0
       ? nothing
       : html`<form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
         ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
-        ${asked.map((one) => row(one))}
+        ${inputs.map((one) => row(one))}
         ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
         <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <a class="button" href="#/">${say('cancel')}</a></p>
@@ -33,7 +33,7 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     document.querySelector<HTMLElement>('.maker [aria-invalid="true"]')?.focus()
   }
 
-  function row (one: Asked): TemplateResult {
+  function row (one: FormInput): TemplateResult {
     const { shape: { name, label, kind }, text, problems } = one
     const id = `new-${name}`
     const isNeeded = [model.keys.label, model.fields.key, model.fields.editionType].includes(name)

@@ -15,7 +15,7 @@ const LOOKED_AT = 20
 const TRIES = 10
 
 /** What the form asks for: a text, and what the CMS has said of it. */
-export interface Asked { shape: Shape, text: string, problems: string[] }
+export interface FormInput { shape: Shape, text: string, problems: string[] }
 
 export interface MakerDeps {
   editions: Pick<Client['editions'], 'create' | 'search' | 'read' | 'bundles'>
@@ -38,7 +38,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   let bundles: Named[] = []
   let bundle = ''
   let before: Edition | undefined
-  let asked: Asked[] = []
+  let inputs: FormInput[] = []
   let isCopy = from !== undefined
   let isReading = true
   let isMaking = false
@@ -83,12 +83,12 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const names = [keys.label, fields.key, fields.editionType].filter((name) => name !== null)
     const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...known }
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
-    const written = asked.filter(({ shape }) => touched.has(shape.name))
+    const written = inputs.filter(({ shape }) => touched.has(shape.name))
     const proposed = shapes.map((shape) => {
       const own = written.find((one) => one.shape.name === shape.name)
       return { shape, text: own?.text ?? proposalFor(shape, known[shape.name] ?? []), problems: [] }
     })
-    asked = [...proposed, ...written.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
+    inputs = [...proposed, ...written.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
   }
 
   function proposalFor (shape: Shape, items: Item[]): string {
@@ -101,7 +101,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
 
   /** What the edition before has and the form does not ask for, a day later. */
   function copyOfBefore (): Record<string, Item[]> {
-    const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !asked.some(({ shape }) => shape.name === name))
+    const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !inputs.some(({ shape }) => shape.name === name))
     return Object.fromEntries(shapes.flatMap(({ name, kind }) => {
       const items = (before![name] ?? []).map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => kind === 'moment' ? { ...item, value: nextMoment(String(item['value'])) } : item)
       return items.length === 0 ? [] : [[name, items]]
@@ -110,15 +110,15 @@ export function createMaker ({ editions, model, samples, changed, announce, made
 
   async function make (): Promise<void> {
     if (isMaking) return
-    const empty = asked.filter(({ shape, text }) => [keys.label, fields.key, fields.editionType].includes(shape.name) && text.trim() === '')
-    for (const one of asked) one.problems = empty.includes(one) ? [say('isNeeded')] : []
+    const empty = inputs.filter(({ shape, text }) => [keys.label, fields.key, fields.editionType].includes(shape.name) && text.trim() === '')
+    for (const one of inputs) one.problems = empty.includes(one) ? [say('isNeeded')] : []
     reason = empty.length > 0 ? say('notMadeNeeded', { count: empty.length, labels: empty.map(({ shape }) => shape.label).join(', ') }) : undefined
     if (reason !== undefined) return tell()
     isMaking = true
     leftOut = 0
     changed()
     try {
-      const own = Object.fromEntries(asked.filter(({ text }) => text !== '').map(({ shape, text }) => [shape.name, itemsOf(shape, text, before?.[shape.name]?.slice(0, 1) ?? [])]))
+      const own = Object.fromEntries(inputs.filter(({ text }) => text !== '').map(({ shape, text }) => [shape.name, itemsOf(shape, text, before?.[shape.name]?.slice(0, 1) ?? [])]))
       const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
       const isDraft = fieldOf(model) === keys.published && keys.published !== null && model.closing.value === true
       const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copyOfBefore() : {}, ...own })
@@ -147,7 +147,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
     const forbidden = forbiddenField(error)
     const paths = forbidden === undefined ? violations.map(({ path }) => path.split('.')) : [[forbidden]]
-    const isCopied = (name = '') => isCopy && name in body && before?.[name] !== undefined && !asked.some(({ shape }) => shape.name === name)
+    const isCopied = (name = '') => isCopy && name in body && before?.[name] !== undefined && !inputs.some(({ shape }) => shape.name === name)
     if (paths.length === 0 || !paths.every(([name]) => isCopied(name))) return undefined
     const refused = (name: string, index: number) => paths.some(([field, at]) => field === name && (at === undefined || at === String(index)))
     const rest = Object.entries(body).map(([name, items]) => [name, isCopied(name) ? (items as Item[]).filter((_, index) => !refused(name, index)) : items] as const)
@@ -160,13 +160,13 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
     const names = violations.map(({ path }) => path.split('.')[0]!).filter((name) => name !== '')
     for (const name of new Set(names)) {
-      if (asked.some(({ shape }) => shape.name === name)) continue
+      if (inputs.some(({ shape }) => shape.name === name)) continue
       const [shape] = shapesOf({ [name]: [] }, model, samples.of)
-      if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') asked.push({ shape, text: '', problems: [] })
+      if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') inputs.push({ shape, text: '', problems: [] })
     }
-    const labels = new Map(asked.map(({ shape: { name } }) => [name, labelOf(name, model)]))
+    const labels = new Map(inputs.map(({ shape: { name } }) => [name, labelOf(name, model)]))
     const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true, isNew: true })
-    for (const one of asked) one.problems = refusal.fields.get(one.shape.name) ?? []
+    for (const one of inputs) one.problems = refusal.fields.get(one.shape.name) ?? []
     reason = refusal.text
   }
 
@@ -181,7 +181,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
     get bundle () { return bundle },
     /** The edition to go by, or to duplicate. */
     get before () { return before },
-    get asked () { return asked },
+    get inputs () { return inputs },
     get isCopy () { return isCopy },
     get isReading () { return isReading },
     get isMaking () { return isMaking },
@@ -199,10 +199,10 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       propose()
       changed()
     },
-    type (one: Asked, text: string): void {
+    type (one: FormInput, text: string): void {
       one.text = text
       touched.add(one.shape.name)
-      const key = asked.find(({ shape }) => shape.name === fields.key)
+      const key = inputs.find(({ shape }) => shape.name === fields.key)
       // Without an edition to go by the title says what the key is.
       if (one.shape.name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
       changed()

@@ -1,6 +1,6 @@
 import type { QuoinError } from '../client/src/client.ts'
 import type { Field } from './field.ts'
-import { isAtRisk, type Lost } from './kept.ts'
+import { isAtRisk, type Displacement } from './drafts.ts'
 import { refusalOf } from './refusal.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
@@ -14,7 +14,7 @@ export interface Notice {
 }
 
 /** That somebody has taken a field, or has had it. */
-export function lostNotice ({ shape, by, wasHeld }: Lost, field: Field, isKept: boolean): Notice {
+export function displacementNotice ({ shape, by, wasHeld }: Displacement, field: Field, isKept: boolean): Notice {
   const what = say(wasHeld ? 'tookOver' : 'isEditingField', { name: nameOf(by.userData), label: shape.label })
   return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? say('seeKeptDrafts', { what }) : what }
 }

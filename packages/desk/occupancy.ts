@@ -18,16 +18,16 @@ export type Occupancy = ReturnType<typeof createOccupancy>
 /** Who is at work in the editions that are on the screen: a few boards at a time, each again after a while. */
 export function createOccupancy ({ read, isSeen, changed, now = Date.now }: OccupancyDeps) {
   const known = new Map<string, LockView[]>()
-  const asked = new Map<string, number>()
+  const requestTimes = new Map<string, number>()
   let wanted: string[] = []
   let running = 0
 
   function next (): void {
     if (running === AT_ONCE || !isSeen()) return
-    const id = wanted.find((id) => now() - (asked.get(id) ?? -Infinity) >= FRESH_MS)
+    const id = wanted.find((id) => now() - (requestTimes.get(id) ?? -Infinity) >= FRESH_MS)
     if (id === undefined) return
     running++
-    asked.set(id, now())
+    requestTimes.set(id, now())
     // A board that cannot be had now is shown as it was.
     read(id).then((locks) => { known.set(id, locks) }, () => {}).finally(() => {
       running--

@@ -8,20 +8,20 @@ export type Samples = ReturnType<typeof createSamples>
 
 /** What fields look like where they have a value: an empty one of another edition does not tell what it is. */
 export function createSamples ({ editions }: { editions: Pick<Client['editions'], 'search'> }, { keys }: Pick<Model, 'keys'>) {
-  const seen = new Map<string, Item[]>()
+  const examples = new Map<string, Item[]>()
 
   function learn (edition: Edition): void {
     for (const [name, items = []] of Object.entries(edition)) {
-      if (items.length > (seen.get(name)?.length ?? 0)) seen.set(name, items)
+      if (items.length > (examples.get(name)?.length ?? 0)) examples.set(name, items)
     }
   }
 
   return {
-    of: (name: string): Item[] => seen.get(name) ?? [],
+    of: (name: string): Item[] => examples.get(name) ?? [],
     /** Learns from an edition, and from others of its bundle (if it has one) where it has empty fields that nothing is known of. */
     async learn (edition: Edition): Promise<void> {
       learn(edition)
-      if (Object.keys(edition).every((name) => seen.has(name))) return
+      if (Object.keys(edition).every((name) => examples.has(name))) return
       try {
         const { value } = await editions.search({ ...(keys.bundle !== null && { bundle: valueOf(edition, keys.bundle) }), limit: LOOKED_AT }).next()
         for (const other of value?.editions ?? []) learn(other as Edition)

@@ -108,13 +108,13 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   }
 
   async function resume (token?: string): Promise<void> {
-    const given = token?.trim().replace(/^Bearer +/i, '')
+    const newToken = token?.trim().replace(/^Bearer +/i, '')
     csrf = undefined
     if (!here.user) {
-      if (given !== undefined) sessionStorage.setItem(TOKEN, given)
+      if (newToken !== undefined) sessionStorage.setItem(TOKEN, newToken)
       return location.reload()
     }
-    const { user, reason } = await identify(given === undefined ? await headers() : bearer(given))
+    const { user, reason } = await identify(newToken === undefined ? await headers() : bearer(newToken))
     if (!user) {
       here.reason = reason
       // Whose token it is can be asked again soon.
@@ -122,9 +122,9 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
       return changed()
     }
     next = undefined
-    if (given !== undefined) {
-      if (user.uid === here.user.uid) sessionStorage.setItem(TOKEN, given)
-      else next = given
+    if (newToken !== undefined) {
+      if (user.uid === here.user.uid) sessionStorage.setItem(TOKEN, newToken)
+      else next = newToken
     }
     become(user)
   }

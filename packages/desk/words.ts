@@ -6,8 +6,8 @@ const TONES = 6
 let zone: string | undefined
 
 /** Times are told in this time zone from now on. Without one they are those of the reader's clock. */
-export function useZone (given: string | undefined): void {
-  zone = given
+export function useZone (timeZone: string | undefined): void {
+  zone = timeZone
 }
 
 /** "14:02", or with the day when that is another. */

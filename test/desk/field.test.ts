@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createField } from '../../packages/desk/field.ts'
 import type { Kind } from '../../packages/desk/fields.ts'
-import type { Lost } from '../../packages/desk/kept.ts'
+import type { Displacement } from '../../packages/desk/drafts.ts'
 import { QuoinError, type AcquireOptions, type Held, type Holder, type LockView } from '../../packages/client/src/client.ts'
 
 const BEN: Holder = { fieldName: 'title', timestamp: 5, userData: { uid: 'ben', name: 'Ben' } }
@@ -25,7 +25,7 @@ interface Call { name: string, payload?: string | undefined, version?: string | 
  */
 function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   const calls: Call[] = []
-  const lost: Lost[] = []
+  const lost: Displacement[] = []
   const aside: string[] = []
   let changes = 0
   let mirrored: string | undefined

@@ -37,7 +37,7 @@ t.test('an article is found with its picture, where it stands and who is in it',
   await pass(0)
   t.match(asked, [{ bundle: 'article', placed: true, locks: true }])
   t.notOk('q' in asked[0]!)
-  t.strictSame(finder.found, [
+  t.strictSame(finder.results, [
     { item: { target_id: 7, target_uuid: 'u7', target_type: 'node' }, title: 'Seven', isPublished: true, image: 'https://cms.example/7.jpg', placed, locks: [{ ...lock, fieldName: 'body' }] },
     { item: { target_id: undefined, target_uuid: 'u8', target_type: 'node' }, title: '', isPublished: undefined, image: undefined, placed: [], locks: [] }
   ])
@@ -57,7 +57,7 @@ t.test('what is typed is searched once its writer pauses, and who waits for it g
   await pass(249)
   t.strictSame([asked.length, isAnswered], [0, false])
   await pass(1)
-  t.strictSame([asked.map(({ q }) => q), isAnswered, finder.found?.length], [['seven'], true, 1])
+  t.strictSame([asked.map(({ q }) => q), isAnswered, finder.results?.length], [['seven'], true, 1])
   finder.type('eight')
   finder.close()
   await pass(1000)
@@ -70,7 +70,7 @@ t.test('a list of another type has its own keys, and a search that fails says so
   t.strictSame([finder.lists, finder.list, finder.place], [['article', 'brief', 'story'], 'article', undefined])
   finder.choose('story')
   await pass(0)
-  t.match([asked[0], finder.found], [{ bundle: 'story' }, [{ item: { target_id: 3, target_type: 'story' }, title: 'Three' }]])
+  t.match([asked[0], finder.results], [{ bundle: 'story' }, [{ item: { target_id: 3, target_type: 'story' }, title: 'Three' }]])
   finder.type('y')
   await pass(250)
   t.equal(finder.failure, away)
@@ -85,7 +85,7 @@ t.test('a list without keys of its own is read by the usual ones, also where a f
   const { finder, pass } = open([{ editions: [{ id: [{ value: 4 }], uuid: [{ value: 'u4' }], title: [{ value: 'Four' }], image: undefined }] as unknown as Page['editions'] }])
   finder.choose('brief')
   await pass(0)
-  t.match(finder.found, [{ item: { target_id: 4, target_uuid: 'u4', target_type: 'brief' }, title: 'Four', image: undefined }])
+  t.match(finder.results, [{ item: { target_id: 4, target_uuid: 'u4', target_type: 'brief' }, title: 'Four', image: undefined }])
 })
 
 t.test('a search that another has taken the place of says nothing, not even that it was ended', async (t) => {
@@ -97,5 +97,5 @@ t.test('a search that another has taken the place of says nothing, not even that
   await pass(250)
   reject(new QuoinError(0, 'UNREACHABLE', 'It was ended'))
   await pass(0)
-  t.strictSame([finder.failure, finder.found?.length, said], [undefined, 1, ['1 article shown']])
+  t.strictSame([finder.failure, finder.results?.length, said], [undefined, 1, ['1 article shown']])
 })

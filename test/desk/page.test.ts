@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
-import { createKept, createShelf } from '../../packages/desk/kept.ts'
+import { createDrafts, createDraftStorage } from '../../packages/desk/drafts.ts'
 import { storeOf } from './fixtures.ts'
 import { fit, rebased, settle } from '../../packages/desk/merge.ts'
 import { createOccupancy } from '../../packages/desk/occupancy.ts'
@@ -361,30 +361,30 @@ t.test('a few boards are asked for at a time, those on the screen, each again af
 t.test('what is in the browser alone outlives the window, each with its editor and its edition', async (t) => {
   const store = storeOf(200)
   const title = { fieldName: 'title', payload: 'A' }
-  const shelf = createShelf(store, 'anna')
-  t.strictSame(shelf.of('node/1'), [])
-  shelf.put('node/1', title)
-  t.match([shelf.of('node/1'), shelf.of('node/2')], [[title], []])
-  const again = createShelf(store, 'anna')
+  const storage = createDraftStorage(store, 'anna')
+  t.strictSame(storage.of('node/1'), [])
+  storage.put('node/1', title)
+  t.match([storage.of('node/1'), storage.of('node/2')], [[title], []])
+  const again = createDraftStorage(store, 'anna')
   t.match(again.of('node/1'), [title])
-  t.strictSame(createShelf(store, 'ben').of('node/1'), [])
+  t.strictSame(createDraftStorage(store, 'ben').of('node/1'), [])
   again.drop(() => true, 'node/2')
-  t.match(createShelf(store, 'anna').of('node/1'), [title])
+  t.match(createDraftStorage(store, 'anna').of('node/1'), [title])
   again.drop(({ payload }) => payload === 'A', 'node/1')
-  t.strictSame([createShelf(store, 'anna').of('node/1'), store.length], [[], 0])
+  t.strictSame([createDraftStorage(store, 'anna').of('node/1'), store.length], [[], 0])
   again.put('node/1', { ...title, payload: 'x'.repeat(200) })
   t.equal(again.of('node/1').length, 1, 'what there is no room for is in the page still')
 })
 
 t.test('what is typed is in the browser from the first letter, and no longer than it has to be', async (t) => {
   const store = storeOf(200)
-  const mirror = createShelf(store, 'anna').mirror('node/1', 'title')
-  const left = () => createShelf(store, 'anna').of('node/1').map(({ fieldName, payload }) => [fieldName, payload])
+  const mirror = createDraftStorage(store, 'anna').mirror('node/1', 'title')
+  const left = () => createDraftStorage(store, 'anna').of('node/1').map(({ fieldName, payload }) => [fieldName, payload])
   t.ok(mirror(undefined))
   t.equal(store.length, 0)
   for (const text of ['H', 'Ha', 'Ha']) t.ok(mirror(text))
   t.strictSame(left(), [['title', 'Ha']])
-  const other = createShelf(store, 'anna').mirror('node/1', 'title')
+  const other = createDraftStorage(store, 'anna').mirror('node/1', 'title')
   t.ok(other('Elsewhere'), 'another window has its own')
   t.strictSame(left().sort(), [['title', 'Elsewhere'], ['title', 'Ha']])
   t.ok(mirror(undefined))
@@ -399,7 +399,7 @@ t.test('of many texts the newest are kept, each once, and what others have writt
   store.setItem(keys[1]!, '5')
   store.setItem(keys[2]!, JSON.stringify({ of: 'node/1', fieldName: 'title', payload: 'not of Anna', typedAt: 1 }))
   for (let second = 1; second <= 102; second++) store.setItem(`quoin-text/anna/${second}`, JSON.stringify({ of: 'node/1', fieldName: 'title', payload: `text ${Math.min(second, 101)}`, typedAt: second }))
-  const texts = createShelf(store, 'anna').of('node/1').map(({ payload }) => payload)
+  const texts = createDraftStorage(store, 'anna').of('node/1').map(({ payload }) => payload)
   t.strictSame([texts.length, texts[0], texts.at(-1)], [100, 'text 101', 'text 2'])
   t.equal(store.length, 103)
 })
@@ -407,9 +407,9 @@ t.test('of many texts the newest are kept, each once, and what others have writt
 t.test('kept texts are those of the service, and those that it does not have yet', async (t) => {
   const calls: unknown[] = []
   let drafts = [{ id: 'v', fieldName: 'title', payload: 'A', displacedAt: 5 }, { id: 'w', fieldName: 'title', payload: 'B', displacedAt: 4 }] as Draft[]
-  const shelf = createShelf(storeOf(), 'anna')
-  const kept = createKept({
-    shelf,
+  const storage = createDraftStorage(storeOf(), 'anna')
+  const kept = createDrafts({
+    storage,
     locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } },
     entity: () => ({ type: 'node', id: '1' }),
     changed: () => calls.push('changed')
@@ -425,12 +425,12 @@ t.test('kept texts are those of the service, and those that it does not have yet
   t.match(kept.all, [{ payload: 'B' }])
   t.strictSame(calls, ['changed', { type: 'node', id: '1', fieldName: 'title', draft: 'v' }, 'changed', 'changed'])
   kept.add({ fieldName: 'title', payload: 'B' })
-  t.strictSame(shelf.of('node/1'), [], 'what is there already is not kept twice')
+  t.strictSame(storage.of('node/1'), [], 'what is there already is not kept twice')
   kept.add({ fieldName: 'title', payload: 'C' })
   kept.add({ fieldName: 'title', payload: 'C' })
   t.strictSame(kept.all.map(({ payload }) => payload), ['C', 'B'])
   kept.forget(kept.all[0]!)
-  t.strictSame(shelf.of('node/1'), [])
+  t.strictSame(storage.of('node/1'), [])
 })
 
 t.test('the language of an edition is told where it has one', async (t) => {

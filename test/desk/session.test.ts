@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { apply } from '../../packages/desk/operations.ts'
 import type { JournalDeps } from '../../packages/desk/journal.ts'
-import { createShelf, isAtRisk, type Store } from '../../packages/desk/kept.ts'
+import { createDraftStorage, isAtRisk, type Store } from '../../packages/desk/drafts.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
 import { say } from '../../packages/desk/texts.ts'
@@ -119,10 +119,10 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       subscribe: subscribe('locks')
     }
   } as unknown as Client
-  const shelf = createShelf(store, 'anna')
+  const storage = createDraftStorage(store, 'anna')
   const session = createSession({
     client,
-    shelf,
+    storage,
     settings: { auth: 'none', cms: 'https://cms.example', model },
     user: { uid: 'anna' },
     samples: { of: () => [], learn: async () => service.learning },
@@ -149,7 +149,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     mock.timers.tick(ms)
     await turn()
   }
-  return { session, shelf, service, said, released, field, board, pass }
+  return { session, storage, service, said, released, field, board, pass }
 }
 
 t.test('what was read before a save does not take its place', async (t) => {
@@ -178,11 +178,11 @@ t.test('the text of an own lock that has expired is found among the drafts when 
   await board()
   service.drafts = [{ fieldName: 'title', payload: 'Typed before the lease was over' }]
   await board(lockOf('anna'))
-  t.strictSame(session.kept, [], 'without leases there is none')
+  t.strictSame(session.drafts, [], 'without leases there is none')
   await board(lockOf('ben', { expiresAt: 9 }), lockOf('anna', { entityId: '6', expiresAt: 9 }))
-  t.strictSame(session.kept, [], "nor by another's lock, or that of an article")
+  t.strictSame(session.drafts, [], "nor by another's lock, or that of an article")
   await board(lockOf('anna', { expiresAt: 9 }))
-  t.strictSame(session.kept, service.drafts)
+  t.strictSame(session.drafts, service.drafts)
 })
 
 t.test('an edition that cannot be had is asked for again while that may help, and a copy until it is fresh', async (t) => {
@@ -341,7 +341,7 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   field().focus()
   await turn()
   await board(lockOf('ben'))
-  t.strictSame([session.notice?.text, session.kept], ['ben took over Title.', []], 'nothing was typed')
+  t.strictSame([session.notice?.text, session.drafts], ['ben took over Title.', []], 'nothing was typed')
   await board()
   field().type('Mine')
   await turn()
@@ -349,23 +349,23 @@ t.test('who is displaced is told by whom, and finds the text', async (t) => {
   service.onLost!(new QuoinError(412, 'LOCK_CHANGED', 'changed', { body: { error: { lock: lockOf('ben') } } }))
   await turn()
   t.match(session.notice, { tone: 'bad', text: 'ben took over Title. What you had typed is under Kept drafts.' })
-  t.match(session.kept, [{ fieldName: 'title', payload: 'Mine', displacedBy: { uid: 'ben' } }])
-  await session.restore(session.kept[0]!)
+  t.match(session.drafts, [{ fieldName: 'title', payload: 'Mine', displacedBy: { uid: 'ben' } }])
+  await session.restore(session.drafts[0]!)
   t.match(session.notice, { tone: 'bad', text: 'Title is being edited by somebody else: take it over first.' })
   await board()
-  await session.restore(session.kept[0]!)
-  t.match([session.notice, field().text, session.kept], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine', []], 'from this window, into its lock')
+  await session.restore(session.drafts[0]!)
+  t.match([session.notice, field().text, session.drafts], [{ tone: 'good', text: 'Your text is back in Title.' }, 'Mine', []], 'from this window, into its lock')
   await session.restore({ fieldName: 'gone', payload: 'x' })
   t.match(session.notice, { tone: 'bad', text: 'This edition has no field gone.' })
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
   await session.discard({ fieldName: 'title', payload: 'Mine, and more' })
-  t.strictSame([session.kept, service.discarded], [service.drafts, []], 'of what the service does not have it is not asked')
+  t.strictSame([session.drafts, service.discarded], [service.drafts, []], 'of what the service does not have it is not asked')
   service.acquire = away()
-  await session.discard(session.kept[0]!)
+  await session.discard(session.drafts[0]!)
   t.equal(session.notice?.text, 'The CMS is away')
   service.acquire = undefined
-  await session.discard(session.kept[0]!)
-  t.strictSame([session.kept, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title', draft: 'v' }]])
+  await session.discard(session.drafts[0]!)
+  t.strictSame([session.drafts, service.discarded], [[], [{ type: model.entityType, id: '5', fieldName: 'title', draft: 'v' }]])
 })
 
 t.test('who finds a field locked after having typed into it is not told of a takeover', async (t) => {
@@ -398,7 +398,7 @@ t.test('of a draft what is chosen is restored, as one step, and what was restore
   field().type('The harbour bridge opens at last')
   await session.save()
   await turn()
-  t.match([service.discarded, session.kept.filter(({ id }) => id)], [[{ draft: 'v' }], []])
+  t.match([service.discarded, session.drafts.filter(({ id }) => id)], [[{ draft: 'v' }], []])
 })
 
 t.test('a step that somebody has changed since is left alone', async (t) => {
@@ -427,12 +427,12 @@ t.test('an offer is restored as far as it is chosen, and ends when it is typed a
 })
 
 t.test('a text that a draft is restored over is under the kept drafts', async (t) => {
-  const { session, shelf, field } = open(t)
+  const { session, storage, field } = open(t)
   await turn()
   field().type('Typed now')
   await turn()
   await session.restore({ id: 'v', fieldName: 'title', payload: 'Earlier' })
-  t.match([field().text, session.kept, shelf.of(ENTITY)], ['Earlier', [{ payload: 'Typed now' }], [{ payload: 'Typed now' }]])
+  t.match([field().text, session.drafts, storage.of(ENTITY)], ['Earlier', [{ payload: 'Typed now' }], [{ payload: 'Typed now' }]])
 })
 
 t.test('what was reverted comes back, and what has been changed since, or is somebody else\u2019s, is left alone', async (t) => {
@@ -477,28 +477,28 @@ t.test('what was typed and is in no lock is there in the next window, until it i
   t.type(first.field().keptAt, 'number')
   const second = open(t, { store })
   await turn()
-  t.match(second.session.kept, [{ fieldName: 'title', payload: 'Typed' }])
-  await second.session.discard(second.session.kept[0]!)
-  t.strictSame(second.session.kept, [])
+  t.match(second.session.drafts, [{ fieldName: 'title', payload: 'Typed' }])
+  await second.session.discard(second.session.drafts[0]!)
+  t.strictSame(second.session.drafts, [])
   first.field().type('Typed again')
-  t.strictSame(open(t, { store, edition: editionOf('Typed again') }).shelf.of(ENTITY).length, 1)
+  t.strictSame(open(t, { store, edition: editionOf('Typed again') }).storage.of(ENTITY).length, 1)
   await turn()
   t.equal(store.length, 0, 'it is what is saved by now')
 })
 
 t.test('a displaced text that the service does not have, or cannot tell of, is in the browser alone', async (t) => {
-  const { session, shelf, service, field, board, pass } = open(t)
+  const { session, storage, service, field, board, pass } = open(t)
   await turn()
   field().type('Mine')
   await turn()
   service.undrafted = [away(), away()]
   service.drafts = [{ id: 'v', fieldName: 'title', payload: 'Mine' }]
   await board(lockOf('ben'))
-  t.match([session.kept, shelf.of(ENTITY)], [[{ payload: 'Mine' }], [{ payload: 'Mine' }]])
+  t.match([session.drafts, storage.of(ENTITY)], [[{ payload: 'Mine' }], [{ payload: 'Mine' }]])
   await pass(10_000)
-  t.equal(shelf.of(ENTITY).length, 1)
+  t.equal(storage.of(ENTITY).length, 1)
   await pass(10_000)
-  t.strictSame([session.kept, shelf.of(ENTITY)], [service.drafts, []], 'it is asked for again')
+  t.strictSame([session.drafts, storage.of(ENTITY)], [service.drafts, []], 'it is asked for again')
 })
 
 t.test('a save is of what has changed, and ends its locks', async (t) => {

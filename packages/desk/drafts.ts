@@ -3,10 +3,10 @@ import type { Field } from './field.ts'
 import type { Shape } from './fields.ts'
 
 /** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
-export interface Lost { shape: Shape, text: string, by: Holder, wasHeld: boolean }
+export interface Displacement { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
-/** A text that is kept in a draft of the service or, without `displacedAt`, in this browser alone. */
-export interface Kept {
+/** A text of an editor that is in no lock: a draft of the service or, without `displacedAt`, in this browser alone. */
+export interface EditorDraft {
   id?: string
   fieldName: string
   payload: string
@@ -16,58 +16,58 @@ export interface Kept {
   displacedAt?: number
 }
 
-export interface KeptDeps {
+export interface DraftsDeps {
   locks: Pick<Client['locks'], 'drafts' | 'discard'>
   entity: () => { type: string, id: string }
-  shelf: Shelf
+  storage: DraftStorage
   changed: () => void
 }
 
 /** The texts of an editor that others have displaced, or whose locks have expired. The newest is the first. */
-export function createKept ({ locks, entity, shelf, changed }: KeptDeps) {
+export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
   let drafts: Draft[] = []
   const name = () => `${entity().type}/${entity().id}`
-  const isDraft = (kept: Kept) => drafts.some((draft) => isSame(draft, kept))
+  const isDraft = (draft: EditorDraft) => drafts.some((one) => isSame(one, draft))
 
   /** @throws {QuoinError} */
   async function load (): Promise<void> {
     drafts = await locks.drafts(entity())
-    shelf.drop(isDraft, name())
+    storage.drop(isDraft, name())
     changed()
   }
 
   /** Removes a text that is in this browser alone. */
-  function forget (kept: Kept): void {
-    shelf.drop((one) => isSame(one, kept), name())
+  function forget (draft: EditorDraft): void {
+    storage.drop((one) => isSame(one, draft), name())
   }
 
   return {
     name,
-    get all (): Kept[] { return [...shelf.of(name()), ...drafts] },
+    get all (): EditorDraft[] { return [...storage.of(name()), ...drafts] },
     load,
     /** Keeps a text that may be in no lock, such as one that was typed just now. */
-    add (kept: Kept): void {
-      forget(kept)
-      if (!isDraft(kept)) shelf.put(name(), kept)
+    add (draft: EditorDraft): void {
+      forget(draft)
+      if (!isDraft(draft)) storage.put(name(), draft)
     },
     forget,
     /** @throws {QuoinError} */
-    async discard (kept: Kept): Promise<void> {
-      forget(kept)
-      if (kept.id !== undefined) await locks.discard({ ...entity(), fieldName: kept.fieldName, draft: kept.id })
+    async discard (draft: EditorDraft): Promise<void> {
+      forget(draft)
+      if (draft.id !== undefined) await locks.discard({ ...entity(), fieldName: draft.fieldName, draft: draft.id })
       await load()
     }
   }
 }
 
-function isSame (one: Kept, other: Kept): boolean {
+function isSame (one: EditorDraft, other: EditorDraft): boolean {
   return one.fieldName === other.fieldName && one.payload === other.payload
 }
 
 /** Where a browser keeps texts that outlive a crash, such as localStorage. */
 export type Store = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
 
-interface Shelved extends Kept {
+interface StoredDraft extends EditorDraft {
   /** Where it is in the store. */
   key: string
   of: string
@@ -77,24 +77,24 @@ interface Shelved extends Kept {
 /** How many texts of an editor a browser keeps. The oldest go first. */
 const MOST = 100
 
-export type Shelf = ReturnType<typeof createShelf>
+export type DraftStorage = ReturnType<typeof createDraftStorage>
 
 /**
  * The texts of one editor that are in this browser alone, of all editions. They outlive the window, and a crash. Another
  * window sees them when it is opened.
  */
-export function createShelf (store: Store, uid: string) {
+export function createDraftStorage (store: Store, uid: string) {
   const prefix = `quoin-text/${encodeURIComponent(uid)}/`
   const here = `${Date.now()}-${Math.random().toString(36).slice(2)}`
   let count = 0
-  let texts: Shelved[] = []
-  for (const shelved of inStore(store, prefix)) {
-    if (texts.length === MOST || texts.some((one) => one.of === shelved.of && isSame(one, shelved))) store.removeItem(shelved.key)
-    else texts.push(shelved)
+  let texts: StoredDraft[] = []
+  for (const draft of inStore(store, prefix)) {
+    if (texts.length === MOST || texts.some((one) => one.of === draft.of && isSame(one, draft))) store.removeItem(draft.key)
+    else texts.push(draft)
   }
 
   /** @returns whether there was room */
-  function write ({ key, ...text }: Shelved): boolean {
+  function write ({ key, ...text }: StoredDraft): boolean {
     try {
       store.setItem(key, JSON.stringify(text))
       return true
@@ -105,18 +105,18 @@ export function createShelf (store: Store, uid: string) {
 
   return {
     /** The texts of the entity with this name, the newest first. */
-    of: (name: string): Kept[] => texts.filter(({ of }) => of === name),
+    of: (name: string): EditorDraft[] => texts.filter(({ of }) => of === name),
     /** Keeps a text; where the store is full, until the page is left. */
-    put (name: string, kept: Kept): void {
-      const shelved = { ...kept, of: name, typedAt: Date.now() / 1000, key: `${prefix}${here}/${count++}` }
-      write(shelved)
-      texts = [shelved, ...texts]
+    put (name: string, draft: EditorDraft): void {
+      const record = { ...draft, of: name, typedAt: Date.now() / 1000, key: `${prefix}${here}/${count++}` }
+      write(record)
+      texts = [record, ...texts]
     },
     /** Removes the texts that are not needed any more. */
-    drop (isOver: (kept: Kept) => boolean, name: string): void {
-      const over = texts.filter((text) => text.of === name && isOver(text))
-      for (const { key } of over) store.removeItem(key)
-      texts = texts.filter((text) => !over.includes(text))
+    drop (isOver: (draft: EditorDraft) => boolean, name: string): void {
+      const obsolete = texts.filter((text) => text.of === name && isOver(text))
+      for (const { key } of obsolete) store.removeItem(key)
+      texts = texts.filter((text) => !obsolete.includes(text))
     },
     /**
      * Where what is typed in a field of this window is kept from its first letter, until it is in its lock or saved.
@@ -137,12 +137,12 @@ export function createShelf (store: Store, uid: string) {
 }
 
 /** What the store has below a prefix, the newest first. Whatever else of this host writes there is left alone. */
-function inStore (store: Store, prefix: string): Shelved[] {
+function inStore (store: Store, prefix: string): StoredDraft[] {
   const keys = Array.from({ length: store.length }, (_, index) => store.key(index)!).filter((key) => key.startsWith(prefix))
-  return keys.flatMap((key) => shelvedIn(store.getItem(key)!, key)).sort((one, other) => other.typedAt - one.typedAt)
+  return keys.flatMap((key) => draftIn(store.getItem(key)!, key)).sort((one, other) => other.typedAt - one.typedAt)
 }
 
-function shelvedIn (json: string, key: string): Shelved[] {
+function draftIn (json: string, key: string): StoredDraft[] {
   try {
     const { payload, typedAt, ...more } = JSON.parse(json)
     return typeof payload === 'string' && typeof typedAt === 'number' ? [{ ...more, payload, typedAt, key }] : []

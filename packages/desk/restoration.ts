@@ -2,12 +2,12 @@ import { createChoices, type OrderChoice, type TextChoice } from './choices.ts'
 import type { Field } from './field.ts'
 import { tokensOf } from './fields.ts'
 import type { Step, createHistory } from './history.ts'
-import type { createKept, Kept } from './kept.ts'
+import type { createDrafts, EditorDraft } from './drafts.ts'
 import { failureOf } from './failures.ts'
 import type { Order } from './order.ts'
 
-export interface RestoringDeps {
-  kept: ReturnType<typeof createKept>
+export interface RestorationDeps {
+  drafts: ReturnType<typeof createDrafts>
   history: ReturnType<typeof createHistory>
   changed: () => void
 }
@@ -16,7 +16,7 @@ export interface RestoringDeps {
 interface Mark { name: string, before: string, payload: string }
 
 /** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
-export function createRestoring ({ kept, history, changed }: RestoringDeps) {
+export function createRestoration ({ drafts, history, changed }: RestorationDeps) {
   const choices = createChoices(changed)
   let marks: Mark[] = []
 
@@ -29,10 +29,10 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
   }
 
   /** Removes the kept texts of a field that the service has now. */
-  async function drop (name: string, isOver: (text: Kept) => boolean): Promise<void> {
-    const over = kept.all.filter((text) => text.fieldName === name && isOver(text))
+  async function drop (name: string, isOver: (text: EditorDraft) => boolean): Promise<void> {
+    const obsolete = drafts.all.filter((text) => text.fieldName === name && isOver(text))
     marks = marks.filter((mark) => mark.name !== name)
-    for (const text of over) await kept.discard(text).catch(failureOf)
+    for (const text of obsolete) await drafts.discard(text).catch(failureOf)
   }
 
   return {
@@ -43,7 +43,7 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
     async restore (field: Field, payload: string, words: string): Promise<void> {
       const { shape: { name }, text: before } = field
       const { text } = choiceOf(field, payload)
-      if (text === payload) kept.forget({ fieldName: name, payload })
+      if (text === payload) drafts.forget({ fieldName: name, payload })
       marks = [...marks, { name, before, payload }]
       const turn = (is: string, becomes: string) => () => {
         const isSame = field.text === is
@@ -75,7 +75,7 @@ export function createRestoring ({ kept, history, changed }: RestoringDeps) {
       const { shape: { name, kind }, text: payload, isDirty, isKept } = field
       if (kind === 'order') return
       marks = marks.filter((mark) => mark.name !== name || mark.before !== payload)
-      if (isDirty && isKept) kept.forget({ fieldName: name, payload })
+      if (isDirty && isKept) drafts.forget({ fieldName: name, payload })
     },
 
     /** A field was saved with a text. */
