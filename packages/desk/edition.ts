@@ -31,6 +31,9 @@ const SAVED_MS = 50
 /** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
 const TRIES = 10
 
+/** What locks name articles by, as it is called in a reference. */
+const REFERENCE_KEYS = { id: 'target_id', uuid: 'target_uuid' } as const
+
 /** What a save is refused with on top of what somebody else has saved. */
 const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
 
@@ -79,6 +82,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   })
   const journal = createJournalDoor({
     editions: client.editions,
+    labels: { lists: model.lists, knows: labels.knows, learn: (item, title) => labels.learn(item, title, undefined) },
     id,
     shapeOf: (name) => fieldOf(name)?.shape,
     labelOf: (name) => labelOf(name),
@@ -114,7 +118,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   function wordsOf (finding: Finding): string {
     const own = entity()
     const isOfEdition = finding.entityType === own.type && finding.entityId === own.id
-    const item = model.fields.articles.flatMap((name) => edition![name] ?? []).find((item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid']) === finding.entityId)
+    const item = model.fields.articles.flatMap((name) => edition![name] ?? []).find((item) => String(item[REFERENCE_KEYS[model.lockIds]]) === finding.entityId)
     return wordsOfFinding(finding, { what: isOfEdition ? say('theEdition') : item && labels.titleOf(item), label: isOfEdition ? labelOf(finding.fieldName ?? '') : finding.fieldName })
   }
 

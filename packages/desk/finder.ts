@@ -32,6 +32,11 @@ export interface FinderDeps {
   announce: (text: string) => void
 }
 
+/** The field that has what something of a list is called. */
+export function labelKeyOf ({ entityType, keys = {} }: Model['lists'][string]): string {
+  return keys['label'] ?? CORE[entityType]?.label ?? 'title'
+}
+
 export type Finder = ReturnType<typeof createFinder>
 
 /** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
@@ -50,12 +55,12 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
 
   function resultIn (row: Edition, placed: Placement[], locks: LockView[]): SearchResult {
     const { entityType, keys = {} } = lists[list]!
-    const { id = CORE[entityType]?.id ?? 'id', uuid = 'uuid', label = CORE[entityType]?.label ?? 'title', published = 'status' } = keys
+    const { id = CORE[entityType]?.id ?? 'id', uuid = 'uuid', published = 'status' } = keys
     const status = row[published]?.[0]?.['value']
     const image = Object.values(row).flatMap((items) => items ?? []).find((item) => 'alt' in item && typeof item['url'] === 'string')
     return {
       item: { target_id: row[id]?.[0]?.['value'], target_uuid: valueOf(row, uuid), target_type: entityType },
-      title: valueOf(row, label),
+      title: valueOf(row, labelKeyOf(lists[list]!)),
       isPublished: typeof status === 'boolean' ? status : undefined,
       image: image && String(image['url']),
       placed,

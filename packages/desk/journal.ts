@@ -2,6 +2,7 @@ import type { Client, JournalEntry, Named, QuoinError } from '../client/src/clie
 import { differenceOf, isChange, orderDifference, wholeDifference, type OrderChange, type Piece } from './difference.ts'
 import { failureOf } from './failures.ts'
 import { textOf, tokensOf, type Shape } from './fields.ts'
+import { createTitles, type TitlesDeps } from './journal-titles.ts'
 import { reasonOf } from './reasons.ts'
 import type { Edition, Item } from './settings.ts'
 import { sayHere } from './texts-journal.ts'
@@ -29,7 +30,9 @@ const IN_WORDS = ['line', 'lines', 'text', 'link']
 export type Side = 'before' | 'after'
 
 export interface JournalDeps {
-  editions: Pick<Client['editions'], 'journal' | 'restore'>
+  editions: Pick<Client['editions'], 'journal' | 'restore' | 'read'>
+  /** What articles are called. */
+  labels: Pick<TitlesDeps, 'lists' | 'knows' | 'learn'>
   id: string
   /** What a field looks like; undefined for one that the page does not show. */
   shapeOf: (name: string) => Shape | undefined
@@ -55,7 +58,7 @@ export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderCh
 export type Journal = ReturnType<typeof createJournal>
 
 /** What was saved of an edition, the newest first, and putting it back. */
-export function createJournal ({ editions, id, shapeOf, labelOf, isOffered, present, saved, reload, changed, announce }: JournalDeps) {
+export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, saved, reload, changed, announce }: JournalDeps) {
   let entries: JournalEntry[] | undefined
   let next: string | null = null
   let failure: QuoinError | undefined
@@ -66,6 +69,7 @@ export function createJournal ({ editions, id, shapeOf, labelOf, isOffered, pres
   let looks = 0
   /** The entries whose many fields are shown, by id. */
   const opened = new Set<string>()
+  const titles = createTitles({ ...labels, read: editions.read, changed })
   const known = new WeakMap<JournalEntry, Map<string, Became>>()
 
   /** Reads the newest entries, and keeps the older ones that are shown. */
@@ -90,6 +94,7 @@ export function createJournal ({ editions, id, shapeOf, labelOf, isOffered, pres
       if (all.length !== entries?.length) announce(sayHere('shown', { count: all.length }))
       entries = all
       failure = undefined
+      titles.look(data.flatMap(articlesIn))
     } catch (error) {
       if (!isWanted()) return
       failure = failureOf(error)
@@ -122,6 +127,14 @@ export function createJournal ({ editions, id, shapeOf, labelOf, isOffered, pres
     }
     fields.set(name, found)
     return found
+  }
+
+  /** The articles that an entry names. */
+  function articlesIn (entry: JournalEntry): Item[] {
+    return Object.keys(entry.fields).filter((name) => shapeOf(name)?.kind === 'order').flatMap((name) => {
+      const { changes, items } = became(entry, name)
+      return changes.map(({ token }) => items.get(token)!)
+    })
   }
 
   /** Whether a field is saved with these items now. Where a save has changed what is not shown, that counts too. */

@@ -26,6 +26,7 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, ch
       const id = String(item?.['target_id'] ?? say('unknownNumber'))
       return String(label || item?.['alt'] || say(label === '' ? 'articleNumberHidden' : 'articleNumber', { id }))
     },
+    knows: (item: Item): boolean => labels.has(String(item['target_uuid'])),
     /** Whether it is published; undefined where that is not told. */
     isPublished: (item: Item): boolean | undefined => published[String(item['target_uuid'])],
     /** Takes in what something is called that is about to be referred to. */

@@ -20,7 +20,8 @@ const failed = (status: number, code: ErrorCode) => new QuoinError(status, code,
 
 function open (edition: Edition = { title: values('Now') }) {
   const service = { pages: [] as Array<JournalPage | Error | Promise<JournalPage>>, asked: [] as object[], restored: [] as object[], refusals: [] as Array<Error | Promise<void>> }
-  const said: string[] = []
+  const [said, reads, learnt] = [[], [], []] as string[][] as [string[], string[], string[]]
+  const titles: Record<string, unknown> = { u1: 'The bridge', gone: failed(404, 'NOT_FOUND'), away: failed(503, 'CMS_UNAVAILABLE') }
   const state = { edition, etag: '1', reloads: 0 }
   const deps: JournalDeps = {
     editions: {
@@ -35,8 +36,15 @@ function open (edition: Edition = { title: values('Now') }) {
         const refusal = await service.refusals.shift()
         if (refusal instanceof Error) throw refusal
         return { edition: { title: values('Before') }, etag: '2' }
+      },
+      async read (uuid, { list } = {}) {
+        reads.push(`${list} ${uuid}`)
+        const title = titles[uuid]
+        if (title instanceof Error) throw title
+        return { edition: { title: values(title) }, etag: '1' }
       }
     },
+    labels: { lists: { article: { entityType: 'node' } }, knows: ({ target_uuid: uuid }) => uuid === 'known', learn: ({ target_uuid: uuid }, title) => { learnt.push(`${uuid}: ${title}`) } },
     id: '5',
     shapeOf: (name) => shapes[name] && { name, label: name, template: {}, kind: 'line', ...shapes[name] },
     labelOf: (name) => name.toUpperCase(),
@@ -56,7 +64,7 @@ function open (edition: Edition = { title: values('Now') }) {
   }
   const journal = createJournal(deps)
   const ids = () => journal.entries?.map(({ id }) => id).join('')
-  return { journal, service, said, state, ids, deps }
+  return { journal, service, said, state, ids, deps, reads, learnt }
 }
 
 t.test('pages are added, and the newest is read again without losing the older ones', async (t) => {
@@ -149,6 +157,19 @@ t.test('what became of a field is told by its kind, and computed once', async (t
   t.strictSame([...items.keys()], ['1', '2', '3'])
   t.strictSame(journal.became(entry, 'body').pieces, [{ gone: '', came: `${'x'.repeat(400)} …` }])
   t.strictSame([journal.became(entry, 'odd').isShown, journal.became(entry, 'odd').kind], [false, 'line'])
+})
+
+t.test('articles that went are asked for by name, each once', async (t) => {
+  const { journal, service, reads, learnt } = open()
+  const articles = ['u1', 'gone', 'away', 'known', 'u1'].map((uuid, index) => ({ target_id: index, target_type: 'node', target_uuid: uuid }))
+  const entry = entryOf('a', { articles: { before: [...articles, { target_id: 8, target_type: 'node' }, { target_id: 9, target_type: 'media', target_uuid: 'm' }], after: [] }, title: { before: values('A') }, none: {} })
+  service.pages = [{ data: [entry], meta: { next: null } }, { data: [entry], meta: { next: null } }]
+  await journal.load()
+  await turn()
+  await journal.load()
+  await turn()
+  t.strictSame(reads, ['article u1', 'article gone', 'article away'])
+  t.strictSame(learnt, ['u1: The bridge', 'gone: '])
 })
 
 t.test('a value can be put back where it is known, and is not what is saved now', async (t) => {

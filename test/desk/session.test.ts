@@ -906,7 +906,11 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   const { session, service, said, field } = open(t, { edition: editionOf('Saved', { status: [{ value: false }] }) })
   await turn()
   await session.journal.open()
-  const { shapeOf, labelOf, isOffered, present, saved } = service.journal!
+  const { shapeOf, labelOf, isOffered, present, saved, labels } = service.journal!
+  const article = { target_id: 3, target_uuid: 'u3' }
+  t.notOk(labels.knows(article))
+  labels.learn(article, 'The bridge')
+  t.strictSame([labels.knows(article), session.titleOf(article)], [true, 'The bridge'])
   t.strictSame([shapeOf('title')?.kind, shapeOf('none'), labelOf('title')], ['line', undefined, 'Title'])
   t.strictSame(['title', 'status', 'none'].map(isOffered), [true, false, false], 'what closing sets has checks of its own')
   const before = service.refreshes
@@ -930,4 +934,7 @@ t.test('a finding is told with the labels and titles that are known', async (t) 
   t.equal(session.wordsOf({ ...finding, entityType: 'node', entityId: '7' }), 'It is locked')
   const { fieldName: _, ...ofAll } = finding
   t.equal(session.wordsOf(ofAll), 'It is locked')
+  const { session: bare } = open(t)
+  await turn()
+  t.equal(bare.wordsOf({ ...finding, entityType: 'node', entityId: '7' }), 'It is locked')
 })

@@ -16,6 +16,7 @@ t.test('the history of an edition', async (t) => {
     const history = anna.getByRole('region', { name: 'History' })
     const entry = (words: string | RegExp) => history.locator('.entries > li').filter({ hasText: words }).first()
     await shows(entry('Running order changed').getByText('out:'))
+    await shows(entry('Running order changed').getByText(articleOf(2)))
     const saved = entry(/User ben\s*Saved/)
     await shows(saved.locator('ins', { hasText: 'Friday' }))
     await shows(saved.locator('del', { hasText: 'Monday' }))

@@ -1,0 +1,43 @@
+import type { Client } from '../client/src/client.ts'
+import { failureOf } from './failures.ts'
+import { labelKeyOf } from './finder.ts'
+import { valueOf, type Edition, type Item, type Model } from './settings.ts'
+
+/** How many titles are asked for in one session, each by a request. */
+const MOST = 100
+
+export interface TitlesDeps {
+  read: Client['editions']['read']
+  lists: Model['lists']
+  /** Whether it is known what something is called. */
+  knows: (item: Item) => boolean
+  /** Told what something is called; empty where it is deleted or hidden. */
+  learn: (item: Item, title: string) => void
+  changed: () => void
+}
+
+/** What articles are called that were in an edition and are not in it now: the service tells the names of those in it alone. */
+export function createTitles ({ read, lists, knows, learn, changed }: TitlesDeps) {
+  const asked = new Set<string>()
+  const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)
+
+  /** Asks for one after the other, each once. */
+  async function look ([item, ...others]: Item[]): Promise<void> {
+    if (!item) return
+    const uuid = String(item['target_uuid'] ?? '')
+    const list = listOf(item)
+    if (uuid !== '' && list !== undefined && !asked.has(uuid) && asked.size < MOST && !knows(item)) {
+      asked.add(uuid)
+      try {
+        const { edition } = await read(uuid, { list })
+        learn(item, valueOf(edition as Edition, labelKeyOf(lists[list]!)))
+      } catch (error) {
+        if (failureOf(error).status === 404) learn(item, '')
+      }
+      changed()
+    }
+    return look(others)
+  }
+
+  return { look }
+}
