@@ -438,3 +438,15 @@ t.test('the language of an edition is told where it has one', async (t) => {
   const of = (...codes: string[]) => languageOf({ langcode: codes.map((value) => ({ value })) }, model)
   t.strictSame([of('ar'), of('und'), of('zxx'), of(), languageOf({}, { keys: { langcode: null } } as Pick<Model, 'keys'>)], ['ar', undefined, undefined, undefined, undefined])
 })
+
+t.test('a refusal that gives no reason, or names a field that the page does not show, is told as far as it goes', async (t) => {
+  const labels = new Map([['title', 'Title']])
+  const state = { isUndecided: false, isAtRisk: false }
+  const forbidden = refusalOf(new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'title'."), labels, state)
+  t.strictSame([...forbidden.fields], [['title', ['Drupal does not let you change this.']]])
+  const locks = [{ entityType: 'x', entityId: '5', fieldName: 'field_odd', timestamp: 1, userData: { uid: '8', name: 'Ben' } }]
+  const locked = new QuoinError(423, 'FIELD_LOCKED', 'no', { body: { locks } })
+  t.equal(refusalOf(locked, labels, state).text, 'Not saved: field_odd is being edited by Ben.')
+  t.equal(refusalOf(locked, labels, { ...state, isNew: true }).text, 'Not made: field_odd is being edited by Ben.')
+  t.equal(refusalOf(new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on creating field 'title'."), labels, { ...state, isNew: true }).text, 'Not made: Drupal does not let you change Title.')
+})

@@ -911,6 +911,7 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   t.notOk(labels.knows(article))
   labels.learn(article, 'The bridge')
   t.strictSame([labels.knows(article), session.titleOf(article)], [true, 'The bridge'])
+  t.equal(session.processedOf(field()), undefined, 'a line has no markup')
   t.strictSame([shapeOf('title')?.kind, shapeOf('none'), labelOf('title')], ['line', undefined, 'Title'])
   t.strictSame(['title', 'status', 'none'].map(isOffered), [true, false, false], 'what closing sets has checks of its own')
   const before = service.refreshes

@@ -99,6 +99,7 @@ t.test('failures and findings are told in the language of the reader as far as t
   useLanguage(['de'])
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)'])
   t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Access denied', 'Drupal says why')
+  t.equal(wordsOfFinding({ ...finding, lock: { ...finding.lock!, userData: { uid: '8' } } }, about), 'jemand bearbeitet Titel (Ausgabe)', 'whose name is not told')
   const { fieldName: _, lock: _2, ...hidden } = finding
   t.equal(wordsOfFinding(hidden, { what: 'X', label: undefined }), finding.message, 'whose lock it is, is not told')
 })
