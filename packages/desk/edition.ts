@@ -1,4 +1,5 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
+import { createRequests, type Request } from './requests.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type SearchResult } from './finder.ts'
@@ -128,6 +129,20 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
   const drafts = createDrafts({ locks: client.locks, entity, storage, changed })
   const restoration = createRestoration({ drafts, history, changed })
+  const requests = createRequests({
+    locks: client.locks,
+    entity,
+    uid: user.uid,
+    changed,
+    announce,
+    begun ({ fieldName, userData }) {
+      if (fieldOf(fieldName)?.isHeld) announce(say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) }))
+    },
+    refused (fieldName, error) {
+      notice = { tone: 'bad', text: say('notAsked', { label: labelOf(fieldName), reason: reasonOf(error) }) }
+      announce(notice.text)
+    }
+  })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -236,6 +251,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         announceChanges(known, locks)
         known = board = locks
         closing.refresh()
+        requests.board(locks.filter(isOwn))
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
         changed()
       },
@@ -243,6 +259,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         isLive = false
         changed()
       },
+      requested: requests.heard,
       saved ({ etag: tag }: Saved) {
         news = tag
         catchUp()
@@ -347,6 +364,16 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     changed()
   }
 
+  /** Lets go of a field for somebody who asks for it. */
+  async function handOver (field: Field, { userData }: Request): Promise<void> {
+    const isTyped = field.isHeld && field.isDirty
+    await field.handOver()
+    const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })
+    notice = { tone: 'good', text: isTyped ? say('seeKeptDrafts', { what }) : what }
+    announce(notice.text)
+    changed()
+  }
+
   /** Goes back to what is saved, in one field or in all. */
   function revert (field?: Field): void {
     const words = field ? say('asSaved', { label: field.shape.label }) : say('everythingAsSaved')
@@ -438,11 +465,17 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     revert,
     undo,
     redo,
-    /** The page goes: what is typed and not kept yet is sent. */
-    keep: () => fields.forEach((field) => field.keep()),
+    requests,
+    handOver,
+    /** The page goes: what is typed and not kept yet is sent, and nothing asked for any more. */
+    keep (): void {
+      for (const field of fields) field.keep()
+      requests.end()
+    },
     async close (): Promise<void> {
       isClosed = true
       stop()
+      requests.end()
       clearTimeout(again)
       for (const order of orders) order.close()
       finder.close()

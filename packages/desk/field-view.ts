@@ -1,6 +1,7 @@
 import { html, noChange, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
+import { askView, requestsView, type RequestActs } from './requests-view.ts'
 import type { TextChoice } from './choices.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
@@ -12,7 +13,7 @@ import { at, nameOf, since } from './words.ts'
 /** Values by `<input type>`. */
 const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
 
-export interface FieldActs extends PreviewActs {
+export interface FieldActs extends PreviewActs, RequestActs {
   revert: (field: Field) => void
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
@@ -26,7 +27,7 @@ export function fieldView (field: Field, types: Named[], acts: FieldActs, langua
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
-      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : nothing}</div>
+      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
       ${control(field, types, language)}
       ${previewView(field, acts, language)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
@@ -71,6 +72,7 @@ export function notes (field: Field, acts?: FieldActs): View {
       ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder.timestamp, Date.now()) })}</span>
           <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
       : isHeld ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>` : nothing}
+    ${acts ? requestsView(field, acts) : nothing}
     ${offer !== undefined && !holder
       ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quoted(offer)}</bdi>` })}</span>
           <span class="choices"><button type="button" class="small" @click=${() => acts ? acts.restoreOffer(field) : field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>

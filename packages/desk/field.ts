@@ -205,6 +205,17 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       else await take()
     },
 
+    /** Lets go of the lock for somebody who asks for the field. What is typed is put aside. */
+    async handOver (): Promise<void> {
+      await acquisition
+      isFocused = false
+      if (!ownLock) return
+      offer.yield()
+      if (text.isDirty) putAside(text.now)
+      text.reset()
+      await release(ownLock)
+    },
+
     /** What was typed before is not wanted any more. */
     async discardOffer (): Promise<void> {
       await acquisition

@@ -11,6 +11,7 @@ import { listView } from './list-view.ts'
 import { createMaker, type Maker } from './maker.ts'
 import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
+import { outlive } from './requests.ts'
 import { createBackground } from './background.ts'
 import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
 import { createPress } from './press.ts'
@@ -171,7 +172,7 @@ async function open (isFirst = false): Promise<void> {
 }
 
 if (here.user) {
-  client = createClient({ ...here.options, url: serviceOf(location.pathname), entityType: settings.model.entityType })
+  client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetch), url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
   storage = createDraftStorage(localStorage, here.user.uid)
   // First, so that a lock with a text that was typed just now is not released.

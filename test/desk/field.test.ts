@@ -764,3 +764,28 @@ t.test('a page that goes elsewhere leaves typed texts in their locks, and releas
   fixed.focus()
   calledThere()
 })
+
+t.test('a field that is handed over is released, and what was typed in it put aside', async (t) => {
+  const { field, called, aside } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('Typed')
+  const handing = field.handOver()
+  await setImmediate()
+  await called('release')[0]!.answer('')
+  await handing
+  t.strictSame([field.isHeld, field.text, aside], [false, 'Saved', ['Typed']])
+  called()
+
+  await field.handOver()
+  called()
+  t.equal(aside.length, 1, 'where it was released already, nothing is left to do')
+
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  const untyped = field.handOver()
+  await setImmediate()
+  await called('release')[0]!.answer('')
+  await untyped
+  t.equal(aside.length, 1)
+})

@@ -57,6 +57,9 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     saved: [] as string[],
     /** What a release waits for. */
     releasing: undefined as Promise<void> | undefined,
+    /** The requests for locks that came, and why they are refused. */
+    asked: [] as string[],
+    unasked: undefined as Error | undefined,
     onLost: undefined as AcquireOptions['onLost'],
     /** What the history was given, and how often it was told of a save. */
     journal: undefined as JournalDeps | undefined,
@@ -116,6 +119,11 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         if (service.acquire) throw service.acquire
         return heldAnew()
       },
+      ask: async () => {
+        service.asked.push('ask')
+        if (service.unasked) throw service.unasked
+      },
+      withdraw: async () => { service.asked.push('withdraw') },
       subscribe: subscribe('locks')
     }
   } as unknown as Client
@@ -938,4 +946,38 @@ t.test('a finding is told with the labels and titles that are known', async (t) 
   const { session: bare } = open(t)
   await turn()
   t.equal(bare.wordsOf({ ...finding, entityType: 'node', entityId: '7' }), 'It is locked')
+})
+
+t.test('the holder is told who asks, and may hand the field over with his text kept', async (t) => {
+  const { session, service, said, board, field } = open(t)
+  await turn()
+  await board()
+  const petition = { entityType: model.entityType, entityId: '5', fieldName: 'title', userData: { uid: 'ben', name: 'Ben' }, until: 60 }
+  service.listener!.requested!(petition)
+  t.strictSame(said, [], 'who does not hold it is not asked')
+  service.listener!.requested!({ ...petition, until: 0 })
+  field().focus()
+  await turn()
+  field().type('Typed')
+  await turn()
+  service.listener!.requested!(petition)
+  t.strictSame(said, ['Ben asks for Title.'])
+  await session.handOver(field(), session.requests.of('title')[0]!)
+  t.strictSame([field().isHeld, session.drafts[0]?.payload, session.notice?.text], [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.'])
+  await session.handOver(field(), session.requests.of('title')[0]!)
+  t.equal(session.notice?.text, 'Ben can have Title now.')
+})
+
+t.test('what one asks for is withdrawn when the page goes, and a refusal is told', async (t) => {
+  const { session, service, said, board } = open(t)
+  await turn()
+  await board(lockOf('ben'))
+  session.requests.ask('title')
+  await turn()
+  session.keep()
+  t.strictSame(service.asked, ['ask', 'withdraw'])
+  service.unasked = new QuoinError(429, 'TOO_MANY_REQUESTS', 'Five ask already')
+  session.requests.ask('title')
+  await turn()
+  t.match([session.notice, said.at(-1)], [{ tone: 'bad', text: /^Title is not asked for: / }, /^Title is not asked for: /])
 })

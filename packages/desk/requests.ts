@@ -1,0 +1,120 @@
+import type { Client, LockView, Petition, QuoinError } from '../client/src/client.ts'
+import { failureOf } from './failures.ts'
+import { say } from './texts.ts'
+import { at } from './words.ts'
+
+/** After how long a request is sent again, in milliseconds: by itself it ends after a minute. */
+const AGAIN_MS = 25_000
+
+/** How long a request of somebody else's is shown that nothing more is heard of, in milliseconds. */
+const SHOWN_MS = 70_000
+
+/** A request that stands. */
+interface OwnRequest { since: number, again?: ReturnType<typeof setTimeout> }
+
+/** A request of somebody else's. */
+export interface Request extends Petition { heardAt: number, isHidden: boolean }
+
+export interface RequestsDeps {
+  locks: Pick<Client['locks'], 'ask' | 'withdraw'>
+  entity: () => { type: string, id: string }
+  /** The uid of who sits here. */
+  uid: string
+  /** Told of somebody who asks for a field now. */
+  begun: (petition: Petition) => void
+  /** Told why a field is not asked for. */
+  refused: (fieldName: string, error: QuoinError) => void
+  changed: () => void
+  announce: (text: string) => void
+}
+
+export type Requests = ReturnType<typeof createRequests>
+
+/** What this user asks the holders of fields for, and what others ask them for. */
+export function createRequests ({ locks, entity, uid, begun, refused, changed, announce }: RequestsDeps) {
+  const mine = new Map<string, OwnRequest>()
+  let others: Request[] = []
+  const what = (fieldName: string) => ({ ...entity(), fieldName })
+
+  async function send (fieldName: string, own: OwnRequest): Promise<void> {
+    try {
+      await locks.ask(what(fieldName))
+      if (mine.get(fieldName) === own) own.again = setTimeout(send, AGAIN_MS, fieldName, own)
+      else if (!mine.has(fieldName)) sendWithdrawal(fieldName)
+    } catch (error) {
+      const failure = failureOf(error)
+      if (mine.get(fieldName) !== own) return
+      forget(fieldName)
+      // Where nobody has it any more, the board says so.
+      if (failure.code !== 'FIELD_NOT_LOCKED') refused(fieldName, failure)
+      changed()
+    }
+  }
+
+  /** What could not be withdrawn ends by itself. */
+  function sendWithdrawal (fieldName: string): void {
+    locks.withdraw(what(fieldName)).catch(failureOf)
+  }
+
+  function forget (fieldName: string): void {
+    clearTimeout(mine.get(fieldName)?.again)
+    mine.delete(fieldName)
+  }
+
+  function withdraw (fieldName: string): void {
+    if (!mine.has(fieldName)) return
+    forget(fieldName)
+    sendWithdrawal(fieldName)
+    changed()
+  }
+
+  return {
+    /** Since when this user asks for a field, in seconds. */
+    since: (fieldName: string): number | undefined => mine.get(fieldName)?.since,
+    /** Those who ask for a field of this user's, and have not been put off. */
+    of: (fieldName: string): Request[] => others.filter((one) => one.fieldName === fieldName && !one.isHidden && Date.now() - one.heardAt < SHOWN_MS),
+
+    ask (fieldName: string): void {
+      if (mine.has(fieldName)) return
+      const own = { since: Date.now() / 1000 }
+      mine.set(fieldName, own)
+      announce(say('askedAt', { time: at(own.since, Date.now()) }))
+      send(fieldName, own)
+      changed()
+    },
+
+    withdraw,
+
+    /** Shows a request no more, however often it is sent again. */
+    putOff (request: Request): void {
+      request.isHidden = true
+      changed()
+    },
+
+    /** What a feed says of a request. */
+    heard (petition: Petition): void {
+      const { type, id } = entity()
+      if (petition.entityType !== type || petition.entityId !== id || petition.userData.uid === uid) return
+      const before = others.find(({ fieldName, userData }) => fieldName === petition.fieldName && userData.uid === petition.userData.uid)
+      others = others.filter((one) => one !== before)
+      if (petition.until > 0) others.push({ ...petition, heardAt: Date.now(), isHidden: before?.isHidden ?? false })
+      if (petition.until > 0 && !before) begun(petition)
+      changed()
+    },
+
+    /** The locks of the entity now: what nobody else holds is asked for no longer. */
+    board (present: LockView[]): void {
+      for (const fieldName of mine.keys()) {
+        if (!present.some((lock) => lock.fieldName === fieldName && lock.userData.uid !== uid)) forget(fieldName)
+      }
+    },
+
+    /** The page goes: all that is asked for is withdrawn. */
+    end: () => [...mine.keys()].forEach(withdraw)
+  }
+}
+
+/** Lets a request to withdraw arrive although the page closes. */
+export function outlive (fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  return (address, init) => fetch(address, init?.method === 'DELETE' && /\/requests\?/.test(String(address)) ? { ...init, keepalive: true } : init)
+}

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { accessible } from './axe.ts'
+import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
+
+t.test('an editor asks the one who has a field for it', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const looker = client('looker')
+  const holderOf = async (id: string) => (await looker.locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)?.userData.uid
+
+  t.test('the holder sees who asks, hands over, and finds his text kept; the other one takes the field', async (t) => {
+    const id = await edition('Harbour')
+    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+    for (const page of [anna, ben]) await openEdition(page, id, 'Harbour')
+    await fieldOf(anna, 'Title').fill('Harbour bridge')
+    await shows(ben.getByText(/^Anna is editing this since \d\d:\d\d$/))
+    await press(button(ben, 'Ask for it Title'))
+    await shows(ben.getByText(/^asked \d\d:\d\d$/))
+    await shows(anna.getByText('Ben asks for this'))
+    await until(async () => await anna.locator('#said').textContent() === 'Ben asks for Title.')
+    await accessible(t, ben, 'a field that is asked for')
+    await accessible(t, anna, 'a field that somebody asks for')
+    await press(button(anna, 'Hand over Title, Ben'))
+    await shows(anna.getByText('Ben can have Title now. What you had typed is under Kept drafts.'))
+    await hides(anna.getByText('Ben asks for this'))
+    await hides(ben.getByText('Anna is editing this'))
+    await until(async () => await fieldOf(ben, 'Title').isEditable())
+    await fieldOf(ben, 'Title').focus()
+    await shows(ben.getByText('You are editing this'))
+    t.equal(await holderOf(id), 'ben')
+    await shows(anna.getByText(/^Ben is editing this since/))
+    await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText('Harbour bridge'))
+  })
+
+  t.test('a request that is put off leaves the field; it ends when its page closes, and when it is withdrawn', async (t) => {
+    const id = await edition('Lighthouse')
+    const [anna, ben, cora] = [await seat(t, 'anna'), await seat(t, 'ben'), await seat(t, 'cora')]
+    for (const page of [anna, ben, cora]) await openEdition(page, id, 'Lighthouse')
+    await fieldOf(anna, 'Title').focus()
+    await shows(anna.getByText('You are editing this'))
+    for (const page of [ben, cora]) await press(button(page, 'Ask for it Title'))
+    for (const name of ['Ben', 'Cora']) await shows(anna.getByText(`${name} asks for this`))
+    await ben.close({ runBeforeUnload: true })
+    await hides(anna.getByText('Ben asks for this'))
+    await press(button(cora, 'Withdraw Title'))
+    await hides(anna.getByText('Cora asks for this'))
+    await press(button(cora, 'Ask for it Title'))
+    await shows(anna.getByText('Cora asks for this'))
+    await press(button(anna, 'In a minute Title, Cora'))
+    await hides(anna.getByText('Cora asks for this'))
+    t.equal(await holderOf(id), 'anna')
+  })
+})
