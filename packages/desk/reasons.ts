@@ -7,6 +7,11 @@ export function reasonOf ({ code, message }: Pick<QuoinError, 'code' | 'message'
   return codeText(code) ?? message
 }
 
+/** Why nobody could tell who sits here: what the service says, or that there is no answer of the service. */
+export function signInReason (body?: Partial<Pick<QuoinError, 'code' | 'message'>>): string {
+  return body?.message ? reasonOf(body as Pick<QuoinError, 'code' | 'message'>) : say('serviceAway')
+}
+
 /** What is known of the entity that a finding is about. */
 export interface About { what: string | undefined, label: string | undefined }
 

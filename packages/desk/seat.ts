@@ -1,6 +1,6 @@
 import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
-import { reasonOf } from './reasons.ts'
+import { signInReason } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
 
@@ -85,7 +85,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: Person, code: QuoinError['code'], message: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
-    return answer?.ok && body?.user ? { user: body.user } : { reason: body?.message ? reasonOf(body) : say('serviceAway') }
+    return answer?.ok && body?.user ? { user: body.user } : { reason: signInReason(body) }
   }
 
   /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */

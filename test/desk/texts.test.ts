@@ -4,7 +4,7 @@ import t from 'tap'
 import { failures } from '../../lib/errors.ts'
 import { FINDING_CODES } from '../../lib/editions/model.ts'
 import type { Finding, LockView } from '../../packages/client/src/client.ts'
-import { reasonOf, wordsOfFinding } from '../../packages/desk/reasons.ts'
+import { reasonOf, signInReason, wordsOfFinding } from '../../packages/desk/reasons.ts'
 import { de } from '../../packages/desk/texts-de.ts'
 import { en } from '../../packages/desk/texts-en.ts'
 import { fr } from '../../packages/desk/texts-fr.ts'
@@ -105,18 +105,12 @@ t.test('failures and findings are told in the language of the reader as far as t
 })
 
 t.test('who is not known is told why in the language of the reader', async (t) => {
-  let answer = Response.json({ code: 'UNAUTHENTICATED', message: 'The token has expired' }, { status: 401 })
-  t.intercept(globalThis, 'fetch', { value: async () => answer.clone() })
-  // Compiled for browsers, with their types.
-  const { seat } = await import(join(ROOT, 'packages/desk/seat.ts')) as { seat: (settings: object, changed: () => void) => Promise<{ reason?: string }> }
-  const reason = async () => (await seat({ auth: 'drupal' }, () => {})).reason
-  t.equal(await reason(), 'The token has expired')
+  t.teardown(() => useLanguage(['en']))
+  useLanguage(['en'])
+  t.equal(signInReason({ code: 'UNAUTHENTICATED', message: 'The token has expired' }), 'The token has expired')
   useLanguage(['de'])
-  t.equal(await reason(), de.UNAUTHENTICATED)
-  answer = Response.json({ code: 'AUTH_UNAVAILABLE', message: 'Drupal does not answer' }, { status: 503 })
-  t.equal(await reason(), de.AUTH_UNAVAILABLE)
-  answer = Response.json({ code: 'MISDIRECTED', message: 'Another host' }, { status: 421 })
-  t.equal(await reason(), 'Another host', 'a code without a text')
-  answer = new Response('a proxy', { status: 502 })
-  t.equal(await reason(), de.serviceAway)
+  t.equal(signInReason({ code: 'UNAUTHENTICATED', message: 'The token has expired' }), de.UNAUTHENTICATED)
+  t.equal(signInReason({ code: 'AUTH_UNAVAILABLE', message: 'Drupal does not answer' }), de.AUTH_UNAVAILABLE)
+  t.equal(signInReason({ code: 'MISDIRECTED', message: 'Another host' } as never), 'Another host', 'a code without a text')
+  t.equal(signInReason(), de.serviceAway, 'no answer, or that of a proxy')
 })
