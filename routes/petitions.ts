@@ -3,7 +3,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import { Failure, texts } from '../lib/errors.ts'
-import { Entity, OwnPetitionRequest, Petition, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
+import { Entity, OwnPetitionRequest, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
 import type { Handler } from './handler.ts'
 import { answers, done } from './lock-answers.ts'
 
@@ -11,8 +11,6 @@ const { wrong, otherMethod, unheld, largeBody, otherType, crowded, broken, unava
 
 /** Petitions: users ask the holder of a lock for it. */
 export default async function petitions (fastify: FastifyInstance) {
-  fastify.addSchema(Petition)
-
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .post('/api/cloud/data-state/:type/:id/requests', { schema: fileSchema(fastify) }, file)
     .delete('/api/cloud/data-state/:type/:id/requests', { schema: withdrawSchema }, withdraw)

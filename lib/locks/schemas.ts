@@ -147,7 +147,7 @@ export const Petition = Type.Object({
   fieldName: FieldName,
   userData: Petitioner,
   until: { ...Seconds, description: 'Unix time in seconds when the request ends; 0: it is over' }
-}, { $id: 'Petition', examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' }, until: 1767225660 }] })
+}, { examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' }, until: 1767225660 }] })
 export type Petition = Static<typeof Petition>
 
 /** A lock as the table keeps it. */
