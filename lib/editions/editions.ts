@@ -352,7 +352,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
         return { ...await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes }), outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || attempts === 1) throw error
-        return apply(await load(current.resource.id, caller, 'anew'), turn, attempts - 1)
+        return apply(await load(current.resource.id, caller, 'latest'), turn, attempts - 1)
       }
     }
   }
@@ -397,7 +397,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
     return saves.run(uuid, since, async (turn) => {
       try {
-        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'anew') : edition
+        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'latest') : edition
         const saved = attempt?.earlier && await unlessSaved(current, attempt.earlier)
         if (saved) return { ...saved, isShared: turn.isShared }
         if (attempt?.earlier && attempt.earlier.before !== stateOf(current.resource)) throw outcomeUnknown()

@@ -8,7 +8,7 @@ import { createHttp } from '../../lib/http/client.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
 import { createTickets } from '../../lib/tickets/tickets.ts'
 import { model } from '../editions/fixtures.ts'
-import { openHostile, startHostileCms } from '../editions/hostile-cms.ts'
+import { openHostile, startHostileCms, type Said } from '../editions/hostile-cms.ts'
 import { basic, editionsOf, open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
@@ -142,6 +142,28 @@ t.test('a save whose turn comes at once has not looked by a read that began befo
   const { field_articles: articles } = await one.bare(uuid, editor)
   t.strictSame(articles!.slice(-4).map(({ target_id: article }) => article), [101, 102, 103, 104])
 })
+
+for (const seconds of [0, 5]) {
+  t.test(`an earlier state that Drupal keeps showing loses no insert, ${seconds} s after the save that it lacks`, async (t) => {
+    const { endpoint } = await startEngine(t, 'dynalite')
+    let now = Date.now()
+    const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint }, now: () => now })
+    const arrange = (article: number) => call('POST', `${path}/articles`, { body: { operations: [{ op: 'insert', article: { target_id: article }, at: 'end' }] }, as: 'editor' })
+    t.equal((await arrange(101)).status, 200)
+    let earlier: Said | undefined
+    cms.behave = async ({ method, path, query }, honest) => {
+      if (method !== 'GET' || !path.endsWith(uuid) || query.has('resourceVersion')) return undefined
+      earlier ??= await honest()
+      return earlier
+    }
+    t.equal((await arrange(102)).status, 200)
+    now += 1000 * seconds
+    t.equal((await arrange(103)).status, 200)
+    cms.behave = () => undefined
+    const { body } = await call('GET', path, { as: 'editor' })
+    t.strictSame(body.field_articles.slice(-3).map(({ target_id: id }: { target_id: number }) => id), [101, 102, 103])
+  })
+}
 
 t.test('a save that timed out keeps its turn, and one that failed gives it back', async (t) => {
   const { endpoint, client } = await startEngine(t, 'dynalite')

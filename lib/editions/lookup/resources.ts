@@ -20,9 +20,12 @@ export type EditionId = { uuid: string } | { id: string }
 
 /**
  * What an edition is read for: `bare` without the urls of its references, which Drupal answers sooner; `anew` the same, and not
- * by a read that began before.
+ * by a read that began before; `latest` the same again, by the name of its latest version where the type has revisions. A read
+ * that begins before a save and ends after it leaves the earlier state in Drupal's cache of what it has normalized, for all who
+ * name no version. Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher (keys without the revision, stored
+ * after the answer, varied by `resourceVersion`).
  */
-export type Purpose = 'edition' | 'bare' | 'anew'
+export type Purpose = 'edition' | 'bare' | 'anew' | 'latest'
 
 export interface Resources {
   /**
@@ -77,7 +80,9 @@ interface RequestPlan {
 type ResourceAnswer = JsonapiAnswer & { urlOf?: UrlOf }
 
 /** The purposes of reads without urls. */
-const BARE: ReadonlyArray<ResourceQuestion['purpose']> = ['bare', 'anew']
+const BARE: ReadonlyArray<ResourceQuestion['purpose']> = ['bare', 'anew', 'latest']
+/** The purposes of reads that take no part in one that began before. */
+const FRESH: ReadonlyArray<ResourceQuestion['purpose']> = ['anew', 'latest']
 
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
@@ -100,7 +105,8 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const plan = await planFor(question, resourceType)
     const { include: { query }, ownTargets } = plan
     const isBare = BARE.includes(question.purpose)
-    const answer = await cms.request({ path: question.path, query: [...question.query, ...query], caller: question.caller, isFresh: question.purpose === 'anew' })
+    const version: Parameters = question.purpose === 'latest' && hasRevisions(resourceType) ? [['resourceVersion', 'rel:latest-version']] : []
+    const answer = await cms.request({ path: question.path, query: [...question.query, ...query, ...version], caller: question.caller, isFresh: FRESH.includes(question.purpose) })
     if (answer.status < 300 && !isBare && ownTargets.documents.has(answer.document)) return { ...answer, urlOf: ownTargets.urlOf }
     if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
     if (answer.status === 400 && query.length > 0 && attempt === 0) {
@@ -113,6 +119,11 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     }
     const otherType = await learn(question, plan, answer.document, attempt > 1)
     return otherType === undefined ? { ...answer, urlOf: ownTargets.urlOf } : get(question, otherType, attempt + 1)
+  }
+
+  /** Whether documents of this type have shown a revision id. Of others Drupal refuses to name a version. */
+  function hasRevisions (resourceType: string): boolean {
+    return shapes.of(resourceType)?.has(String(model.keys.revision)) === true
   }
 
   /**
