@@ -11,6 +11,7 @@ import type { EditionText } from '../../lib/editions/translate/texts.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
 import { includeOf } from '../../lib/editions/lookup/include.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
+import { inCall } from '../../lib/http/calls.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
 import { createDocuments } from '../../lib/jsonapi/documents.ts'
@@ -323,7 +324,7 @@ async function openTranslated (t: Test, languages: Record<string, string>) {
   const { read, update } = createEditions({ site: createSite({ cms: { request }, model: { ...model, languages }, cmsUrl, warn () {} }) })
   const urls = ({ json }: EditionText) => JSON.parse(json).field_articles.map(({ url }: { url: string }) => url)
   const set = async (...ids: number[]) => urls(await update('60', { field_articles: ids.map((id) => ({ target_id: id })) }, basic('admin')))
-  return { site, set, read: async () => urls(await read('60', basic('admin'))) }
+  return { site, set, read: async (caller = basic('admin')) => urls(await read('60', caller)) }
 }
 
 t.test('a target that is shown in a translation has the url of its original, which is asked for once a minute', async (t) => {
@@ -336,6 +337,13 @@ t.test('a target that is shown in a translation has the url of its original, whi
   t.strictSame(site.asked.splice(0), ['en', 'fr'])
   t.strictSame(await read(), ['/node/12', '/fr/le-port', '/node/11'])
   t.strictSame(site.asked, [], 'neither is one asked for again that nobody shows')
+})
+
+t.test('requests for originals count beside those that a call may make', async (t) => {
+  const { set, read } = await openTranslated(t, { de: '', a: 'a', b: 'b', fr: 'fr' })
+  await set(10)
+  const caller = basic('editor')
+  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000 }, () => read(caller)), ['/fr/le-port'])
 })
 
 t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {
