@@ -25,11 +25,11 @@ Settings are environment variables (docs/settings.md), also in a file .env.`
 /** The exit code for a command that cannot be understood, as POSIX utilities have it. */
 const MISUSED = 2
 
-const [verb, ...others] = process.argv.slice(2)
+const [verb, ...params] = process.argv.slice(2)
 if (verb === '--help' || verb === '-h') console.log(usage)
 else if (verb === '--version' || verb === '-v') console.log(manifest.version)
-else if (verb === undefined || !Object.hasOwn(verbs, verb) || (others.length > 0 && !verbs[verb]!.takesArguments)) {
-  const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${others.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
+else if (verb === undefined || !Object.hasOwn(verbs, verb) || (params.length > 0 && !verbs[verb]!.takesArguments)) {
+  const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${params.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
   console.error(`${reason}${usage}`)
   process.exitCode = MISUSED
-} else await verbs[verb]!.run(others)
+} else await verbs[verb]!.run(params)

@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { parseArgs } from 'node:util'
 import { readCmsConfig, SettingsError } from './config/env.ts'
-import { describe, writeModel } from './lib/doctor/write-model.ts'
+import { describeCandidate, writeModel } from './lib/doctor/write-model.ts'
 import type { Candidate } from './lib/editions/survey/candidates.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
 import { createHttp } from './lib/http/client.ts'
@@ -67,7 +67,7 @@ async function choose (candidates: Candidate[]): Promise<string | undefined> {
   if (!process.stdin.isTTY) return undefined
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   try {
-    const list = candidates.map((candidate, index) => `  ${index + 1}  ${describe(candidate)}`).join('\n')
+    const list = candidates.map((candidate, index) => `  ${index + 1}  ${describeCandidate(candidate)}`).join('\n')
     const answer = (await terminal.question(`Which of these are the editions?\n${list}\nNumber or name: `)).trim()
     return candidates.find(({ entityType }, index) => answer === entityType || answer === String(index + 1))?.entityType
   } finally {

@@ -20,7 +20,7 @@ export async function serve (config: Config): Promise<string> {
   await fastify.register(standalone, { config })
   closeWithGrace({ delay: config.graceMs, logger: fastify.log }, async ({ err, signal }) => {
     if (err) fastify.log.fatal(err, 'the process ends because of an uncaught error')
-    else fastify.log.info(`${signal}: what runs has ${config.graceMs} ms to finish`)
+    else fastify.log.info(`${signal}: running requests have ${config.graceMs} ms to finish`)
     await fastify.close()
   })
   // By its address: for the name localhost Fastify opens a second server, of which no plugin knows and whose end no close waits for.

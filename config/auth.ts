@@ -76,7 +76,7 @@ export const AuthEnvironment = inGroup('Who calls', {
 
 type Settings = StaticDecode<TObject<typeof AuthEnvironment>>
 
-/** How callers are known, and who of them may touch what is not their own. */
+/** How Quoin authenticates callers, and which of them may change the locks and drafts of others. */
 export type AuthConfig = { admins: string[] } & (
   | { kind: 'jwt', jwt: JwtOptions }
   /** The uids of those who may always lock, and the types that every known caller may. */
@@ -89,10 +89,10 @@ export type AuthConfig = { admins: string[] } & (
  * @internal
  */
 export function readAuth (settings: Settings, cmsAuth: string | undefined, problems: string[]): AuthConfig | undefined {
-  const listed = (names = '') => itemsIn(names).filter(Boolean)
-  const admins = listed(settings.AUTH_ADMINS)
+  const namesIn = (names = '') => itemsIn(names).filter(Boolean)
+  const admins = namesIn(settings.AUTH_ADMINS)
   switch (settings.AUTH) {
-    case 'drupal': return { kind: 'drupal', admins, editors: listed(settings.AUTH_EDITORS), openTypes: listed(settings.AUTH_OPEN_TYPES) }
+    case 'drupal': return { kind: 'drupal', admins, editors: namesIn(settings.AUTH_EDITORS), openTypes: namesIn(settings.AUTH_OPEN_TYPES) }
     case 'jwt': {
       const jwt = readJwt(settings, cmsAuth, problems)
       return jwt && { kind: 'jwt', admins, jwt }
@@ -116,7 +116,7 @@ function readJwt (settings: Settings, cmsAuth: string | undefined, problems: str
 }
 
 function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: Settings, problems: string[]): JwtOptions['keys'] | undefined {
-  if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: only one can say which keys count')
+  if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: set only one of them')
   else if (jwksUrl) return { jwksUrl }
   else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.allowed}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.allowed} (one of them is needed with AUTH=jwt)`)
   // One that is not as its pattern has it has been reported with all the others.

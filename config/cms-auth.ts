@@ -56,7 +56,7 @@ const NEEDED = {
 } as const
 
 /**
- * Reads whose credentials go to the CMS; what is missing is added to `problems`.
+ * Reads whose credentials go to the CMS. Adds missing settings to `problems`.
  * @internal
  */
 export function readCmsAuth (settings: Settings, problems: string[]): CmsAuth {

@@ -354,7 +354,7 @@ function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
   }
 }
 
-/** The settings with their defaults; what is missing or wrong among the names is added to the problems. */
+/** The settings with their defaults. Adds missing and wrong settings to the problems. */
 function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
   const entries = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
   const settings = Value.Default(Environment, Object.fromEntries(entries)) as Environment
@@ -362,7 +362,7 @@ function readSettings (env: Record<string, string | undefined>, problems: string
   for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
     const value = settings[name as keyof Environment]
     if (value === undefined && REQUIRED.includes(name)) problems.push(`${name} is missing: ${schema.allowed}`)
-    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${shown(name, env[name]!)} but must be ${schema.allowed}`)
+    else if (value !== undefined && !Value.Check(schema, value)) problems.push(`${name} is ${printable(name, env[name]!)} but must be ${schema.allowed}`)
   }
   if (names.includes('AWS_REGION') && !settings.AWS_REGION && !settings.DYNAMODB_ENDPOINT) problems.push(`AWS_REGION is missing: ${Environment.properties.AWS_REGION.allowed}`)
   return settings
@@ -378,7 +378,7 @@ function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACE
   return url === undefined ? {} : { traces: { url, ...(serviceName !== undefined && { serviceName }) } }
 }
 
-/** The value of a variable as its schema has it. Only plain digits are a number: not 1e3, 0x50 or true. */
+/** The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50 or true. */
 function parsed (schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
@@ -387,7 +387,7 @@ function parsed (schema: TSchema, text: string): string | number {
 const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
 
 /** A wrong value as it may be printed: without a password, also without one inside a URL. */
-function shown (name: string, text: string): string {
+function printable (name: string, text: string): string {
   return SECRET.has(name) ? 'not right' : JSON.stringify(text.replace(text.includes('//') ? /(?<=\/\/).*@/ : /^.*@/, '…@'))
 }
 

@@ -31,7 +31,7 @@ export const fastifyOptions = {
   // Fastify's own 503 would not have the shape that the endpoints promise; what arrives while closing is answered whole.
   return503OnClosing: false,
   logController: Object.assign(new LogController(), {
-    // plugins/observers.ts sees to the one line a request that takes the place of Fastify's two.
+    // plugins/observers.ts logs one line for each request, in place of Fastify's two.
     incomingRequest: (request: FastifyRequest, reply: FastifyReply) => request.server.watch?.(request, reply),
     requestCompleted () {},
     streamError: (error: Error, request: FastifyRequest) => request.log.debug(error, 'the answer broke off')
@@ -58,7 +58,7 @@ export function errorAsLogged (error: Error): SerializedError {
   return { type: error.name, code: error.code, message: causesOf(error) } as unknown as SerializedError
 }
 
-/** What an error says, and what was underneath, to the innermost. */
+/** The messages of an error and of all its causes. */
 function causesOf (error: Error): string {
   const { name, message, code, cause } = error as NodeJS.ErrnoException
   // An AggregateError, of a name with several addresses, has a code alone.
@@ -68,7 +68,7 @@ function causesOf (error: Error): string {
 
 /** The readable line of a request on a terminal, and the members that it leaves out. */
 const LINE = '{msg}{if ms} {method} {path} {status} in {ms} ms{end}{if code} {code}{end}'
-const TOLD = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
+const LINE_MEMBERS = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
 
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
@@ -79,6 +79,6 @@ export function loggerOptions (level: string, terminal: boolean): NonNullable<Fa
     level,
     redact: { paths: REDACTED, censor },
     serializers: { err: errorAsLogged },
-    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: TOLD, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
+    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
   }
 }

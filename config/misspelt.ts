@@ -3,7 +3,7 @@ import { distance } from 'fastest-levenshtein'
 /** Letters that may differ between a setting and a misspelling of it. */
 const TYPOS = 2
 
-/** A shorter name has too many others near it: HOSTS is no misspelling of HOST. */
+/** Shorter names are too similar to each other: HOSTS is not a misspelling of HOST. */
 const SHORTEST = 6
 
 /**

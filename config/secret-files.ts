@@ -28,7 +28,7 @@ export function withSecretFiles (env: Record<string, string | undefined>, proble
   for (const name of SECRETS) {
     const path = env[`${name}_FILE`]
     if (!path) continue
-    if (env[name]) problems.push(`${name} and ${name}_FILE are both set: only one can say what it is`)
+    if (env[name]) problems.push(`${name} and ${name}_FILE are both set: set only one of them`)
     try {
       secrets[name] = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
       if (secrets[name] === '') problems.push(`${name}_FILE is ${JSON.stringify(path)} but that file is empty`)

@@ -8,7 +8,7 @@ export interface About {
   allowed: string
   /** A value to show where there is no default. */
   example?: string | number
-  /** What holds while it is not set, where there is no default. */
+  /** The behaviour while it is not set, where there is no default. */
   unset?: string
   /** What `npm run dev` takes while it is not set. */
   dev?: string

@@ -12,7 +12,7 @@ const options = { removeAdditional: false, useDefaults: true, verbose: true, key
 const require = createRequire(import.meta.url)
 
 /** A part of a request that is an object, such as its query string, and what its schema says of it. */
-type Values = Record<string, unknown>
+type RequestPart = Record<string, unknown>
 interface ObjectSchema { properties: Record<string, { type?: string }> }
 
 export interface Validation {
@@ -46,7 +46,7 @@ export function createValidation (): Validation {
         return validator
       }
       function validate (value: unknown): boolean {
-        if (integers.length > 0) readIntegers(integers, value as Values)
+        if (integers.length > 0) readIntegers(integers, value as RequestPart)
         const check = validator ?? compile()
         const valid = check(value) as boolean
         validate.errors = check.errors as ErrorObject[] | null
@@ -72,8 +72,8 @@ export function createValidation (): Validation {
 }
 
 /**
- * What was compiled, by the schema itself and the JSON of those it may refer to. Scopes, and applications in one process,
- * mostly have the same; what no route has any more goes.
+ * The compiled validators, by the schema and the JSON of the schemas it may refer to. Scopes, and applications in one
+ * process, mostly share them. A validator goes when no route has its schema any more.
  */
 const validators = new WeakMap<object, Map<string, ValidateFunction>>()
 
@@ -104,14 +104,14 @@ function integersIn ({ properties }: ObjectSchema): string[] {
 }
 
 /** Puts integers in the place of texts that are ones; any other text stays one, an error. */
-function readIntegers (names: string[], values: Values): void {
+function readIntegers (names: string[], values: RequestPart): void {
   for (const name of names) {
     const value = values[name]
     if (typeof value === 'string' && INTEGER.test(value)) values[name] = Number(value)
   }
 }
 
-/** Says what is wrong with a request, by what its schema and Ajv say. */
+/** Says what is wrong with a request, from its schema and Ajv's errors. */
 export function schemaErrorFormatter (errors: FastifySchemaValidationError[], dataVar: string): Error {
   const [error] = errors
   const where = `${dataVar}${error!.instancePath}`

@@ -26,14 +26,14 @@ interface Setting extends About {
 
 /** Every setting there is, in the order of the documents. */
 export function settings (): Setting[] {
-  const required: readonly string[] = Environment.required
+  const requiredNames: readonly string[] = Environment.required
   const schemas: Array<[string, TSchema & About]> = Object.entries({ ...Environment.properties, ...DevEnvironment })
   return schemas.map(([name, { default: value, group, description, allowed, example, unset, dev }]) => ({
     name,
     group,
     description: (SECRETS as readonly string[]).includes(name) ? `${description} Better in a file: ${name}_FILE.` : description,
     allowed,
-    required: required.includes(name) && value === undefined,
+    required: requiredNames.includes(name) && value === undefined,
     ...(value !== undefined && { default: String(value).replace(ROOT + sep, '') }),
     ...(example !== undefined && { example }),
     ...(unset !== undefined && { unset }),

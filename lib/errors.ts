@@ -68,7 +68,7 @@ export const texts = {
   cmsUnavailable: 'The CMS takes no requests at the moment (maintenance or overload); try again later',
   cmsUnreachable: 'The CMS could not be reached',
   editionChanged: 'Somebody else has saved this edition since you read it (If-Match). Nothing of yours was saved: load the edition again and repeat your change.',
-  editorsUnknown: (reason: string) => `Who may edit cannot be asked: ${reason}, or name the editors in AUTH_EDITORS`,
+  editorsUnknown: (reason: string) => `Quoin cannot ask Drupal who may edit: ${reason}, or name the editors in AUTH_EDITORS`,
   fieldNotLocked: 'Nobody else holds this field: lock it',
   fieldOrUser: 'querystring must have fieldName or uid',
   held: 'Field is locked by another user',
@@ -91,13 +91,13 @@ export const texts = {
   notReady: (reasons: string[]) => `The edition is not ready and was not closed: ${reasons.slice(0, 3).join('; ')}${reasons.length > 3 ? `; and ${reasons.length - 3} more` : ''}`,
   notYourUid: (where: string, uid: string) => `${where} must be your own, which is ${JSON.stringify(uid)}`,
   numberTooLarge: (where: string) => `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
-  outcomeUnknown: 'An earlier attempt at this request broke off, and the edition has changed since, so whether it was saved cannot be told. Nothing was saved now: load the edition, and send what is still to be done with another Idempotency-Key.',
-  placedUnknown: (most: number, isFilterable: boolean) => `Which editions hold these cannot be known, since that takes a look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
+  outcomeUnknown: 'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
+  placedUnknown: (most: number, isFilterable: boolean) => `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
   stale: (changed?: string) => `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,
   storeFailed: 'The lock store could not do what was asked',
   storeUnavailable: 'The lock store cannot be reached or is too slow; try again',
   tokenExpired: 'The token has expired',
-  tooManyWatchers: (most: number) => `This instance serves ${most} event streams, as many as it may; try again later, or poll`,
+  tooManyWatchers: (most: number) => `This instance serves ${most} event streams, the most it allows; try again later, or poll`,
   unpublishedDraft: 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
 }
 

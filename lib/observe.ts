@@ -11,7 +11,7 @@ export interface ObservedCall {
 export interface Observed {
   /** Header fields for the call to take along. */
   headers?: Record<string, string>
-  /** To be called once: the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and the status. */
+  /** Call this once, with the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and with the status. */
   end (outcome: string, status?: number): void
 }
 

@@ -1,5 +1,5 @@
 import { findPackageJSON } from 'node:module'
 import { dirname } from 'node:path'
 
-/** The directory that holds the files which Quoin serves or reads: that of its package.json, wherever this module was compiled to. */
+/** The directory of the files that Quoin serves or reads: that of its package.json, wherever this module was compiled to. */
 export const PACKAGE_ROOT = dirname(findPackageJSON(import.meta.url)!)

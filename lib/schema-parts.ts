@@ -1,8 +1,8 @@
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 
 /**
- * A shared schema where another schema or an answer has it: in the documentation by its name, in types as what it is.
- * @param options what is said of it at this place
+ * Refers to a shared schema from another schema or an answer. The documentation shows its name, types have its type.
+ * @param options its description and other options at this place
  */
 export function ref<T extends TSchema> (schema: T, options: object = {}) {
   return Type.Unsafe<Static<T>>({ ...options, $ref: `${schema.$id}#` })

@@ -21,7 +21,7 @@ export interface TracingOptions {
 
 /** The span of one request. */
 export interface RequestSpan {
-  /** A span below it, of a call; the CMS is told of it by W3C Trace Context. */
+  /** A child span, of a call. The CMS learns of it by W3C Trace Context. */
   call (call: ObservedCall): Observed
   /** @param failure the code of the failure, of an answer of 500 and above */
   end (status: number | undefined, failure: string | undefined): void
@@ -88,18 +88,18 @@ export function createTracing ({ url, serviceName, serviceVersion, warn }: Traci
   return { request, close }
 }
 
-/** Outcomes that are no failure of the call; an unmet condition is the store's answer. */
+/** Outcomes that do not count as a failed call. An unmet condition is an answer of the store. */
 const SUCCEEDED = new Set(['ok', 'condition', '2xx', '3xx'])
 
 /** An exporter that says when it begins to fail; OpenTelemetry's own keeps silent. */
 function saying (exporter: SpanExporter, warn: (error: Error) => void): SpanExporter {
-  let failing = false
+  let hasFailed = false
   return {
     export (spans, callback) {
       exporter.export(spans, (result) => {
         const isFailure = result.code === ExportResultCode.FAILED
-        if (isFailure && !failing) warn(result.error!)
-        failing = isFailure
+        if (isFailure && !hasFailed) warn(result.error!)
+        hasFailed = isFailure
         callback(result)
       })
     },

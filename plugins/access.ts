@@ -14,11 +14,11 @@ declare module 'fastify' {
     demand (right: Right, entity: Entity): Promise<void>
     /** Whether the caller may. @throws {Failure} AUTH_UNAVAILABLE, CMS_READ_ONLY, CMS_REFUSED where that cannot be found out */
     may (right: Right, entity: Entity): Promise<boolean>
-    /** What the caller may do by what was demanded, if anything was. */
+    /** The rights that this request was checked for. */
     rights?: Array<[Right, Entity]>
     /**
-     * Whether the caller would still be let in, and may still do what was demanded, for answers that go on for long; yes
-     * while that cannot be found out.
+     * Checks again, for long answers, whether the caller is still authenticated and still has the rights that the request was
+     * checked for. True while that cannot be found out.
      */
     isWelcome (): Promise<boolean>
   }

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import type { AuthConfig } from '../config/auth.ts'
 import type { Config } from '../config/env.ts'
 import { Failure, texts, type FailureCode } from '../lib/errors.ts'
-import { bodyOf } from './errors.ts'
+import { failureBody } from './errors.ts'
 import { ownPath } from './mount.ts'
 
 interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
@@ -74,7 +74,7 @@ function answersOf (path: string, response: Record<number, Documented>, kind: Au
   return Object.fromEntries(answers.map(([status, description, code, message]) => {
     const own = response[status]
     const { schema } = response[400]!.content['application/json']
-    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: bodyOf(new Failure(code, message), path) } }
+    const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: failureBody(new Failure(code, message), path) } }
     return [status, { description: own ? `${own.description}. Or: ${description}` : description, content: { 'application/json': { schema, examples } } }]
   }))
 }

@@ -15,7 +15,7 @@ import { ownPath } from './mount.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
 const PROTECTED = /^\/api\//
-/** A uid in X-User-Uid: what is not visible ASCII is percent-encoded, which makes 255 characters 3060 at most. */
+/** A uid in X-User-Uid. Characters beyond visible ASCII are percent-encoded, so 255 of them become at most 3060. */
 const VISIBLE = /^[!-~]{1,3060}$/
 
 declare module 'fastify' {
@@ -76,7 +76,7 @@ async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
 function meantFor ({ headers }: FastifyRequest, { uid }: Identity): void {
   const named = headers['x-user-uid']
   if (named === undefined || named === uid || named === encodeURIComponent(uid)) return
-  throw new Failure('USER_CHANGED', `Nothing was done: this is meant for the user ${JSON.stringify(named)}, and you are signed in as ${JSON.stringify(uid)}`)
+  throw new Failure('USER_CHANGED', `Nothing was done: the request is meant for user ${JSON.stringify(named)}, but you are signed in as ${JSON.stringify(uid)}`)
 }
 
 /** How callers are known, and who of them may see and lock. */

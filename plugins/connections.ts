@@ -43,32 +43,32 @@ async function connections (fastify: FastifyInstance) {
  */
 function drain (fastify: FastifyInstance): void {
   const connections = new Set<Socket>()
-  const answering = new WeakMap<Socket, Set<ServerResponse>>()
+  const responsesOf = new WeakMap<Socket, Set<ServerResponse>>()
   let closing = false
 
   fastify.server.on('connection', (socket: Socket) => {
     connections.add(socket)
-    answering.set(socket, new Set())
+    responsesOf.set(socket, new Set())
     socket.once('close', () => connections.delete(socket))
   })
 
   fastify.server.on('request', ({ socket }, response: ServerResponse) => {
-    const running = answering.get(socket)!
-    running.add(response)
+    const responses = responsesOf.get(socket)!
+    responses.add(response)
     response.once('close', () => {
-      running.delete(response)
-      if (closing && running.size === 0) socket.end()
+      responses.delete(response)
+      if (closing && responses.size === 0) socket.end()
     })
   })
 
   fastify.addHook('preClose', async () => {
     closing = true
-    for (const socket of connections) if (answering.get(socket)!.size === 0) socket.destroy()
+    for (const socket of connections) if (responsesOf.get(socket)!.size === 0) socket.destroy()
   })
 
   // RFC 9112 section 9.6. Not while another request waits behind this one: its answer would be lost.
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    if (closing && answering.get(request.raw.socket)?.size === 1) reply.header('connection', 'close')
+    if (closing && responsesOf.get(request.raw.socket)?.size === 1) reply.header('connection', 'close')
     done(null, payload)
   })
 }

@@ -37,18 +37,18 @@ const options: FastifyCorsOptions = {
  */
 async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }: { config: Config }) {
   if (corsOrigins.length === 0) return
-  const allowed = new Set(corsOrigins)
+  const allowedOrigins = new Set(corsOrigins)
 
   fastify.decorate('corsHeaders', (origin) => ({
     vary: 'Origin',
-    ...(origin !== undefined && allowed.has(origin) && {
+    ...(origin !== undefined && allowedOrigins.has(origin) && {
       'access-control-allow-origin': origin, 'access-control-allow-credentials': 'true', 'access-control-expose-headers': EXPOSED.join(', ')
     })
   }))
 
   await fastify.register(import('@fastify/cors'), {
     delegator ({ headers }, done) {
-      const origin = headers.origin !== undefined && allowed.has(headers.origin) && headers.origin
+      const origin = headers.origin !== undefined && allowedOrigins.has(headers.origin) && headers.origin
       done(null, { ...options, origin, preflight: headers['access-control-request-method'] !== undefined })
     }
   })

@@ -38,8 +38,8 @@ const MEDIA_TYPES = ['application/json', 'text/plain']
  * Answers every failure of the service, whatever its source, in the shape its path has by the contract:
  * `{ success: false, message, error }` below /api/cloud/data-state, core REST's `{ message }` and more elsewhere.
  *
- * Failures of 500 and above are logged with their cause, except those that one line of the log tells of for all requests.
- * The caller never sees the cause. The messages of other failures are for the caller alone: they may repeat what was sent.
+ * It logs failures of 500 and above with their cause, except those that one log line covers for all requests. The caller
+ * never sees the cause. It does not log the messages of other failures, because they may repeat what the caller sent.
  */
 async function errors (fastify: FastifyInstance) {
   fastify.decorateRequest('failed')
@@ -64,7 +64,7 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
   if (!reply.hasHeader('content-security-policy')) reply.headers({ ...SECURITY_HEADERS, ...request.server.corsHeaders?.(request.headers.origin) })
   const { location } = failure.headers
   reply.code(failure.statusCode).headers({ ...UNKEPT, ...failure.headers, ...(location !== undefined && { location: `${request.server.basePath}${location}` }) }).type(JSON_TYPE)
-  reply.send(JSON.stringify(bodyOf(failure, pathOf(request))))
+  reply.send(JSON.stringify(failureBody(failure, pathOf(request))))
 }
 
 /**
@@ -81,7 +81,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     ? new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
-      : new Failure('BAD_REQUEST', 'The request is not HTTP as RFC 9112 has it')
+      : new Failure('BAD_REQUEST', 'The request is not valid HTTP (RFC 9112)')
   const reply = this?.newestReplies?.get(socket)
   if (reply && !reply.request.raw.complete) {
     // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
@@ -116,7 +116,7 @@ function toFailure (error: FastifyError | Failure, request: FastifyRequest): Fai
 }
 
 /** A failure in the shape that answers below this path have. */
-export function bodyOf (failure: Failure, path: string): object {
+export function failureBody (failure: Failure, path: string): object {
   return LOCKS.test(path) ? lockBody(failure) : body(failure)
 }
 

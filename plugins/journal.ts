@@ -32,12 +32,12 @@ export function openJournal (fastify: FastifyInstance, { table, environment, jou
 export function takeoversIn (journal: Journal, { contentModel: model }: Config): TakeoverNotes {
   return {
     concerns: (type) => type === lockType(model.entityType, model),
-    note: ({ id }, { fieldName, from, by }) => journal.takenOver(id, { fieldName, from: authorOf(from), by: authorOf(by) })
+    note: ({ id }, { fieldName, from, by }) => journal.takenOver(id, { fieldName, from: userOf(from), by: userOf(by) })
   }
 }
 
 /** A record of others may miss any member. */
-function authorOf (userData: { uid?: unknown, name?: string } | undefined) {
+function userOf (userData: { uid?: unknown, name?: string } | undefined) {
   return { uid: userData?.uid === undefined ? undefined : String(userData.uid), name: userData?.name }
 }
 

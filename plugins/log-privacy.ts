@@ -4,8 +4,8 @@ import { errorAsLogged } from '../config/fastify.ts'
 import { withoutToken } from '../lib/auth/bearer.ts'
 
 /**
- * What a host's logger writes of Quoin's requests and failures: nothing of what the query of an event stream may carry as
- * a token, and of a failure its texts. On an instance of Quoin's own loggerOptions sees to that.
+ * Keeps tokens in the query of an event stream out of a host's log. Of failures the log gets the texts only. On Quoin's own
+ * instance loggerOptions does this.
  */
 async function logPrivacy (fastify: FastifyInstance) {
   fastify.setChildLoggerFactory((logger, bindings, options) => logger.child(bindings, {

@@ -66,12 +66,12 @@ async function observers (fastify: FastifyInstance) {
   fastify.decorateRequest('upstream')
 
   fastify.decorate('watch', function (request, reply) {
-    const started = performance.now()
+    const startedAt = performance.now()
     let over = false
     function end (isAborted: boolean): void {
       if (over) return
       over = true
-      const entry = describe(request, reply, performance.now() - started, isAborted)
+      const entry = answerOf(request, reply, performance.now() - startedAt, isAborted)
       for (const observer of observers) observer.answered?.(request, entry)
     }
     request.upstream = { calls: 0, open: 0, ms: 0 }
@@ -91,7 +91,7 @@ async function observers (fastify: FastifyInstance) {
 
   fastify.decorate('observe', function (call) {
     const reply = current.getStore()
-    // What goes on after the answer has begun, as the polling of an event stream does, goes on for nobody in particular.
+    // Calls after the answer has begun, such as the polling of an event stream, belong to no request.
     const request = reply?.raw.headersSent ? undefined : reply?.request
     if (request) {
       request.upstream.calls++
@@ -121,7 +121,7 @@ function logging ({ log: { level } }: FastifyInstance): Observer[] {
   }]
 }
 
-function describe (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, isAborted: boolean): Answered {
+function answerOf (request: FastifyRequest, { raw, statusCode }: FastifyReply, ms: number, isAborted: boolean): Answered {
   const { method, routeOptions: { url: route }, url, upstream, failed, identity } = request
   return {
     method,

@@ -24,7 +24,7 @@ const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
  */
 async function openapi (fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
-  /** The schemas of a host are none of these. */
+  /** The host's schemas are not among them. */
   const hostSchemas = Object.keys(fastify.getSchemas())
   const scopes = [fastify]
   let documentation: Promise<FastifyInstance> | undefined
@@ -55,7 +55,7 @@ function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
   return Object.entries(schemas).filter(([id]) => !inherited.includes(id)).map(([, schema]) => schema)
 }
 
-async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], named: <T>(document: T) => T): Promise<FastifyInstance> {
+async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], withNames: <T>(document: T) => T): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
   await documentation.register(import('@fastify/swagger'), {
@@ -72,7 +72,7 @@ async function documented ({ securitySchemes, basePath }: FastifyInstance, schem
       security: [],
       ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },
-    transformObject: (documented) => named((documented as Extract<typeof documented, { openapiObject: unknown }>).openapiObject),
+    transformObject: (documented) => withNames((documented as Extract<typeof documented, { openapiObject: unknown }>).openapiObject),
     // Shared schemas keep their names.
     refResolver: { buildLocalReference: (json) => String(json['$id']) }
   })

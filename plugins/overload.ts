@@ -12,12 +12,12 @@ import { ownPath } from './mount.ts'
 const LATE_MS = 500
 const SAMPLE_MS = 1000
 
-/** So many samples in a row have to be late before requests are turned away: one halt, however long, is no overload. */
+/** How many samples in a row have to be late before Quoin refuses requests. A single pause, however long, does not count as overload. */
 const LATE_SAMPLES = 5
 
 /**
- * Sheds load before the service drowns: 503 while the event loop is late, except for /health, which would have an
- * overloaded process restarted or its share given to the others. What is turned away has done nothing.
+ * Sheds load: answers 503 while the event loop is late. It does so before the request does anything. /health is exempt, since
+ * a failing check would restart an overloaded process, or move its load to the others.
  */
 async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs = SAMPLE_MS }: { lateMs?: number, sampleMs?: number }) {
   const headers = { 'retry-after': String(Math.ceil(LATE_SAMPLES * sampleMs / 1000)) }

@@ -18,9 +18,9 @@ const WINDOW_MS = 60_000
 const PATIENCE_MS = 100
 
 /**
- * With RATE_LIMIT so many requests a minute and caller; one more is answered 429. All instances that share a bus count
- * together, else each process counts for itself. It keeps one caller's runaway script from the others. It is no wall against
- * an attack: who changes the credentials of every request, right or wrong, is another caller each time.
+ * Limits each caller to RATE_LIMIT requests a minute, and answers 429 beyond that. Instances that share a bus count together;
+ * otherwise each process counts for itself. The limit stops a caller's runaway script. It does not stop an attacker, who
+ * counts as another caller with each new set of credentials, right or wrong.
  */
 async function rateLimits (fastify: FastifyInstance, { config, bus }: { config: Config, bus?: SharedBus | undefined }) {
   const { rateLimit: max, cms: { cookieNames } } = config

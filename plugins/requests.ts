@@ -21,9 +21,9 @@ async function requests (fastify: FastifyInstance, { ownsPaths }: { ownsPaths: b
 
   function absent (request: FastifyRequest): never {
     const path = pathOf(request)
-    const allowed = new Set([...methodsOf].filter(([pattern]) => matches(pattern, path)).flatMap(([, methods]) => [...methods]))
-    if (allowed.size > 0) {
-      throw new Failure('METHOD_NOT_ALLOWED', texts.anotherMethod(request.method, [...allowed]), { headers: { allow: [...allowed].join(', ') } })
+    const allowedMethods = new Set([...methodsOf].filter(([pattern]) => matchesPattern(pattern, path)).flatMap(([, methods]) => [...methods]))
+    if (allowedMethods.size > 0) {
+      throw new Failure('METHOD_NOT_ALLOWED', texts.anotherMethod(request.method, [...allowedMethods]), { headers: { allow: [...allowedMethods].join(', ') } })
     }
     throw new Failure('NOT_FOUND', `There is nothing at ${request.method} ${fastify.basePath}${path}`)
   }
@@ -58,7 +58,7 @@ function isDecodable (text: string): boolean {
   }
 }
 
-function matches (pattern: string, path: string): boolean {
+function matchesPattern (pattern: string, path: string): boolean {
   const patternParts = pattern.split('/')
   const pathParts = path.split('/')
   return patternParts.length === pathParts.length &&

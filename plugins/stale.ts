@@ -18,8 +18,8 @@ declare module 'fastify' {
 }
 
 /**
- * Answers a read with a copy of the last answer to the same caller, where the CMS is down. `Age` (RFC 9111 section 5.1) and
- * `Cache-Status` (RFC 9211) mark a copy. Where the CMS refuses the read, there is no copy, and those of it are dropped.
+ * Answers a read with a copy of the last answer to the same caller while the CMS is down. `Age` (RFC 9111 section 5.1) and
+ * `Cache-Status` (RFC 9211) mark a copy. When the CMS refuses a read, its copies are dropped.
  */
 async function stale (fastify: FastifyInstance) {
   const { staleCache, age } = fastify.editions

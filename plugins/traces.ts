@@ -12,7 +12,7 @@ async function traces (fastify: FastifyInstance, { config: { traces } }: { confi
   const tracing = createTracing({
     ...traces,
     serviceVersion: manifest.version,
-    warn: (error) => fastify.log.warn({ cause: error.message }, 'The traces could not be sent; so it may be until further notice')
+    warn: (error) => fastify.log.warn({ cause: error.message }, 'The traces could not be sent; this is logged once until they can be sent again')
   })
   const spans = new WeakMap<FastifyRequest, RequestSpan>()
 

@@ -5,7 +5,7 @@ import { createValidation, schemaErrorFormatter } from '../config/validation.ts'
 /** How long after the start what no request has needed yet is compiled: the first to ask are the probes of a supervisor. */
 const COMPILE_MS = 1000
 
-/** Requests are held to the schemas of their routes, as config/validation.ts has it. */
+/** Validates requests by the schemas of their routes, with config/validation.ts. */
 async function validation (fastify: FastifyInstance) {
   const { schemaController, compileAll } = createValidation()
   // Not setValidatorCompiler alone: a scope that adds schemas of its own would fall back to Fastify's default validation.

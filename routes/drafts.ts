@@ -6,9 +6,9 @@ import { ownNamedOnly, ownOnly } from '../lib/auth/own.ts'
 import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
 import { ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
-import { answers, done } from './lock-answers.ts'
+import { lockAnswers, done } from './lock-answers.ts'
 
-const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = answers
+const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = lockAnswers
 
 /** Kept drafts: the texts of locks that somebody else took over or released, or that have expired. */
 export default async function drafts (fastify: FastifyInstance) {

@@ -7,11 +7,11 @@ import type { Handler } from './handler.ts'
 
 const Live = Type.Object({ status: Type.Literal('ok') }, { description: 'The process runs', examples: [{ status: 'ok' }] })
 
-const State = Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] })
+const Status = Type.Unsafe<'ok' | 'unavailable'>({ type: 'string', enum: ['ok', 'unavailable'] })
 
 const Ready = Type.Object({
-  status: State,
-  dependencies: Type.Record(Type.String(), Type.Object({ status: State, message: Type.Optional(Type.String()) }))
+  status: Status,
+  dependencies: Type.Record(Type.String(), Type.Object({ status: Status, message: Type.Optional(Type.String()) }))
 })
 
 type Dependencies = Static<typeof Ready>['dependencies']
@@ -61,7 +61,7 @@ const readySchema = {
 function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
   const { log } = fastify
   const unavailable = new Set<string>()
-  let pending: Promise<Dependencies> | undefined
+  let lastStates: Promise<Dependencies> | undefined
 
   async function ask (): Promise<Dependencies> {
     const dependencies = await statesOf(fastify)
@@ -75,8 +75,8 @@ function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
   }
 
   return () => {
-    pending ??= ask().finally(() => setTimeout(() => { pending = undefined }, SHARED_MS).unref())
-    return pending
+    lastStates ??= ask().finally(() => setTimeout(() => { lastStates = undefined }, SHARED_MS).unref())
+    return lastStates
   }
 }
 

@@ -11,7 +11,7 @@ import { ofSave } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 import { repeatable } from './repeatable.ts'
 
-/** What was saved through Quoin, and putting it back. */
+/** Reads the journal of an edition, and restores values from it. */
 export default async function journal (fastify: FastifyInstance) {
   for (const schema of [EditionFailure, JournalEntry]) fastify.addSchema(schema)
 

@@ -6,13 +6,13 @@ import { failureRef, ref } from '../lib/schema-parts.ts'
 const holder = Holder['examples'][0]
 
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
-export const answers = {
+export const lockAnswers = {
   wrong: failed('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
   otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
   otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
   changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
   unheld: failed('FIELD_NOT_LOCKED', 'Nobody holds the field, or only the caller', texts.fieldNotLocked),
-  crowded: failed('TOO_MANY_REQUESTS', 'As many users ask for this field, or for fields of this entity, as may; see Retry-After', '5 users ask for this field already, as many as may; try again in 12 s'),
+  crowded: failed('TOO_MANY_REQUESTS', 'The most users allowed already ask for this field, or for fields of this entity; see Retry-After', '5 users already ask for this field, the most allowed; try again in 12 s'),
   largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
   largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),
   largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', texts.answerTooLarge(16777216, texts.narrowerLocks)),
@@ -43,8 +43,8 @@ export function locked (description: string) {
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
 export function acquired (refusedStatus: number) {
   const yours = 'The lock is yours'
-  if (refusedStatus !== 200) return { 200: locked(yours), 423: answers.held }
-  const { description, content: { 'application/json': { schema: refused, example } } } = answers.held
+  if (refusedStatus !== 200) return { 200: locked(yours), 423: lockAnswers.held }
+  const { description, content: { 'application/json': { schema: refused, example } } } = lockAnswers.held
   const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
   return { 200: { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } } }
 }

@@ -4,7 +4,7 @@ import { streamOwner } from '../lib/auth/address.ts'
 import { Entity, FeedHeaders, LockView } from '../lib/locks/schemas.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
 import type { Handler } from './handler.ts'
-import { answers } from './lock-answers.ts'
+import { lockAnswers } from './lock-answers.ts'
 
 /** Who is editing what, live. */
 export default async function lockEvents (fastify: FastifyInstance) {
@@ -25,11 +25,11 @@ const watchSchema = {
   headers: FeedHeaders,
   response: {
     200: eventStream('An endless stream of events. `id` names the state of the locks after the event', { data: [example] }, example),
-    400: answers.wrong,
-    405: answers.otherMethod,
-    413: answers.largeList,
-    500: answers.broken,
-    503: answers.unwatched
+    400: lockAnswers.wrong,
+    405: lockAnswers.otherMethod,
+    413: lockAnswers.largeList,
+    500: lockAnswers.broken,
+    503: lockAnswers.unwatched
   }
 }
 

@@ -5,7 +5,7 @@ import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure, texts } from '../lib/errors.ts'
-import { etagOf, listTag, versionsIn } from '../lib/locks/etag.ts'
+import { versionTag, listTag, versionsIn } from '../lib/locks/etag.ts'
 import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
 import { ownerOf } from '../lib/locks/record.ts'
 import {
@@ -14,11 +14,11 @@ import {
 import { noBody, ref } from '../lib/schema-parts.ts'
 import drafts from './drafts.ts'
 import type { Handler } from './handler.ts'
-import { acquired, answers, done, locked } from './lock-answers.ts'
+import { acquired, lockAnswers, done, locked } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
 import petitions from './petitions.ts'
 
-const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = answers
+const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = lockAnswers
 
 /** Field locks: who is editing which field of which entity. */
 export default async function locks (fastify: FastifyInstance) {
@@ -196,7 +196,7 @@ function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, resu
   if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', texts.held, { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', texts.lockChanged, { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {
-    reply.headers({ etag: etagOf(result.version), 'lock-since': result.timestamp })
+    reply.headers({ etag: versionTag(result.version), 'lock-since': result.timestamp })
     if (result.expiresAt !== undefined) reply.header('lock-expires', result.expiresAt)
   }
   return { success: true }

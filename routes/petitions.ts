@@ -5,9 +5,9 @@ import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { Entity, OwnPetitionRequest, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
 import type { Handler } from './handler.ts'
-import { answers, done } from './lock-answers.ts'
+import { lockAnswers, done } from './lock-answers.ts'
 
-const { wrong, otherMethod, unheld, largeBody, otherType, crowded, broken, unavailable } = answers
+const { wrong, otherMethod, unheld, largeBody, otherType, crowded, broken, unavailable } = lockAnswers
 
 /** Petitions: users ask the holder of a lock for it. */
 export default async function petitions (fastify: FastifyInstance) {

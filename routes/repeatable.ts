@@ -3,9 +3,9 @@ import type { Attempt } from '../lib/editions/save/attempt.ts'
 import type { RequestOutcome } from '../lib/idempotency/idempotency.ts'
 
 /** What of a save a repeated request is answered with. */
-interface Saved extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}
+interface SaveResult extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}
 
-export interface Repeatable<T extends Saved> {
+export interface Repeatable<T extends SaveResult> {
   save (attempt?: Attempt): Promise<T>
   /** The same of an edition that was saved earlier, as it is now. */
   replay (earlier: RequestOutcome): Promise<T>
@@ -13,7 +13,7 @@ export interface Repeatable<T extends Saved> {
 }
 
 /** Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and `Idempotency-Replayed` where nothing was saved now. */
-export async function repeatable<T extends Saved> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: Pick<FastifyReply, 'code' | 'header'>, { save, replay, status = () => 200 }: Repeatable<T>): Promise<T> {
+export async function repeatable<T extends SaveResult> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: Pick<FastifyReply, 'code' | 'header'>, { save, replay, status = () => 200 }: Repeatable<T>): Promise<T> {
   const result = await once()
   reply.code(status(result))
   return result

@@ -28,9 +28,9 @@ interface Question {
 const REFUSED_MS = 60_000
 
 /**
- * Access as the CMS has it: whoever may view an entity there may see its locks, whoever may edit it there may lock. The
- * CMS is asked with the caller's own credentials; an answer holds for a minute, and a permission for 15 while the CMS is
- * away (lib/auth/remember.ts).
+ * Access by the CMS's own rules: users who may view an entity there may see its locks, and users who may edit it may lock.
+ * Quoin asks the CMS with the caller's own credentials. An answer holds for a minute. While the CMS is away a permission
+ * holds for 15 minutes (lib/auth/remember.ts).
  */
 export function createCmsAccess ({ questions, editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`

@@ -46,7 +46,7 @@ const ID = new RegExp(`^(?:\\d{1,18}|${UUID_PATTERN})$`)
 const TOKEN = /^[\w-]{16,128}$/
 
 /** The statuses by which Drupal hides an entity from the caller: a refusal, or not found. */
-const HIDDEN: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
+const NOT_VISIBLE: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
 
 /** Drupal answers so once it lets the caller edit an entity, of a document that cannot be one of its own. */
 const EDITABLE = [400, 409, 422]
@@ -79,7 +79,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
     for (const entityType of entityTypesOf(type, model)) {
       const collection = all.find((collection) => collection.entityType === entityType)
       const edition = collection && await visible(lookUp(entityType)(id, caller))
-      const uuid = edition && uuidOf(edition, id, modelOf(entityType, model))
+      const uuid = edition && shownUuid(edition, id, modelOf(entityType, model))
       if (uuid !== undefined) return { path: `${collection!.path}/${uuid}`, language: languageOf(edition!, modelOf(entityType, model)) }
     }
     return undefined
@@ -90,7 +90,7 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
     const answer = await cms.request({ method: 'PATCH', path, body: {}, caller: { ...caller, ...token }, language })
     if (EDITABLE.includes(answer.status)) return true
     if ([401, 403, 404].includes(answer.status)) return false
-    if (answer.status < 300) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS took a change that it has to refuse')
+    if (answer.status < 300) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS accepted a change that it should have refused')
     const failure = refusal(answer)
     if (failure.code !== 'CMS_READ_ONLY') throw failure
     throw new Failure(failure.code, texts.editorsUnknown(failure.message), { cause: failure.cause })
@@ -111,7 +111,7 @@ async function visible (edition: Promise<EditionJson>): Promise<EditionJson | un
   try {
     return await edition
   } catch (error) {
-    if (error instanceof Failure && HIDDEN.includes(error.code)) return undefined
+    if (error instanceof Failure && NOT_VISIBLE.includes(error.code)) return undefined
     throw error
   }
 }
@@ -130,7 +130,7 @@ function modelOf (entityType: string, model: ContentModel): ContentModel {
 }
 
 /** The uuid of what the CMS answered with, if that is what was asked for. */
-function uuidOf (edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
+function shownUuid (edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
   const uuid = String(edition[keys.uuid]?.[0]?.value)
   return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
 }

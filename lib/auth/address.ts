@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net'
 
-/** So many of the eight groups of an IPv6 address name the network of one caller, the /64. */
+/** How many of the eight groups of an IPv6 address name the network of one caller, the /64. */
 const NETWORK_GROUPS = 4
 
 /** Some balancers, Azure's Application Gateway among them, put the port behind the address in X-Forwarded-For. */

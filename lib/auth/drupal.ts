@@ -82,6 +82,6 @@ function uuidIn (entry: Document): string | undefined {
   const user = userIn(entry)
   if (!user) return undefined
   const { id } = user
-  if (typeof id !== 'string' || !isUuid(id)) throw cannotSay(new Error('the CMS names the user by something that is no uuid'))
+  if (typeof id !== 'string' || !isUuid(id)) throw cannotSay(new Error('the CMS names the user by an id that is not a uuid'))
   return id
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Failure } from '../errors.ts'
 
-/** Who calls, as the issuer of a token or the CMS has it. */
+/** Who calls, according to the issuer of the token or the CMS. */
 export interface Identity {
   uid: string
   name?: string

@@ -41,7 +41,7 @@ const FETCH_MS = 5000
 export function issuerKeys (url: string, onChange: () => void, { now = Date.now, wait = sleep }: KeysClock = {}): IssuerKeys {
   const { share } = createSingleFlight<void>()
   let keys: JWTVerifyGetKey
-  let published = ''
+  let lastText = ''
   let fetchedAt = -Infinity
   let askedAt = -Infinity
   let isAway = false
@@ -54,7 +54,7 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
 
   async function look (): Promise<void> {
     const pause = askedAt + PAUSE_MS - now()
-    if (pause > 0 && isAway) throw new Error('the issuer was asked in vain a moment ago')
+    if (pause > 0 && isAway) throw new Error('the issuer did not answer a moment ago')
     if (pause > 0) await wait(pause)
     const number = ++lastBegin
     askedAt = now()
@@ -65,8 +65,8 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
       isAway = false
       fetchedAt = now()
       const text = JSON.stringify(set)
-      if (text !== published) onChange()
-      published = text
+      if (text !== lastText) onChange()
+      lastText = text
     } finally {
       lastEnd = number
     }

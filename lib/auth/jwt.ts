@@ -43,7 +43,7 @@ const FAULTS = [
  * Takes bearer tokens (RFC 6750) that are JWTs (RFC 7519), signed by one issuer for this service. Only the configured
  * keys count: what a token's header says of keys (`jwk`, `jku`, `x5c`, `x5u`) is ignored.
  *
- * A verified token is remembered by its hash for a minute, but not beyond its `exp`, nor beyond a change of keys.
+ * Remembers a verified token by its hash for a minute, until its `exp` or a change of keys at the latest.
  */
 export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }: JwtOptions, clock: KeysClock = {}): Check {
   const { now = Date.now } = clock

@@ -19,8 +19,8 @@ export function claimed<Data extends UserData> (user: User | undefined, userData
 }
 
 /**
- * The query of what belongs to a user, confined to what is the caller's own. An administrator's, and that of any caller
- * with AUTH=none, stays as it is.
+ * Confines a query to the caller's own locks or drafts. The query of an administrator, or of any caller with AUTH=none, stays
+ * unchanged.
  * @throws {Failure} FORBIDDEN where it asks for somebody else's
  */
 export function ownOnly<Query extends { uid?: string }> (user: User | undefined, query: Query): Query {

@@ -14,7 +14,7 @@ const SMALLEST_MODULUS = 2048
 
 /**
  * Reads a public key in PEM (SubjectPublicKeyInfo, RFC 7468 section 13).
- * @throws {Error} that says what is allowed, and never repeats what was given
+ * @throws {Error} that says what is allowed and never repeats the key
  */
 export function readPublicKey (pem: string): PublicKey {
   if (!pem.includes('-----BEGIN PUBLIC KEY-----') || pem.includes('PRIVATE KEY')) throw new Error('it has to be a public key in PEM: -----BEGIN PUBLIC KEY-----')

@@ -28,13 +28,13 @@ export type MessageCounts = Record<'sent' | 'lost' | 'received' | 'ignored', num
 
 /**
  * Sends a message to all other instances, in the topic that it was made for.
- * @returns whether it was sent: not while the bus is away, nor one that is too large, nor one too many
+ * @returns whether it was sent: false while the bus is away, for a message that is too large, and beyond the limit on messages in flight
  */
 export type Tell<T> = (body: T) => boolean
 
 export type Bus = ReturnType<typeof createBus>
 
-/** The version of what instances say to each other. What has another one is ignored, so that releases can run beside each other. */
+/** The version of the messages. Instances ignore messages of other versions, so that releases can run beside each other. */
 const VERSION = 1
 
 /** The longest message, in characters. */
@@ -43,7 +43,7 @@ const LENGTH = 16_384
 /** Most messages that are on their way to the bus at once. */
 const UNDER_WAY = 1000
 
-/** So many beats without an answer are the end of a bus; one that answers a beat later than after one of them is slow. */
+/** After this many beats without an answer the bus counts as down. It counts as slow when it answers more than one beat late. */
 const PATIENCE = 3
 
 const Message = Type.Object({
@@ -96,7 +96,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     if (!isTaken(text)) counts.ignored++
   }
 
-  /** Whether a text is a message for this instance, or one of its own. What cannot be understood does no harm. */
+  /** Whether a text is a message, from another instance or this one. A malformed text does no harm. */
   function isTaken (text: string): boolean {
     if (text.length > LENGTH) return false
     try {

@@ -10,7 +10,7 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
   const reason = reasonOf(cause as NodeJS.ErrnoException | undefined)
   switch (code) {
     case 'CMS_UNREACHABLE':
-      return wrong(`CMS: ${url} cannot be reached${reason}`, 'correct CMS_URL, or see to the network from here')
+      return wrong(`CMS: ${url} cannot be reached${reason}`, 'correct CMS_URL, or check the network from here')
     case 'CMS_TIMEOUT':
       return wrong(`CMS: ${message}`, 'see why it is slow, or raise CMS_TIMEOUT_MS')
     case 'CMS_UNAVAILABLE':

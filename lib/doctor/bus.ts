@@ -82,7 +82,7 @@ export function busAdvice ({ message, code }: Error & { code?: string | undefine
   if (message.startsWith('NOPERM')) return wrong(`bus: ${message}`, 'give its user the rights that docs/operations.md names for a bus')
   if (/certificate/.test(message)) return wrong(`bus: ${address} cannot be trusted (${message})`, 'name the authority that signed it: NODE_EXTRA_CA_CERTS=<file>')
   const reason = message + hintAt(url, message, code)
-  return wrong(`bus: ${address} does not answer as it should (${reason})`, 'correct EVENTS_BUS_URL, or see to the bus and to the network from here')
+  return wrong(`bus: ${address} does not answer as it should (${reason})`, 'correct EVENTS_BUS_URL, or check the bus and the network from here')
 }
 
 /** What the protocol in the URL may have to do with it. */

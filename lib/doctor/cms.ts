@@ -48,7 +48,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)
-    yield unchecked('the rest of the CMS', 'this has to be mended first')
+    yield unchecked('the rest of the CMS', 'correct the above first')
   }
 }
 

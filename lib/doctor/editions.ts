@@ -29,7 +29,7 @@ export async function * checkEditions (visitor: Visitor, collections: Collection
     .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
   for (const { bundle, shape } of shapesByBundle) yield * fields(bundle, shape, model)
   if (shapesByBundle.length > 0) yield * references(shapesByBundle.map(({ shape }) => shape), model)
-  yield shapesByBundle.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'there is no edition to be seen')
+  yield shapesByBundle.length > 0 ? await filters(visitor, collections, model) : unchecked('filters', 'no edition can be seen')
   yield await bundleLabels(visitor, model)
   yield await typeLabels(visitor, model)
 }
@@ -43,9 +43,9 @@ async function firstPage ({ cms }: Visitor, { path }: Collection, model: Content
 function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Diagnosis {
   const count = resources(document).length
   const hiddenCount = omitted(document)
-  const hiding = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
-  const going = document.links?.next === undefined ? '' : ', and there are more pages'
-  const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiding}${going}`
+  const hiddenNote = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
+  const pagesNote = document.links?.next === undefined ? '' : ', and there are more pages'
+  const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiddenNote}${pagesNote}`
   if (count > 0) return ok(what)
   if (hiddenCount > 0 && !isAnonymous) return wrong(what, 'give the user the permission to view them')
   return unchecked(what, 'so their fields were not checked')
@@ -69,11 +69,11 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
     ['fields.editionType', editionType, ' (null where the bundle alone tells the type)']
   ]
   const needs = members.filter(([, field]) => field !== null) as Array<[member: string, field: string, orNull: string]>
-  const missing = needs.filter(([, field]) => !shape.has(field))
-  for (const [member, field, orNull] of missing) {
+  const missingNeeds = needs.filter(([, field]) => !shape.has(field))
+  for (const [member, field, orNull] of missingNeeds) {
     yield wrong(`fields of ${bundle}: ${field} is not there`, `correct ${member} in the content model${orNull}, or let this user view the field`)
   }
-  if (missing.length === 0) yield ok(`fields of ${bundle}: ${needs.map(([, field]) => field).join(', ')}`)
+  if (missingNeeds.length === 0) yield ok(`fields of ${bundle}: ${needs.map(([, field]) => field).join(', ')}`)
 }
 
 /** What the content model says of references, held to what the editions show of them. */
@@ -93,7 +93,7 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosi
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
   const verdict = await createFilters({ cms, warn: () => {} }).verdict(collections, {})
-  if (verdict === 'trap') return wrong('filters: what can be seen is not found', filterAdvice(verdict, model.entityType))
+  if (verdict === 'trap') return wrong('filters: they do not find editions that can be seen', filterAdvice(verdict, model.entityType))
   return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(filterAdvice(verdict, model.entityType)))
 }
 

@@ -10,7 +10,7 @@ export async function checkIssuer (jwksUrl: string): Promise<Diagnosis> {
   } catch (error) {
     const { message, cause } = error as Error
     const reason = error instanceof errors.JOSEError ? message : transportReason(cause as Error)
-    return wrong(`issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`, 'correct AUTH_JWKS_URL, or see to the network from here')
+    return wrong(`issuer: its keys cannot be fetched from ${jwksUrl} (${reason})`, 'correct AUTH_JWKS_URL, or check the network from here')
   }
   const { length } = keys.jwks()!.keys
   return length > 0 ? ok(`issuer: keys at ${jwksUrl}: ${length}`) : wrong(`issuer: there are no keys at ${jwksUrl}`, 'correct AUTH_JWKS_URL')

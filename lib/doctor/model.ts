@@ -4,7 +4,7 @@ import type { Member } from '../editions/survey/member.ts'
 import type { Survey } from '../editions/survey/survey.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 
-/** Members that may differ from the site: of the bundles and edition types there are, a content model may have some, with labels of its own. */
+/** Members that may differ from the site: a content model may have only some of the site's bundles and edition types, with its own labels. */
 const NARROWED = ['bundles', 'editionTypes']
 
 /** Members that say more than a site can show: what they have besides it is right. */
@@ -13,8 +13,8 @@ const OPEN = ['timestampFields', 'rawFields', 'references', 'mainProperty', 'res
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
 export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
   const visibleMembers = members.filter(({ name, value }) => value !== undefined && name !== 'lists')
-  const findings = visibleMembers.flatMap((member) => differences(member, model).map((difference) => finding(member, difference)))
-  const equal = visibleMembers.filter((member) => differences(member, model).length === 0).map(({ name }) => name)
+  const findings = visibleMembers.flatMap((member) => memberDifferences(member, model).map((difference) => finding(member, difference)))
+  const equal = visibleMembers.filter((member) => memberDifferences(member, model).length === 0).map(({ name }) => name)
   yield * findings
   const stamps = members.find(({ name }) => name === 'timestampFields')
   const dates = stamps?.certainty === 'shown' ? times.filter((field) => model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)) : []
@@ -28,7 +28,7 @@ export function * checkModel ({ members, times }: Survey, model: ContentModel): 
 type Names = Record<string, unknown>
 
 /** What of a member differs, in words; nothing where it is right. */
-function differences ({ name, value }: Member, model: ContentModel): string[] {
+function memberDifferences ({ name, value }: Member, model: ContentModel): string[] {
   const ours = valueIn(model, name)
   if (NARROWED.includes(name)) return goneFrom((ours ?? {}) as Names, value as Names)
   if (name === 'languages') {

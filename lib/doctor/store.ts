@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { advice, isUnknownOperation } from '../dynamodb/advice.ts'
-import { describe, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
+import { describeTable, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 
@@ -19,7 +19,7 @@ const LEFT_BEHIND_SECONDS = 3600
 export async function * checkStore (at: StoreToCheck): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
-    const description = await describe(client, table)
+    const description = await describeTable(client, table)
     const problem = description ? unusable(table, description) : wrong(`table ${table}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
     if (problem) {
       yield problem
@@ -92,7 +92,7 @@ async function * access ({ client, table: TableName, environment }: StoreToCheck
   if (failures.length === 0) yield ok('PutItem, GetItem, Query and DeleteItem: work, as tried with a record that is removed again')
 }
 
-/** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record of its own that is removed again. */
+/** Tries a transaction with a check, as saves with EDITION_LOCKS=enforce send it, on a record that it removes again. */
 async function transactions ({ client, table: TableName, environment, local }: StoreToCheck): Promise<Diagnosis> {
   const Key = { env_entityType_entityId: `${environment}-#doctor`, fieldName: randomUUID() }
   const absent = { ConditionExpression: 'attribute_not_exists(fieldName)' }
@@ -103,7 +103,7 @@ async function transactions ({ client, table: TableName, environment, local }: S
   const finding = await client.send(new TransactWriteCommand({ TransactItems })).then(
     () => ok('TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)'),
     (error: Error) => local && isUnknownOperation(error)
-      ? unchecked('TransactWriteItems', 'this engine has none, so a lock that is taken right before a save is sent is saved over (EDITION_LOCKS=enforce)')
+      ? unchecked('TransactWriteItems', 'this engine has none, so a save may overwrite a field that is locked right before it is sent (EDITION_LOCKS=enforce)')
       : advice('TransactWriteItems', error)
   )
   await client.send(new DeleteCommand({ TableName, Key })).catch(() => {})
@@ -115,5 +115,5 @@ function isDenied (error: unknown): boolean {
 }
 
 function notThere (): Error {
-  return Object.assign(new Error('what has just been written is not read; is this really DynamoDB?'), { name: 'the record is not there' })
+  return Object.assign(new Error('a record that was just written cannot be read; is this really DynamoDB?'), { name: 'the record is not there' })
 }

@@ -41,15 +41,15 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
     const typeName = yield * editionType(ask, collections, entityType, choose)
     if (typeName === undefined) return
     const { members, editions } = await surveySite(ask, typeName, collections, USUAL_LANGUAGES)
-    const hiding = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
-    const what = `editions: ${name} sees ${editions.seen} on the first pages${hiding}`
+    const hiddenNote = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
+    const what = `editions: ${name} sees ${editions.seen} on the first pages${hiddenNote}`
     yield editions.seen > 0 ? ok(what) : unchecked(what, 'so most names are not known, and have their defaults')
     for (const member of members) yield told(member)
     write(modelText(members, { schema, comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.` }))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     yield cmsAdvice(error, url)
-    yield unchecked('the content model', 'this has to be mended first; no file is written')
+    yield unchecked('the content model', 'correct the above first; no file is written')
   }
 }
 
@@ -68,12 +68,12 @@ async function * editionType (ask: Ask, collections: Parameters<typeof candidate
   }
   const choice = await choose(candidates)
   if (choice !== undefined) return choice
-  yield wrong(`entity type: it may be ${candidates.map(describe).join(', ')}`, 'name it: --entity-type=<name>')
+  yield wrong(`entity type: it may be ${candidates.map(describeCandidate).join(', ')}`, 'name it: --entity-type=<name>')
   return undefined
 }
 
 /** A candidate, for a person who chooses. */
-export function describe ({ entityType, bundles, holdsNodes }: Candidate): string {
+export function describeCandidate ({ entityType, bundles, holdsNodes }: Candidate): string {
   const names = bundles.join() === entityType ? '' : ` (${bundles.join(', ')})`
   return `${entityType}${names}${holdsNodes ? ', which holds nodes' : ''}`
 }

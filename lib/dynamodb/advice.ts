@@ -25,7 +25,7 @@ export function advice (what: string, { name, message, cause }: Error): Diagnosi
   if (name === 'ResourceNotFoundException') return wrong(`${what}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
   if (name === 'TimeoutError') {
     const reason = cause instanceof Error ? ` (${transportReason(cause)})` : ''
-    return wrong(`${what}: there was no answer${reason}`, 'correct AWS_REGION or DYNAMODB_ENDPOINT, or see to the network from here')
+    return wrong(`${what}: there was no answer${reason}`, 'correct AWS_REGION or DYNAMODB_ENDPOINT, or check the network from here')
   }
   return wrong(`${what}: ${name}`, message)
 }

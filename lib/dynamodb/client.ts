@@ -27,7 +27,7 @@ export interface StoreSettings extends ClockOptions {
 export interface Store {
   client: DynamoDBDocumentClient
   clock: Clock
-  /** Closes the connections; what is under way fails. */
+  /** Closes the connections. Requests under way fail. */
   destroy: () => void
 }
 
@@ -60,7 +60,7 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
   })
   for (const name of UNUSED) client.middlewareStack.remove(name)
   sendWritesOnce(client)
-  // A copy, since the document client sets an option of its own in it.
+  // A copy, since the document client changes an option in it.
   const document = DynamoDBDocumentClient.from(client, { unmarshallOptions: { ...unmarshallOptions } })
   const own = document.send.bind(document) as Send
   const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own

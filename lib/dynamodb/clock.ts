@@ -4,14 +4,14 @@ const RESOLUTION_MS = 1000
 /** How fast two clocks may drift apart: 100 parts in a million, twice what the crystals of servers do. */
 const DRIFT = 1e-4
 
-/** How many answers in a row have to contradict the offset before it is measured anew. One alone may come from an odd server. */
+/** How many answers in a row have to contradict the offset before it is measured again. A single one may come from an odd server. */
 const CONTRADICTIONS = 3
 
 /** How long the first measurement may take, and the next one when the store did not answer, in milliseconds. */
 const FIRST_MS = 5000
 const NEXT_MS = 1000
 
-/** From what offset on an operator is told, and below which one it is over, in milliseconds. */
+/** The offset at which Quoin warns the operator, and the one below which it says that all is well, in milliseconds. */
 export const SKEWED_MS = 2000
 const RIGHT_MS = 1000
 
@@ -38,7 +38,7 @@ export function createClock ({ now = Date.now, onSkew = () => {} }: ClockOptions
   let observedAt = 0
   let contradictions = 0
   let measure: ((signal: AbortSignal) => Promise<unknown>) | undefined
-  let measuring: Promise<void> | undefined
+  let measurement: Promise<void> | undefined
   let patienceMs = FIRST_MS
   let isSkewed = false
   /** Whether a measurement was answered. An engine may send no `Date`: to ask it again would cost every operation a request. */
@@ -98,11 +98,11 @@ export function createClock ({ now = Date.now, onSkew = () => {} }: ClockOptions
     /** Resolves when the offset is known or could not be had in time; undefined, so that nobody waits, where the store has answered already. */
     ready (): Promise<void> | undefined {
       if (!measure || isMeasured() || isAnswered) return undefined
-      measuring ??= measure(AbortSignal.timeout(patienceMs)).then(() => { isAnswered = true }, () => {}).then(() => {
+      measurement ??= measure(AbortSignal.timeout(patienceMs)).then(() => { isAnswered = true }, () => {}).then(() => {
         patienceMs = NEXT_MS
-        measuring = undefined
+        measurement = undefined
       })
-      return measuring
+      return measurement
     }
   }
 }

@@ -24,7 +24,7 @@ const UNAVAILABLE_STATUS = new Set<number | undefined>([429, 502, 503, 504])
 /** The condition of a write is not met. What the SDK makes of that, ConditionalCheckFailedException, takes four times as long. */
 export class UnmetCondition extends Stackless {
   override readonly name = 'ConditionalCheckFailedException'
-  /** The item that was in the way, as DynamoDB has it, where that was asked for. */
+  /** The item that failed the condition, in DynamoDB's form, if the request asked for it. */
   readonly Item: Record<string, AttributeValue> | undefined
 
   constructor (message: string, item: Record<string, AttributeValue> | undefined) {
@@ -44,9 +44,9 @@ export function isUnmetCondition (error: unknown): error is UnmetCondition | Con
  * rethrown as it is.
  * @throws {Failure | UnmetCondition | ConditionalCheckFailedException}
  */
-export async function reply<T> (pending: Promise<T>): Promise<T> {
+export async function reply<T> (operation: Promise<T>): Promise<T> {
   try {
-    return await pending
+    return await operation
   } catch (error) {
     throw isUnmetCondition(error) ? error : storeFailure(error as Error)
   }

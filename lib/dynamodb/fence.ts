@@ -2,8 +2,8 @@ import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import type { FinalizeRequestMiddleware } from '@smithy/types'
 
 /**
- * The attribute that says until when (Unix seconds) an attempt at writing an item may still reach the table. Whoever removes
- * the item before then leaves a tombstone, since an attempt that comes late would find nothing in its way.
+ * The attribute that says until when (Unix seconds) an attempt at writing an item may still reach the table. A removal before
+ * then leaves a tombstone, which stops attempts that come late.
  */
 export const FENCED_UNTIL = 'fencedUntil'
 

@@ -23,14 +23,14 @@ const PAUSE_MS = 3000
 const NONE = 'this engine has none, and does not need it'
 
 /**
- * Makes the lock table what it should be and says, step by step, what was done or found: the table with on-demand
- * capacity, time to live on `removeAt`, point-in-time recovery. What is right already is left alone, so is the capacity of
- * a table that is there, and nothing at all changes in a table with other keys.
+ * Makes or completes the lock table, and says step by step what it did or found: the table with on-demand capacity, time to
+ * live on `removeAt`, point-in-time recovery. It leaves alone what is right already, and the capacity of an existing table.
+ * It changes nothing in a table with other keys.
  */
 export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pauseMs?: number }): AsyncGenerator<Diagnosis> {
   const { client, table } = at
   try {
-    const description = await describe(client, table)
+    const description = await describeTable(client, table)
     const problem = description && unusable(table, description)
     if (problem) {
       yield problem
@@ -47,7 +47,7 @@ export async function * provision ({ pauseMs = PAUSE_MS, ...at }: TableAt & { pa
 }
 
 /** The table as DescribeTable gives it; undefined where it is absent. */
-export async function describe (client: DynamoDBDocumentClient, table: string): Promise<TableDescription | undefined> {
+export async function describeTable (client: DynamoDBDocumentClient, table: string): Promise<TableDescription | undefined> {
   try {
     return (await client.send(new DescribeTableCommand({ TableName: table }))).Table
   } catch (error) {
@@ -69,7 +69,7 @@ export async function describeTimeToLive ({ client, table }: TableAt): Promise<T
   return (await client.send(new DescribeTimeToLiveCommand({ TableName: table }))).TimeToLiveDescription!
 }
 
-/** What is to be said of the time to live as it is; nothing where it is off. */
+/** The diagnosis of the time to live; none if it is off. */
 export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: attribute }: TimeToLiveDescription): Diagnosis | undefined {
   if (status === 'DISABLING') return wrong('time to live: it is being turned off', 'try again in an hour, which is how long DynamoDB takes')
   if (status === 'DISABLED') return undefined

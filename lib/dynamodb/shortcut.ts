@@ -25,7 +25,7 @@ const OPERATIONS = new Map<unknown, string>([[PutCommand, 'PutItem'], [DeleteCom
 const MARSHALLED = ['Item', 'Key', 'ExpressionAttributeValues', 'ExclusiveStartKey']
 const UNMARSHALLED = ['Item', 'Attributes', 'LastEvaluatedKey']
 
-/** Bytes, which JSON has no values for: the SDK sees to them. */
+/** Bytes, for which JSON has no values: the SDK handles them. */
 const BINARY = /"BS?":/
 
 const UNMET = /#ConditionalCheckFailedException$/
@@ -77,18 +77,18 @@ function translated (object: Record<string, unknown>, members: string[], transla
 }
 
 function marshalled (item: Record<string, unknown>): unknown {
-  return attributesOf(Object.entries(item))
+  return attributeValues(Object.entries(item))
 }
 
-function attributesOf (members: Iterable<[string, unknown]>): unknown {
-  return Object.fromEntries([...members].map(([name, value]) => [name, attributeOf(value)]))
+function attributeValues (members: Iterable<[string, unknown]>): unknown {
+  return Object.fromEntries([...members].map(([name, value]) => [name, attributeValue(value)]))
 }
 
 /** A value in DynamoDB's form. For what locks are made of the SDK takes five times as long, since it first looks whether they are bytes. */
-function attributeOf (value: unknown): unknown {
+function attributeValue (value: unknown): unknown {
   if (typeof value === 'string') return { S: value }
   if (Number.isSafeInteger(value)) return { N: String(value) }
-  if (value instanceof Map) return { M: attributesOf(value) }
+  if (value instanceof Map) return { M: attributeValues(value) }
   return convertToAttr(value as NativeAttributeValue)
 }
 

@@ -23,6 +23,9 @@ export function tableDefinition (name: string): CreateTableCommandInput {
   }
 }
 
+/** How often a new table is asked for its state, in seconds: an engine on this machine has it within milliseconds, AWS after some seconds. */
+const POLLING = { minDelay: 0.01, maxDelay: 1, maxWaitTime: 30 }
+
 /** Makes the table where it is absent and waits until it can be used. An existing table is left as it is. */
 export async function createTable (client: DynamoDBDocumentClient, name: string): Promise<void> {
   try {
@@ -30,7 +33,7 @@ export async function createTable (client: DynamoDBDocumentClient, name: string)
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error
   }
-  await waitUntilTableExists({ client, maxWaitTime: 30, minDelay: 1 }, { TableName: name })
+  await waitUntilTableExists({ client, ...POLLING }, { TableName: name })
 }
 
 /** The keys of a table in words, such as `partition key a (S), sort key b (S)`. */

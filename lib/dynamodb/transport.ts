@@ -27,7 +27,7 @@ export interface SdkAnswer extends Omit<HttpAnswer, 'status'> {
 
 interface SdkOptions {
   abortSignal?: AbortSignal
-  /** What has come of the first attempt already; emptied by it. */
+  /** The result of the first attempt; taking it empties this. */
   outcome?: Array<Promise<SdkAnswer>>
 }
 

@@ -26,7 +26,7 @@ export const Edition = Type.Unsafe<Record<string, unknown>>({
 
 export type Edition = Static<typeof Edition>
 
-/** What is sent to create an edition: the same JSON, as many fields of it as are meant. */
+/** The body of a create: the same JSON, with any of its fields. */
 export const EditionBody = Type.Unsafe<Record<string, unknown>>({
   type: 'object',
   additionalProperties: true,
@@ -117,7 +117,7 @@ function withDefault (options: IntegerOptions & { default: number }): TInteger {
   return Type.Optional(Type.Integer(options))
 }
 
-/** Before it is validated, `leniently` takes out what is empty and what is not named here. */
+/** Before validation `leniently` removes empty and unknown parameters. */
 export const SearchQuery = Type.Object({
   q: Type.Optional(Type.String({ maxLength: 255, description: 'Substring of the title, or the exact key' })),
   status: Type.Optional(Type.Unsafe<0 | 1>({ type: 'integer', enum: [0, 1], description: '1 published, 0 not' })),
@@ -133,8 +133,8 @@ export const SearchQuery = Type.Object({
 export type SearchQuery = Static<typeof SearchQuery>
 
 /**
- * A query string as forms and caches send it, read as it is meant: what is empty is absent, what nobody knows is nothing, and
- * a limit above the largest is the largest.
+ * Reads a query string leniently, as forms and caches send it: empty and unknown parameters count as absent, and a limit
+ * above the largest counts as the largest.
  */
 export function leniently (query: Record<string, unknown>): Record<string, unknown> {
   const meant = Object.entries(query).filter(([name, value]) => value !== '' && Object.hasOwn(SearchQuery.properties, name))

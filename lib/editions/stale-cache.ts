@@ -25,17 +25,17 @@ export interface StaleCache {
   /** The copy and its age in seconds; undefined where there is none, or it is too old. */
   find (key: string): { copy: Copy, age: number } | undefined
   forget (key: string): void
-  /** To be called when an edition was saved, or may have been. Drops every caller's copies that show its earlier state. */
+  /** Call this when an edition was saved, or may have been. It drops every caller's copies that show its earlier state. */
   outdate (uuid: string): void
   /**
-   * To be called when the CMS refuses a caller an edition, or says that there is none. Drops all copies of this caller that
+   * Call this when the CMS refuses a caller an edition, or does not have it. It drops all copies of this caller that
    * show the edition, by whatever request.
    * @param id integer id or uuid; without one all copies of this caller are dropped
    * @param keys of the entity type, by default that of editions
    */
   refuse (caller: Caller, id?: string, keys?: ContentModel['keys']): void
   /**
-   * To be called when another instance was refused an edition for a caller. Drops the copies that show it, of all callers with
+   * Call this when another instance was refused an edition for a caller. It drops the copies that show it, of all callers with
    * this mark.
    */
   withdraw (mark: string, id: string): void

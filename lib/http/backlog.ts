@@ -7,14 +7,14 @@ export type Backlog = ReturnType<typeof createBacklog>
 
 /** What streams have to send to callers that do not take it, counted once where several share it. */
 export function createBacklog (most = BACKLOG_BYTES) {
-  const waiting = new Map<Buffer, Set<Readable>>()
+  const streamsByText = new Map<Buffer, Set<Readable>>()
   let bytes = 0
 
   function add (text: Buffer, stream: Readable): void {
-    const streams = waiting.get(text) ?? new Set()
+    const streams = streamsByText.get(text) ?? new Set()
     if (streams.size === 0) bytes += text.length
-    waiting.set(text, streams.add(stream))
-    for (const [oldest, late] of waiting) {
+    streamsByText.set(text, streams.add(stream))
+    for (const [oldest, late] of streamsByText) {
       if (bytes <= most) return
       for (const each of late) {
         remove(oldest, each)
@@ -24,9 +24,9 @@ export function createBacklog (most = BACKLOG_BYTES) {
   }
 
   function remove (text: Buffer, stream: Readable): void {
-    const streams = waiting.get(text)
+    const streams = streamsByText.get(text)
     if (!streams?.delete(stream) || streams.size > 0) return
-    waiting.delete(text)
+    streamsByText.delete(text)
     bytes -= text.length
   }
 

@@ -108,8 +108,9 @@ function isTransport (error: unknown): boolean {
 }
 
 /**
- * Whether an answer says that the CMS fails: 5xx, but neither maintenance, which Drupal answers quickly and not to its
- * administrators (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber), nor a 503 that says when to come again.
+ * Whether an answer says that the CMS fails: 5xx. Maintenance does not count, since Drupal answers it quickly, and serves its
+ * administrators (Drupal\jsonapi\EventSubscriber\JsonapiMaintenanceModeSubscriber). A 503 that says when to come again does
+ * not count either.
  */
 export function isFailing ({ status, headers }: HttpAnswer): boolean {
   return status >= 500 && !(status === 503 && (isJson(headers) || headers['retry-after'] !== undefined))

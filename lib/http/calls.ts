@@ -55,7 +55,7 @@ export function endOnHangUp (caller: Caller, answer: PendingAnswer): void {
 }
 
 /** Nobody receives this answer. */
-export const GONE = new Failure('CALLER_GONE', 'The caller has hung up')
+export const CALLER_GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 
 /** The caller's call that is under way, if there is one. */
 export function callOf (caller: Caller): Call | undefined {
@@ -71,13 +71,13 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   const current = state[CALL]
   if (current && current.running > 0) return join(current, work)
 
-  const waiting = createAborter()
-  const timer = setTimeout(() => waiting.abort(tooSlow(limits.ms)), limits.ms)
-  const hangUp = () => waiting.abort(GONE)
+  const interest = createAborter()
+  const timer = setTimeout(() => interest.abort(tooSlow(limits.ms)), limits.ms)
+  const hangUp = () => interest.abort(CALLER_GONE)
   const answer = state[ANSWER]
   if (answer?.destroyed) hangUp()
   answer?.once('close', hangUp)
-  const own = { call: createCall(waiting, limits), running: 1 }
+  const own = { call: createCall(interest, limits), running: 1 }
   state[CALL] = own
   return work().finally(() => {
     own.running--
@@ -98,16 +98,16 @@ async function join<T> (call: { running: number }, work: () => Promise<T>): Prom
   }
 }
 
-function createCall (waiting: Signal, { requests, lookUpMs }: CallLimits): Call {
+function createCall (interest: Signal, { requests, lookUpMs }: CallLimits): Call {
   let most = requests
   let count = 0
   let isWritten = false
   let lookUp: Signal | undefined
 
   return {
-    waiting,
+    waiting: interest,
     get signal () {
-      if (!isWritten) return waiting
+      if (!isWritten) return interest
       lookUp ??= expiring(lookUpMs)
       return lookUp
     },

@@ -131,6 +131,6 @@ function transportFailure (error: unknown, timeoutMs: number): Failure {
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
     return new Failure('CMS_TIMEOUT', texts.cmsTimeout(timeoutMs), { cause: error })
   }
-  if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more than is taken', { cause: error })
+  if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more bytes than Quoin accepts', { cause: error })
   return new Failure('CMS_UNREACHABLE', texts.cmsUnreachable, { cause: error })
 }

@@ -1,5 +1,5 @@
 import { abortable, createAborter, type Aborter, type Signal } from './aborter.ts'
-import { GONE } from './calls.ts'
+import { CALLER_GONE } from './calls.ts'
 
 /** Makes one piece of work of all that ask for the same thing at the same time. */
 export interface SingleFlight<T> {
@@ -34,7 +34,7 @@ export function createSingleFlight<T> (): SingleFlight<T> {
     } finally {
       if (--flight.waiting === 0 && !flight.isOver) {
         flight.end()
-        flight.aborter.abort(GONE)
+        flight.aborter.abort(CALLER_GONE)
       }
     }
   }

@@ -165,15 +165,15 @@ export function createIdempotency ({ client, table: name, environment, now, read
     }
   }
 
-  function item (key: Key, version: string, { fingerprint, uuid, intent, done }: RequestEntry, leaseMs: number): StoredItem & { version: string } {
+  function item (key: Key, version: string, { fingerprint, uuid, intent, done: completion }: RequestEntry, leaseMs: number): StoredItem & { version: string } {
     return {
       ...key,
       version,
       fingerprint,
       uuid,
       ...(intent && { before: intent.before, after: intent.after }),
-      ...(done && { status: done.status, etag: done.etag, saved: done.uuid }),
-      ...lettersOf((done ?? intent)?.outcomes),
+      ...(completion && { status: completion.status, etag: completion.etag, saved: completion.uuid }),
+      ...lettersOf((completion ?? intent)?.outcomes),
       leaseUntil: leaseMs === 0 ? 0 : Math.ceil(now()) + leaseMs,
       removeAt: Math.floor(now() / 1000) + KEPT_SECONDS
     }
@@ -190,13 +190,13 @@ interface Claim extends RequestEntry {
 }
 
 function entryOf (record: Item): RequestEntry {
-  const { fingerprint, uuid, before, after, status, etag, saved, outcomes } = record as Item & Record<string, string | undefined>
+  const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = record as Item & Record<string, string | undefined>
   const more = outcomes === undefined ? {} : { outcomes: [...outcomes].map((letter) => letter === 'd' ? 'done' as const : 'already' as const) }
   return {
     fingerprint: fingerprint!,
     uuid: uuid!,
     ...(before !== undefined && { intent: { before, after: after!, ...more } }),
-    ...(status !== undefined && { done: { status: Number(status), uuid: saved!, etag: etag!, ...more } })
+    ...(status !== undefined && { done: { status: Number(status), uuid: savedUuid!, etag: etag!, ...more } })
   }
 }
 

@@ -2,7 +2,7 @@ import { lockedAs } from '../boards/entities.ts'
 import type { Editions, Updated, UpdateOptions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { sameItems, showsItems } from '../editions/translate/canonical.ts'
-import type { EditionJson, Item } from '../editions/translate/edition-json.ts'
+import type { EditionJson, FieldItem } from '../editions/translate/edition-json.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import type { Entry, Journal } from './journal.ts'
@@ -30,8 +30,9 @@ export type History = ReturnType<typeof createHistory>
 /** The journal of editions as an editor reads it, and what he puts back from it. */
 export function createHistory ({ journal, editions, isBeingSaved, model }: HistoryDeps) {
   /**
-   * The entries of an edition, the newest first, without the fields that the CMS hides from the caller. Between two entries
-   * stands what has changed the edition otherwise. The first page settles what is uncertain and can be told by now.
+   * The entries of an edition, the newest first, without the fields that the CMS hides from the caller. An entry of the kind
+   * `outside` stands between two others if the edition changed in another way. The first page settles uncertain entries whose
+   * outcome can be told by now.
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND; TOO_LARGE; STORE_UNAVAILABLE, STORE_FAILED
    */
@@ -62,11 +63,11 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
 
   /**
    * Settles uncertain entries by what their fields held next: in the next entry that has them, else in the edition now.
-   * @returns the edition, read anew if that was needed
+   * @returns the edition, read again if necessary
    */
   async function settle (uuid: string, entries: Entry[], bareEdition: EditionJson, caller: Caller): Promise<EditionJson> {
     if (!entries.some(({ outcome }) => outcome === 'uncertain')) return bareEdition
-    // In this order: what is saved after the ticket was free is not taken for refused.
+    // In this order, so that a save after the ticket was free does not count as refused.
     const isHeld = await isBeingSaved(uuid)
     const { edition, etag } = await editions.inspect(uuid, caller)
     for (const [index, entry] of entries.entries()) {
@@ -81,14 +82,14 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
       entry.outcome = outcome
       const isLast = !newer.some(isSave)
       if (outcome === 'saved' && isLast) entry.after = journal.stateOf(edition, etag)
-      // Whoever reads next settles it where the store does not take this.
+      // If the store does not take this, the next reader settles it.
       await journal.settle(uuid, entry).catch(() => {})
     }
     return edition
   }
 
-  /** What has become of a save, where the values that came next tell it. */
-  function outcomeOf ({ kind, fields, more }: Entry, next: (field: string) => Item[] | undefined, isOver: boolean): 'saved' | 'refused' | undefined {
+  /** The outcome of a save, if later values tell it. */
+  function outcomeOf ({ kind, fields, more }: Entry, next: (field: string) => FieldItem[] | undefined, isOver: boolean): 'saved' | 'refused' | undefined {
     const all = Object.entries(fields).map(([field, { before, after }]) => ({ field, before, after, now: next(field) }))
     const isCreate = kind === 'create'
     if (more !== undefined || all.some(({ now }) => !now)) return undefined
@@ -110,7 +111,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
     })]
   }
 
-  /** What has changed the edition since the newest entry. */
+  /** The changes to the edition since its newest entry. */
   function sinceLast (newest: Entry, edition: EditionJson): JournalEntry | undefined {
     const last = leftBy(newest)
     const state = journal.stateOf(edition, '')

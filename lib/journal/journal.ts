@@ -81,9 +81,9 @@ const KEYS = '#key = :key'
 const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
 
 /**
- * What was saved through Quoin, in the table of locks: under a key of each edition an entry for each save, whose sort key
- * has the time first. An entry is written as `uncertain` before its save is sent, and again with the outcome before the
- * caller is answered. While the table is away saves go on without entries, and the next entry says how many there were.
+ * The saves that went through Quoin, in the table of locks. Each edition has a key, and each save an entry whose sort key
+ * begins with the time. The journal writes an entry as `uncertain` before it sends the save, and again with the outcome
+ * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
  */
 export function createJournal ({ client, table: name, environment, days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
   const table = createLockTable({ client, table: name, wait, random })

@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { ref } from '../schema-parts.ts'
 import { SIDES, type Side } from './values.ts'
 
-export const PAGE_MAX = 100
+export const ENTRIES_MAX = 100
 
 const ENTRY_ID = { pattern: '^[\\w-]{16}$', examples: ['GkYm3V-0aB9cXy_Z'] }
 
@@ -57,7 +57,7 @@ export const JournalPage = Type.Object({
 export type JournalPage = Static<typeof JournalPage>
 
 export const JournalQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: PAGE_MAX, default: 20, description: 'How many entries at most; those of kind `outside` come on top' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: ENTRIES_MAX, default: 20, description: 'How many entries at most; those of kind `outside` come on top' })),
   before: Type.Optional(Type.String({ ...ENTRY_ID, description: '`meta.next` of the page before' }))
 })
 export type JournalQuery = Static<typeof JournalQuery>

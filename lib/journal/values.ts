@@ -1,8 +1,8 @@
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants } from 'node:zlib'
-import type { Item } from '../editions/translate/edition-json.ts'
+import type { FieldItem } from '../editions/translate/edition-json.ts'
 
-/** The largest value of a field, and the most of one entry, in bytes of JSON. What is larger is left out. */
+/** The largest value of a field, and of all of an entry, in bytes of JSON. Larger values are left out. */
 export const VALUE_MAX = 65_536
 export const ENTRY_MAX = 131_072
 
@@ -11,8 +11,8 @@ export type Side = typeof SIDES[number]
 
 /** A field of an entry: its values as far as they are known and not too large. */
 export interface Values {
-  before?: Item[]
-  after?: Item[]
+  before?: FieldItem[]
+  after?: FieldItem[]
   /** The values that were too large. */
   leftOut?: Side[]
 }
@@ -28,7 +28,7 @@ const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
 /** Bounds the fields of an entry: of those that do not fit, values are left out. */
-export function bounded (fields: Record<string, Partial<Record<Side, Item[] | undefined>>>): Fields {
+export function bounded (fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>): Fields {
   let room = ENTRY_MAX
   let more = 0
   const entries: Array<[string, Values]> = []

@@ -15,7 +15,7 @@ export interface Account {
    *   CMS_FAILED, CMS_TIMEOUT or CMS_UNREACHABLE where that try itself has failed.
    */
   credentials (): Promise<Headers>
-  /** To be called after a refused request (401 or 403). @returns whether there are other credentials now, for a second request */
+  /** Call this after a refused request (401 or 403). @returns whether there are other credentials now, for a second request */
   renew (used: Headers, status: number): Promise<boolean>
 }
 
@@ -67,14 +67,14 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
     return { accepted: headers }
   }
 
-  const checked = async (afterMs: number) => now() - checkedAt < afterMs ? headers : tryOnce(check)
+  const checkedHeaders = async (afterMs: number) => now() - checkedAt < afterMs ? headers : tryOnce(check)
 
   async function renew (): Promise<boolean> {
-    await checked(JUST_CHECKED_MS)
+    await checkedHeaders(JUST_CHECKED_MS)
     return false
   }
 
-  return { credentials: () => checked(CHECK_MS), renew }
+  return { credentials: () => checkedHeaders(CHECK_MS), renew }
 }
 
 /**
@@ -112,14 +112,14 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
     return { accepted: session }
   }
 
-  const opened = async (afterMs: number) => session && now() - seenAlive < afterMs ? session : tryOnce(open)
+  const openSession = async (afterMs: number) => session && now() - seenAlive < afterMs ? session : tryOnce(open)
 
   async function renew (used: Headers): Promise<boolean> {
     if (session && session !== used) return true
-    return await opened(JUST_CHECKED_MS) !== used
+    return await openSession(JUST_CHECKED_MS) !== used
   }
 
-  return { credentials: () => opened(CHECK_MS), renew }
+  return { credentials: () => openSession(CHECK_MS), renew }
 }
 
 /** The words of Drupal 10 and 11 for a wrong name or password, and for a blocked user; they do not translate them. */
@@ -190,7 +190,7 @@ type TriesDeps = Required<Pick<AccountOptions, 'now' | 'random'>> & Pick<Account
  * What says so may be wrong, so it is heeded once, and then not before an hour after the next try here.
  */
 function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<LoginAttempt<T>>) => Promise<T> {
-  let running: Promise<T> | undefined
+  let currentTry: Promise<T> | undefined
   let rest: { until: number, tell: () => Failure } | undefined
   let failures = 0
   let wasAccepted = false
@@ -203,7 +203,7 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
     deafUntil = Infinity
   })
 
-  /** To be called right before credentials are tried. @throws {Failure} CMS_UNAVAILABLE while another instance's refusal is heeded */
+  /** Call this right before trying credentials. @throws {Failure} CMS_UNAVAILABLE while another instance's refusal is heeded */
   function mayTry (): void {
     if (now() < heededUntil) throw resting(heededUntil, "The CMS has refused this service's account to another instance")
     if (deafUntil === Infinity) deafUntil = now() + LOCKED_OUT_MS
@@ -246,10 +246,10 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
   }
 
   return async (attempt) => {
-    if (running) return running
+    if (currentTry) return currentTry
     if (rest && now() < rest.until) throw rest.tell()
-    running = run(attempt).finally(() => { running = undefined })
-    return running
+    currentTry = run(attempt).finally(() => { currentTry = undefined })
+    return currentTry
   }
 }
 

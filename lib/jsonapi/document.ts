@@ -17,6 +17,7 @@ export interface Resource {
   id: string
   attributes?: Record<string, unknown>
   relationships?: Record<string, Relationship>
+  links?: Record<string, unknown>
 }
 
 export interface ErrorObject {

@@ -4,8 +4,8 @@ import { documentIn, type Document } from './document.ts'
 /** The documents in the last answers. */
 export interface Documents {
   /**
-   * The document in a body, or undefined where there is none. From the second time on that the same bytes come under a key,
-   * it is the same object, so that what was made of it can be used again. It must not be changed.
+   * The document in a body; undefined if there is none. From the second time that the same bytes come under a key, it is the
+   * same object, so that callers can cache results by it. It must not be changed.
    */
   read (key: string, body: Buffer): Document | undefined
 }

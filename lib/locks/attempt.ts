@@ -25,12 +25,12 @@ export function outcomeOf ({ version, over }: WriteAttempt, present: Item | unde
   if (present?.['version'] === version || present?.['replaced'] === version) return 'done'
   if (fences.has(present?.['version'])) return 'void'
   if (!over) return isLater(present, version) ? 'unclear' : 'open'
-  if (isSame(present, over)) return 'open'
+  if (isSameRecord(present, over)) return 'open'
   return isLater(present, version) && !hasReplaced(present, over) ? 'unclear' : 'void'
 }
 
 /** Whether this is still the record that was read; one of others, without a version, may not be. */
-export function isSame (present: Item | undefined, record: Item): boolean {
+export function isSameRecord (present: Item | undefined, record: Item): boolean {
   return present !== undefined && present['version'] === record['version']
 }
 

@@ -1,10 +1,10 @@
-import { differences, idOf, presentOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
+import { eventsBetween, stateId, presentOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
 import type { Watched } from './watched.ts'
 
 /** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
 const AT_ONCE = 50
 
-/** So many changes, and for so long (in milliseconds), are kept for watchers that are just busy; whoever is further behind gets a snapshot. */
+/** How many changes the channel keeps for busy watchers, and for how long (in milliseconds). A watcher that is further behind gets a snapshot. */
 const RECENT = 16
 const RECENT_MS = 5000
 
@@ -14,11 +14,10 @@ const LIVE: FeedEvent = { event: 'live' }
 export type Channel = ReturnType<typeof createChannel>
 
 /**
- * What is told of some entities, made once for all who watch just these. A watcher has no queue, only the number of the
- * revision that it was told last: one that takes every change gets them one by one, one that is behind gets the present
- * state.
+ * The events of some entities, made once for all watchers of just these. A watcher has no queue, only the number of the last
+ * revision that it got. One that keeps up gets every change. One that is behind gets the present state.
  */
-export function createChannel (watched: Watched[]) {
+export function createChannel (sources: Watched[]) {
   /** Called, a few in a turn, after every change. */
   const wakes = new Set<() => void>()
   const due = new Set<() => void>()
@@ -38,8 +37,8 @@ export function createChannel (watched: Watched[]) {
 
   function update (): void {
     const [before, wasStale] = [states, isStale]
-    const present = watched.map(({ state }) => state())
-    isStale = watched.some((each) => each.isStale())
+    const present = sources.map(({ state }) => state())
+    isStale = sources.some((each) => each.isStale())
     states = present.every((state) => state !== undefined) ? present : undefined
     if (!states) return isStale && !wasStale ? push([STALE]) : undefined
     if (wasStale && !isStale) {
@@ -47,7 +46,7 @@ export function createChannel (watched: Watched[]) {
       return push([LIVE, ...all()])
     }
     if (!before) return push(all())
-    const changes = differences(before, states)
+    const changes = eventsBetween(before, states)
     if (isStale && !wasStale) changes.unshift(STALE)
     if (changes.length > 0) push(changes)
   }
@@ -88,16 +87,16 @@ export function createChannel (watched: Watched[]) {
     return { batch, position: revision }
   }
 
-  /** What was told of saves since a position, as far as it is kept. */
+  /** The events of saves since a position, as far as they are kept. */
   function savedAfter (position: number): Batch {
     return recent.slice(Math.max(0, recent.length - (revision - position))).flat().filter(({ event }) => event === 'saved')
   }
 
-  for (const { wakes } of watched) wakes.add(update)
+  for (const { wakes } of sources) wakes.add(update)
   update()
 
   return {
-    watched,
+    watched: sources,
     wakes,
     /** Tells an event that is not part of the state. A watcher that is behind does not get it. */
     tell: (event: FeedEvent) => states && push([event]),
@@ -105,9 +104,9 @@ export function createChannel (watched: Watched[]) {
     savedAfter,
     isStale: () => isStale,
     /** Where a watcher stands that was told a state by an earlier stream; before the beginning if that is not the present one. */
-    positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= idOf(states)) ? revision : -1,
+    positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= stateId(states)) ? revision : -1,
     close () {
-      for (const { wakes } of watched) wakes.delete(update)
+      for (const { wakes } of sources) wakes.delete(update)
       clearImmediate(turn)
       clearTimeout(oblivion)
     }

@@ -13,7 +13,7 @@ const DISPLACER_LIMIT = 128
 /** How many drafts of one field and user are kept; the oldest go first. */
 export const DRAFTS_MAX = 50
 
-/** A version of others that is longer is no part of a key. */
+/** The longest version that becomes part of a key. Other programs may write longer ones. */
 const LONGEST_VERSION = 256
 
 const hash = (text: string) => createHash('sha256').update(text).digest('base64url')
@@ -34,7 +34,7 @@ function draftsKey (recordKey: string): string {
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): StoredItem {
   const draft = {
     env_entityType_entityId: draftsKey(key),
-    fieldName: `${attemptsAt(fieldName, idOf({ version, payload }))}${attempt}`,
+    fieldName: `${attemptsAt(fieldName, textId({ version, payload }))}${attempt}`,
     field: fieldName,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -72,13 +72,13 @@ function attemptsAt (field: string, id: string): string {
 }
 
 /** What tells the text of a record from any other that the field has had. */
-function idOf ({ version, payload }: { version?: unknown, payload?: unknown }): string {
+function textId ({ version, payload }: { version?: unknown, payload?: unknown }): string {
   return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
 }
 
 /**
- * The items that keep a draft, in the order in which they are to be written. The draft of a record of others may have no
- * room for what it adds: then half of the text is in an item of its own, and of the user only what is shown everywhere.
+ * The items of a draft, in the order in which to write them. A draft of another program's record may not fit into one item.
+ * Then half of the text is in a second item, and the user has only uid and name.
  */
 export function itemsOf (draft: StoredItem): StoredItem[] {
   if (itemSize(draft) <= ITEM_LIMIT) return [draft]
@@ -100,14 +100,14 @@ export function restOf ({ fieldName, ...key }: Key): Key {
   return { ...key, fieldName: `${fieldName}#rest` }
 }
 
-/** Of a user's data the uid and the name, if they are no longer than a displacer's. */
+/** The uid and the name from a user's data, if they are not longer than a displacer's may be. */
 function shortUser (userData: Stored | undefined): Stored {
   const member = (name: string) => userData instanceof Map ? userData.get(name) : undefined
   return new Map(['uid', 'name'].map((name) => [name, member(name)] as const)
     .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && Buffer.byteLength(entry[1]) <= DISPLACER_LIMIT))
 }
 
-/** A stored value as JSON has it. */
+/** A stored value as plain JSON. */
 function plain (value: Stored | undefined): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (value instanceof Map) return Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]))
@@ -116,7 +116,7 @@ function plain (value: Stored | undefined): unknown {
 }
 
 /** A draft as it is shown; those of earlier releases do not name what displaced them. */
-export function shown ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Item): Draft {
+export function shownDraft ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Item): Draft {
   return { id: sortKey.replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(Number(displacedAt)) } as unknown as Draft
 }
 
@@ -173,7 +173,7 @@ export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, ve
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
 export function shownExpired (record: Item, moment: Moment): Draft {
   const { fieldName, timestamp, userData, payload = '', version } = lockOf(record)
-  return { id: idOf({ version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
+  return { id: textId({ version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
 }
 
 /** Since when an expired lock is over, in Unix seconds. */

@@ -1,7 +1,7 @@
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
-import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shown, shownExpired, siblingsOf, type Displacer } from './draft.ts'
+import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shownDraft, shownExpired, siblingsOf, type Displacer } from './draft.ts'
 import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
 import { forEach, UNANSWERED_MAX, type LockTable, type QueryOptions } from './table.ts'
@@ -91,7 +91,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     const drafts = new Map<string, Draft>()
     const measure = createMeasure('ask for the drafts of one field (fieldName), of one user (uid), or for one of them (draft)')
     for (const { draft } of (await find(entity, query, measure)).sort((a, b) => b.at - a.at)) {
-      // Whoever was about to displace an expired lock may have got no further than to keep its text.
+      // A takeover of an expired lock may have ended after it kept the text.
       const name = JSON.stringify([draft.fieldName, draft.id])
       if (!drafts.has(name)) drafts.set(name, draft)
     }
@@ -101,15 +101,15 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
   /** The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that its lock still has is none: who was about to displace it got no further. */
   async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Item, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
-    // In this order, since a text is kept before its lock goes: what is displaced meanwhile is found twice, not missed.
+    // In this order, because a text is kept before its lock goes. A text displaced meanwhile is found twice, never missed.
     const start = moment()
     const inTime = createDeadline(monotonic)
     const isWanted = ({ id }: Draft) => query.draft === undefined || id === query.draft
     const expiredLocks = await table.query(expiredOf(key, query, start), { inTime, measure, isWanted: (record) => isWanted(shownExpired(record, start)) })
-    const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shown(record)) })
+    const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shownDraft(record)) })
     const lockedVersions = await heldAmong(drafts.Items, key, query, inTime)
     const all = [
-      ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shown(await whole(record)), at: displacedAt(record) }))),
+      ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shownDraft(await whole(record)), at: displacedAt(record) }))),
       ...expiredLocks.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
     ]
     return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))

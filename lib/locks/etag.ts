@@ -8,7 +8,7 @@ import type { LockList } from './schemas.ts'
 const MOST_TAGS = 100
 
 /** A lock's version as a strong entity tag (RFC 9110 section 8.8.3): a version is of the characters that one may hold. */
-export function etagOf (version: string): string {
+export function versionTag (version: string): string {
   return `"${version}"`
 }
 

@@ -19,8 +19,8 @@ export interface Saved {
 }
 
 /**
- * What a feed tells. An `id` names the state of all that is watched, once this event has been taken in; '' is no state.
- * `stale`: the store does not answer, so what was told may be over; `live`: it answers again, a snapshot follows.
+ * The events of a feed. An `id` names the state of all watched entities after this event; '' names none. `stale`: the store
+ * does not answer, so the locks shown may be out of date. `live`: it answers again, a snapshot follows.
  */
 export type FeedEvent =
   | Snapshot
@@ -39,7 +39,7 @@ export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, 
   }
 }
 
-/** What is known of some fields: the lock, or that there is none. */
+/** The known state of some fields: the lock, or undefined for none. */
 export type Changes = ReadonlyMap<string, LockView | undefined>
 
 /** What a read finds of an entity: its locks, and the petitions for them. */
@@ -62,12 +62,12 @@ export function withChanges (locks: State['locks'], changes: Changes): State['lo
   return new Map(all.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
 }
 
-/** The state that an entity's locks make, with the petitions for those of others; the known one, if it is no other. */
-export function stateOf (entity: Entity, locks: State['locks'], all: readonly Petition[], known: State | undefined): State {
+/** The state of an entity from its locks, and the petitions for them. The last state itself if nothing has changed. */
+export function nextState (entity: Entity, locks: State['locks'], all: readonly Petition[], lastState: State | undefined): State {
   const petitions = all.filter(({ fieldName, userData: { uid } }) => locks.has(fieldName) && locks.get(fieldName)!.userData?.uid !== uid)
-  const same = known?.locks.size === locks.size && [...locks].every(([field, lock]) => markOf(known.locks.get(field)) === markOf(lock)) &&
-    petitionMarks(known.petitions) === petitionMarks(petitions)
-  return same ? known : { entity, locks, petitions }
+  const same = lastState?.locks.size === locks.size && [...locks].every(([field, lock]) => versionMark(lastState.locks.get(field)) === versionMark(lock)) &&
+    petitionMarks(lastState.petitions) === petitionMarks(petitions)
+  return same ? lastState : { entity, locks, petitions }
 }
 
 /** Tells the petitions of an entity apart. */
@@ -81,11 +81,11 @@ function petitionKey ({ entityType, entityId, fieldName, userData: { uid } }: Pe
 
 /** The fields that are not the same in two states. */
 export function changedFields (before: State['locks'], after: State['locks']): string[] {
-  return [...new Set([...before.keys(), ...after.keys()])].filter((field) => markOf(before.get(field)) !== markOf(after.get(field)))
+  return [...new Set([...before.keys(), ...after.keys()])].filter((field) => versionMark(before.get(field)) !== versionMark(after.get(field)))
 }
 
 /** Tells the states of a field apart: each write makes another version; a record of others has none. */
-function markOf (lock: LockView | undefined): string | undefined {
+function versionMark (lock: LockView | undefined): string | undefined {
   return lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))
 }
 
@@ -97,22 +97,22 @@ export function presentOf (states: State[]): FeedEvent[] {
   ], states)
 }
 
-function requested (petition: Petition): Named {
+function requested (petition: Petition): StateEvent {
   return { event: 'requested', id: '', petition }
 }
 
 /**
  * The events between two states. Only the last event has an id, so a client that resumes never skips one.
  */
-export function differences (before: State[], after: State[]): FeedEvent[] {
+export function eventsBetween (before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
-  const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => markOf(lock) !== markOf(before[index]!.locks.get(lock.fieldName))))
-  const [asked, asking] = [petitionsByKey(before), petitionsByKey(after)]
+  const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => versionMark(lock) !== versionMark(before[index]!.locks.get(lock.fieldName))))
+  const [petitionsBefore, petitionsAfter] = [petitionsByKey(before), petitionsByKey(after)]
   return named([
     ...releases.map((lock) => ({ event: 'released' as const, id: '', lock })),
     ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock })),
-    ...[...asked].filter(([key]) => !asking.has(key)).map(([, petition]) => requested({ ...petition, until: 0 })),
-    ...[...asking].filter(([key, { until }]) => asked.get(key)?.until !== until).map(([, petition]) => requested(petition))
+    ...[...petitionsBefore].filter(([key]) => !petitionsAfter.has(key)).map(([, petition]) => requested({ ...petition, until: 0 })),
+    ...[...petitionsAfter].filter(([key, { until }]) => petitionsBefore.get(key)?.until !== until).map(([, petition]) => requested(petition))
   ], after)
 }
 
@@ -121,17 +121,17 @@ function petitionsByKey (states: State[]): Map<string, Petition> {
 }
 
 /** An event that leads to another state. */
-type Named = Extract<FeedEvent, { id: string }>
+type StateEvent = Extract<FeedEvent, { id: string }>
 
 /** Has the last of some events name the state to which they lead. */
-function named (events: Named[], states: State[]): FeedEvent[] {
-  return events.map((event, index) => index === events.length - 1 ? { ...event, id: idOf(states) } : event)
+function named (events: StateEvent[], states: State[]): FeedEvent[] {
+  return events.map((event, index) => index === events.length - 1 ? { ...event, id: stateId(states) } : event)
 }
 
 /** Names what is watched and the state that it is in: the same at every instance, before and after a restart. */
-export function idOf (states: State[]): string {
+export function stateId (states: State[]): string {
   const marks = states.map(({ entity: { type, id }, locks, petitions }) => [
-    type, id, ...[...locks.values()].map((lock) => [lock.fieldName, markOf(lock)]), ...petitions.length > 0 ? [petitionMarks(petitions)] : []
+    type, id, ...[...locks.values()].map((lock) => [lock.fieldName, versionMark(lock)]), ...petitions.length > 0 ? [petitionMarks(petitions)] : []
   ])
   return createHash('sha256').update(JSON.stringify(marks)).digest('base64url').slice(0, 22)
 }

@@ -67,15 +67,15 @@ export interface Watcher {
 /** A watcher of entities that can be others later. */
 export interface FeedWatcher extends Watcher {
   /**
-   * Watches other entities from now on. Next comes their snapshot, and before it what was told of saves meanwhile.
+   * Watches other entities from now on. The next events are saves since the last batch, and then the new snapshot.
    * @throws {Failure} TOO_LARGE for more locks than are read; the watcher has left then
    */
   turnTo: (entities: Entity[]) => Promise<void>
 }
 
 /**
- * Tells watchers what happens to the locks of entities, whichever instance does it: the table is read at an interval,
- * once for all who watch an entity. A write of this instance's own is told at once, and makes no read of its own.
+ * Tells watchers of all changes to the locks of entities, through any instance. It reads the table at an interval, once for
+ * all watchers of an entity. It tells the writes of its own instance at once, without a read.
  *
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
@@ -117,7 +117,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       throw new Failure('TOO_MANY_WATCHERS', texts.tooManyWatchers(watchersMax), { headers })
     }
     if ((byCaller.get(caller) ?? 0) >= watchersPerCaller) {
-      throw new Failure('TOO_MANY_REQUESTS', `You have ${watchersPerCaller} event streams open here, as many as one caller may; close one, or poll`, { headers })
+      throw new Failure('TOO_MANY_REQUESTS', `You have ${watchersPerCaller} event streams open here, the most allowed for one caller; close one, or poll`, { headers })
     }
   }
 
@@ -220,15 +220,15 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       }
     }
 
-    async function turnTo (others: Entity[]): Promise<void> {
-      const other = enter(others)
-      await join(other).finally(() => { if (!watchers.has(leave)) part(others, other) })
+    async function turnTo (newEntities: Entity[]): Promise<void> {
+      const other = enter(newEntities)
+      await join(other).finally(() => { if (!watchers.has(leave)) part(newEntities, other) })
       if (!watchers.has(leave)) return
       // What was joined has been read, or is stale.
       const first = other.after(-1)!
       backlog = [...backlog, ...channel.savedAfter(position), ...first.batch]
       part(present, channel)
-      present = others
+      present = newEntities
       channel = other
       position = first.position
     }
@@ -258,14 +258,14 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /**
-   * To be called before every write to an entity. What it returns is to be called afterwards, with what is known of the
-   * fields, and whether that is all: whoever watches the entity is told that at once, and the next read, within an interval,
+   * Call this before every write to an entity, and the function that it returns afterwards, with the known state of the
+   * fields and whether that is all. Watchers of the entity get these changes at once. The next read, within an interval,
    * finds the rest.
    */
   function writing (entity: Entity): (left: Changes, isSure?: boolean) => void {
     const name = nameOf(entity)
-    const watched = entities.get(name)
-    const over = watched?.writing()
+    const source = entities.get(name)
+    const over = source?.writing()
     const began = now()
     return (changes, isSure = true) => {
       if (notices?.isUp()) {
@@ -275,7 +275,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       over?.(changes)
       // Somebody has begun to watch it meanwhile: the first read may have missed the write.
       const present = entities.get(name)
-      if (present !== watched) present?.soon(0)
+      if (present !== source) present?.soon(0)
     }
   }
 
@@ -303,8 +303,8 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /**
-   * To be called when notices have begun to come, or come no longer: what has been lost before is read, everything once,
-   * as soon as so many reads may be made.
+   * Call this when notices have begun to come, or have stopped. Every watched entity is then read once, as soon as the limit
+   * on reads allows, since notices may have been lost.
    */
   function catchUp (): void {
     pace = undefined

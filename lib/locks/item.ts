@@ -43,7 +43,7 @@ function storedNumber (value: number, where: string): number {
   return value
 }
 
-/** What was read, to be stored again. A number of others that JavaScript cannot hold exactly is kept as a string. */
+/** An item that was read, in the form to store it again. A number that JavaScript cannot hold exactly stays a string. */
 export function asStored (value: unknown): Stored {
   if (Array.isArray(value)) return value.map(asStored)
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)

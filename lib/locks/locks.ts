@@ -5,7 +5,7 @@ import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, createMeasure, type InTime } from './bounds.ts'
-import { hasReplaced, isOlder, isSame, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt.ts'
+import { hasReplaced, isOlder, isSameRecord, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
@@ -93,7 +93,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
   const petitions = createPetitions({ table, environment, moment, nextVersion, wait, random })
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
-  const unsettled = createUnsettled(seconds, FENCE_SECONDS)
+  const openWrites = createUnsettled(seconds, FENCE_SECONDS)
   const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: timely(readForFeed) })
 
   /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
@@ -115,10 +115,10 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const uid = String(request.userData.uid)
     const quick = (write: Write) => isFree(write, alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (record) => {
-      const expired = record && isExpired(record, moment())
-      if (record && !expired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
+      const hasExpired = record && isExpired(record, moment())
+      if (record && !hasExpired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
       if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
-      if (expired) return 'displace'
+      if (hasExpired) return 'displace'
       return record && alone ? changed(record) : 'again'
     })
   }
@@ -144,8 +144,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /**
-   * Puts a record where `quick` allows it, else as `judge` says about the present one: not at all, again, or in its place.
-   * The put that goes by `quick` is sent once: carried out a second time, it would bring back what was released meanwhile.
+   * Puts a record if `quick` allows it. Otherwise `judge` decides by the present record: refuse, try again, or displace it.
+   * The put under `quick` is sent only once, since a second put could bring back a lock that was released meanwhile.
    */
   async function write (
     place: WriteTarget, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
@@ -164,12 +164,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     let fencedUntil = 0
     let draft: Item | undefined
     /** The lock of another user that the last attempt replaces. */
-    let displaced: Holder | undefined
+    let displacedHolder: Holder | undefined
 
     function acquired (version: string): Taken {
       if (draft) onKept?.()
       const { timestamp, expiresAt } = record
-      return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }), ...(displaced && { displaced }) }
+      return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }), ...(displacedHolder && { displaced: displacedHolder }) }
     }
 
     /** The lock is there, in this version. */
@@ -178,13 +178,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       return acquired(version)
     }
 
-    /** @returns the lock, or what is in its way */
+    /** @returns the lock, or the record in its way */
     async function attempt (over: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
       versions.add(version)
-      displaced = over && !isTombstone(over) && ownerOf(over) !== String(uid) && !isExpired(over, moment()) ? holderOf(over) : undefined
-      const replaced = over ? over['version'] : namedVersion
-      const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replaced) ? seconds() + SETTLED_SECONDS : 0)
-      const item = { ...record, version, ...(typeof replaced === 'string' && { replaced }), ...(until > seconds() && { fencedUntil: until }) }
+      displacedHolder = over && !isTombstone(over) && ownerOf(over) !== String(uid) && !isExpired(over, moment()) ? holderOf(over) : undefined
+      const replacedVersion = over ? over['version'] : namedVersion
+      const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replacedVersion) ? seconds() + SETTLED_SECONDS : 0)
+      const item = { ...record, version, ...(typeof replacedVersion === 'string' && { replaced: replacedVersion }), ...(until > seconds() && { fencedUntil: until }) }
       const result = await table.putOnce(item, over ? isStill(over) : quick(described(version, ifMatch, until)))
       if (result.done) return locked(version)
       if (!result.unanswered) return look(await result.found())
@@ -224,16 +224,16 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
     /** Keeps the text of the record that is to be displaced, if it has one and is not kept yet. */
     async function prepare (found: Item): Promise<void> {
-      if (draft && typeof draft['version'] === 'string' && isSame(found, draft)) return
+      if (draft && typeof draft['version'] === 'string' && isSameRecord(found, draft)) return
       await withdraw()
       if (found['payload'] !== undefined) draft = await drafts.keep(found, { uid: String(uid), name })
     }
 
-    /** Drops the draft of what was not displaced, and is not going to be. */
+    /** Drops the draft of a record that was not displaced and will not be. */
     async function withdraw (): Promise<void> {
       const last = draft
       draft = undefined
-      if (last && !open.some(({ over }) => over && isSame(over, last))) await drafts.drop(last)
+      if (last && !open.some(({ over }) => over && isSameRecord(over, last))) await drafts.drop(last)
     }
 
     /**
@@ -254,7 +254,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       throw tooFast()
     }
 
-    return unsettled.during(nameOf(key), async () => {
+    return openWrites.during(nameOf(key), async () => {
       const first = await attempt(undefined)
       if ('outcome' in first) return first
       const verdict = judge(first.found)
@@ -262,13 +262,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       return takeovers.run(nameOf(key), async (hasWaited) => {
         let result = hasWaited ? await look(await present()) : first
         for (let count = 1; count <= ATTEMPTS && !('outcome' in result); count++) {
-          const { found } = result
-          const verdict = judge(found)
-          if (typeof verdict === 'object') return refused(verdict, found)
-          if (verdict === 'displace') await prepare(found!)
+          const { found: item } = result
+          const verdict = judge(item)
+          if (typeof verdict === 'object') return refused(verdict, item)
+          if (verdict === 'displace') await prepare(item!)
           else await withdraw()
-          version = nextVersion(found?.['version'])
-          result = await attempt(found)
+          version = nextVersion(item?.['version'])
+          result = await attempt(item)
           if ('outcome' in result) return result
           await pause(count)
           result = await look(await present())
@@ -382,13 +382,13 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
 
     let present: Item | undefined
-    if (unsettled.until(nameOf(key)) > 0) present = await table.get(key)
+    if (openWrites.until(nameOf(key)) > 0) present = await table.get(key)
     else {
       const removal = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
       if (removal.done) return released()
       present = await removal.found()
       if (removal.unanswered && present && !isTombstone(present) && !isOlder(present, write)) {
-        // The lock may have been released, and taken anew since.
+        // The lock may have been released and taken again since.
         if (!ifMatch && isOthers(present)) return { outcome: 'released' }
         throw unknown()
       }
@@ -407,11 +407,11 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
       const result = until > seconds() ? await table.put(tombstone, present ? isStill(present) : isNothing()) : await table.remove(key, isStill(present!))
       const next = result.done ? tombstone : await result.found()
-      if (result.done || (result.repeated && (next === undefined || isSame(next, tombstone)))) {
+      if (result.done || (result.repeated && (next === undefined || isSameRecord(next, tombstone)))) {
         if (draft) onKept?.()
         return released()
       }
-      if (result.repeated && present && !isSame(next, present) && !hasReplaced(next, present)) {
+      if (result.repeated && present && !isSameRecord(next, present) && !hasReplaced(next, present)) {
         // The first attempt may have released the lock, and another has been taken since.
         if (hasReplaced(next, tombstone) || (!ifMatch && isOthers(next!))) return { outcome: 'released' }
         throw unknown()
@@ -425,7 +425,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
 
   /** Until when a late write may bring back the released lock. It may be one that the record names, one of this instance, or one of another instance that still waits for an answer. */
   function fenceFor (key: Key, found: Item | undefined): number {
-    return Math.max(fenceOf(found), unsettled.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
+    return Math.max(fenceOf(found), openWrites.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
   }
 
   /** An expired lock is nobody's. */
@@ -485,7 +485,7 @@ function nameOf ({ env_entityType_entityId: key, fieldName }: Key): string {
 }
 
 function unknown (): Failure {
-  return new Failure('STORE_UNAVAILABLE', 'Whether the lock was written is not known; try again', { headers: { 'retry-after': '1' } })
+  return new Failure('STORE_UNAVAILABLE', 'Quoin does not know whether the lock was written; try again', { headers: { 'retry-after': '1' } })
 }
 
 function tooFast (): Failure {

@@ -5,8 +5,8 @@ import { Entity, Holder, LockView } from './schemas.ts'
 const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
 
 /**
- * Most fields that one notice names, so that it is short however long their names are. Whoever releases more says only that
- * there is something new.
+ * How many fields one notice names at most, so that it stays short even with long names. A release of more fields only tells
+ * that something changed.
  */
 const FIELDS = 10
 

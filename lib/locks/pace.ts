@@ -1,7 +1,7 @@
 /** Fewest reads of the store in a second that an instance may make for all its polling. */
 const READS_PER_SECOND = 400
 
-/** So many entities are read as often as is set, however often that is. */
+/** This many entities are read at the configured interval, whatever it is. */
 const ENTITIES = 200
 
 /** Most reads of the store in a second that all polling of an instance makes: beyond it entities are read less often. */

@@ -68,7 +68,7 @@ export function createPetitions ({ table, environment, moment, nextVersion, wait
   function refuseBeyond (petitions: StoredPetition[], most: number, what: string): void {
     if (petitions.length < most) return
     const seconds = Math.min(...petitions.map(({ until }) => until)) - moment().now
-    throw new Failure('TOO_MANY_REQUESTS', `${most} users ask for ${what} already, as many as may; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } })
+    throw new Failure('TOO_MANY_REQUESTS', `${most} users already ask for ${what}, the most allowed; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } })
   }
 
   /**
@@ -80,7 +80,7 @@ export function createPetitions ({ table, environment, moment, nextVersion, wait
     await change(entity, (present) => present.filter((petition) => (fieldName !== undefined && petition.fieldName !== fieldName) || (uid !== undefined && petition.uid !== uid)))
   }
 
-  /** Writes what is left of the petitions that stand, unless that is all of them. */
+  /** Writes the petitions that remain, unless none was removed. */
   async function change (entity: Entity, edit: (present: StoredPetition[]) => StoredPetition[], count = 1): Promise<void> {
     const key: Key = { env_entityType_entityId: recordKey(environment, entity), fieldName: PETITIONS }
     const record = await table.get(key)

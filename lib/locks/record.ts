@@ -136,7 +136,7 @@ export const isForeignOver = all(rule('attribute_not_exists(#expiresAt)'), rule(
 /** What of a moment decides the text of a rule: whether a record without `expiresAt` is ever over. */
 interface Leasing { hasForeign: boolean }
 
-/** As `isExpired` has it. */
+/** The same rule as `isExpired`. */
 const isOver = ({ hasForeign }: Leasing): Rule => hasForeign ? any(isExpiredNow, isForeignOver) : isExpiredNow
 
 const isNotOver = ({ hasForeign }: Leasing): Rule => hasForeign
@@ -188,10 +188,10 @@ function isVersion (versions: '*' | number): Rule {
 
 const isReplaceable = ({ versions }: WriteShape): Rule => all(...versions ? [isVersion(versions)] : [], isNotAfter, isUnfenced)
 
-/** Whoever wrote the record has had an answer: he may not write it again. */
+/** The writer of the record has had an answer, so no retry of that write will arrive. */
 const isSettled = rule('NOT #version > :settled')
 
-/** As `isSettled`; of its own writes an instance knows that anyway. */
+/** As `isSettled`. An instance always knows that of its own writes. */
 const isKnown = any(rule('contains(#version, :instance)'), isSettled)
 
 /** The user's own lock, of a writer who has finished for sure: for example because the request names the lock's version. */
@@ -274,10 +274,10 @@ export function isStill ({ version, payload, fencedUntil }: Item): Condition {
 const NEVER = 0
 
 /**
- * What is left of a record, or of a draft, that an earlier attempt at writing it might bring back: no reader sees it, and
- * it refuses whatever is older. It goes by time to live.
+ * The tombstone of a record, or of a draft, that an earlier attempt at writing might bring back. No reader sees it, and it
+ * stops older writes. Time to live removes it.
  * @param until Unix time until which such an attempt may come
- * @param replaced the version of what was released
+ * @param replaced the version of the released record
  */
 export function tombstoneOf (key: Key, until: number, version: string, replaced?: unknown): StoredItem {
   return { ...key, version, expiresAt: NEVER, [FENCED_UNTIL]: until, [REMOVE_AT]: until, ...(typeof replaced === 'string' && { replaced }) }

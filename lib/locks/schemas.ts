@@ -32,12 +32,12 @@ export const LockRequest = Type.Object({
 })
 export type LockRequest = Static<typeof LockRequest>
 
-const { uid, ...others } = LockRequest.properties.userData.properties
+const { uid, ...otherProperties } = LockRequest.properties.userData.properties
 
 /** The same with authentication: the uid and the name may be left out. The authenticated name has precedence. */
 export const OwnLockRequest = Type.Object({
   ...LockRequest.properties,
-  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...others }, { additionalProperties: true }))
+  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...otherProperties }, { additionalProperties: true }))
 }, {
   additionalProperties: true,
   examples: [{ fieldName: 'field_headline', payload: 'Water found on Mars' }, ...LockRequest['examples']]

@@ -110,8 +110,8 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
       return { done: true }
     } catch (error) {
       if (lacksTransactions(error)) return { done: false, unsupported: error }
-      const [put, ...others] = unmetOf(error)
-      if (put) return { done: false, isReplaced: isUnmet(put), unmet: others.flatMap((reason, index) => isUnmet(reason) ? { ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) } : []) }
+      const [put, ...checkReasons] = unmetOf(error)
+      if (put) return { done: false, isReplaced: isUnmet(put), unmet: checkReasons.flatMap((reason, index) => isUnmet(reason) ? { ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) } : []) }
       if (!isCancelled(error) || count === TRANSACTIONS_MAX) throw storeFailure(error as Error)
       await wait(random() * FIRST_PAUSE_MS * count)
       return putIf(item, condition, checks, count + 1)
@@ -128,9 +128,9 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     return insistently(write, count + 1)
   }
 
-  async function written (pending: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<WrittenOnce> {
+  async function written (operation: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<WrittenOnce> {
     try {
-      const { Attributes: previous } = await pending
+      const { Attributes: previous } = await operation
       return previous ? { done: true, previous: itemOf(previous) } : { done: true }
     } catch (error) {
       if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
@@ -147,7 +147,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /**
-   * Every page of a query's result as one.
+   * Reads all pages of a query's result.
    * @throws {Failure} TOO_LARGE for more than is measured; what `inTime` throws
    */
   async function query (input: Omit<QueryCommandInput, 'TableName'>, { inTime, measure, isWanted = () => true, most = Infinity }: QueryOptions = {}): Promise<{ Items: Item[], Count: number, ScannedCount: number }> {

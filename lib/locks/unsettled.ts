@@ -2,8 +2,8 @@
 interface WriteState { underWay: number, until: number }
 
 /**
- * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended
- * without an answer, for as long as they may still reach the store. Whoever releases such a field leaves a tombstone.
+ * The fields at which this instance has writes whose outcome it does not know: those under way, and those that ended without
+ * an answer, for as long as they may still reach the store. A release of such a field leaves a tombstone.
  * @param now Unix time in seconds
  */
 export function createUnsettled (now: () => number, fenceSeconds: number) {

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { changedFields, isPetition, locksIn, stateOf, withChanges, type Changes, type Found, type State } from './feed-events.ts'
+import { changedFields, isPetition, locksIn, nextState, withChanges, type Changes, type Found, type State } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockView, Petition } from './schemas.ts'
 import { isSince } from './version.ts'
@@ -59,11 +59,11 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   let activeAt = performance.now()
   let changedAt = -Infinity
   let reading: Promise<void> | undefined
-  let following: Promise<void> | undefined
+  let nextRead: Promise<void> | undefined
   let timer: NodeJS.Timeout | undefined
   let recheck: NodeJS.Timeout | undefined
   let recheckAt = 0
-  let ending: NodeJS.Timeout | undefined
+  let endTimer: NodeJS.Timeout | undefined
   /** When the newest read began, by the table's clock and by this machine's. */
   let readAt = -Infinity
   let begunAt = -Infinity
@@ -73,12 +73,12 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   /** Reads what is there from now on: a read that is under way may have missed what was just written. */
   function refresh (): Promise<void> {
     if (!reading) return begin()
-    following ??= reading.then(follow, follow)
-    return following
+    nextRead ??= reading.then(follow, follow)
+    return nextRead
   }
 
   function follow (): Promise<void> {
-    following = undefined
+    nextRead = undefined
     return reading ?? begin()
   }
 
@@ -98,10 +98,10 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     news.clear()
     for (const [field, at] of writtenAt) if (at < readAt - SPREAD_MS) writtenAt.delete(field)
     try {
-      const found = await read(entity)
+      const items = await read(entity)
       clearTimeout(expiry)
-      petitions = found.filter(isPetition)
-      become(withChanges(locksIn(entity, found), news), false)
+      petitions = items.filter(isPetition)
+      become(withChanges(locksIn(entity, items), news), false)
       planEnd()
       pause = 0
     } catch (error) {
@@ -115,7 +115,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   function become (locks: State['locks'] | undefined, stale: boolean): void {
-    const next = locks && stateOf(entity, locks, petitions, state)
+    const next = locks && nextState(entity, locks, petitions, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
     if (state && next !== state) changedAt = performance.now()
@@ -137,25 +137,25 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   /**
-   * To be called before a write, and its result after it, with what the write has left in fields. A field that has changed
-   * since the write began is not told: nobody knows which came last, and the next read decides.
+   * Call this before a write, and the function that it returns after it, with the new state of the fields. It does not tell a
+   * field that has changed since the write began: the order of the two is unknown, so the next read decides.
    */
   function writing (): (left?: Changes) => void {
     const [began, isKnown] = [changes, state !== undefined]
     writes++
-    return (left) => {
-      if (left && isKnown && state) {
-        for (const [field, lock] of left) if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
+    return (result) => {
+      if (result && isKnown && state) {
+        for (const [field, lock] of result) if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
         become(withChanges(state.locks, news), isStale)
       }
       if (--writes === 0) lastChanges.clear()
-      if (left && !isClosed) soon(0)
+      if (result && !isClosed) soon(0)
     }
   }
 
   /**
-   * Shows what a notice says, unless it is older than what was read. Where it does not say all, or came out of its order,
-   * a read decides; it comes soon.
+   * Shows the changes of a notice, unless a later read is there. If the notice is incomplete or out of order, a read decides
+   * soon.
    */
   function hear (notice: LockNotice): void {
     const { began, ended, isSure } = notice
@@ -188,12 +188,12 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
 
   /** Reads once the next lease, or petition, is over, which nobody writes. */
   function planEnd (): void {
-    clearTimeout(ending)
+    clearTimeout(endTimer)
     const end = nextEnd(state?.locks, petitions)
-    if (end !== undefined && !isStale && !isClosed) ending = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
+    if (end !== undefined && !isStale && !isClosed) endTimer = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
   }
 
-  /** Reads soon, for nobody in particular. */
+  /** Reads soon; nobody waits for it. */
   function poke (): void {
     refresh().catch(onFailure)
   }
@@ -212,7 +212,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     isClosed = true
     clearTimeout(timer)
     clearTimeout(recheck)
-    clearTimeout(ending)
+    clearTimeout(endTimer)
     clearTimeout(expiry)
   }
 

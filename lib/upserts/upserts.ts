@@ -60,7 +60,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   /** The keys that this instance is about to create an edition for: other upserts of it wait for that, and do not ask the table. */
-  const making = new Map<string, Promise<unknown>>()
+  const creations = new Map<string, Promise<unknown>>()
 
   /**
    * @param bundle of editions, or an edition type
@@ -80,14 +80,14 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function attempt (pause: number): Promise<Upserted> {
       const uuid = await find(bundle, key, caller)
       if (uuid !== undefined) return change(uuid)
-      const other = making.get(recordKey.env_entityType_entityId)
+      const other = creations.get(recordKey.env_entityType_entityId)
       if (other) {
         await other
         return attempt(pause)
       }
       const own = make()
-      making.set(recordKey.env_entityType_entityId, own.catch(() => {}))
-      const result = await own.finally(() => making.delete(recordKey.env_entityType_entityId))
+      creations.set(recordKey.env_entityType_entityId, own.catch(() => {}))
+      const result = await own.finally(() => creations.delete(recordKey.env_entityType_entityId))
       if (result) return result
       if (monotonic() + pause > deadline) throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
       await wait(pause * (1 - random() / 2))

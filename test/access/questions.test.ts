@@ -197,7 +197,7 @@ t.test('a JSON:API that takes no writes cannot be asked who may edit: that says 
   cms.settings.readOnly = true
   t.equal(await may('view', 'publisher_container', published.id!), 'yes')
   await t.rejects(access.demand('edit', { type: 'publisher_container', id: String(published.id) }, { user: { uid: '2', admin: false }, caller: basic('editor') }), {
-    code: 'CMS_READ_ONLY', statusCode: 502, message: /^Who may edit cannot be asked: Drupal's JSON:API accepts only read operations: .*, or name the editors in AUTH_EDITORS$/
+    code: 'CMS_READ_ONLY', statusCode: 502, message: /^Quoin cannot ask Drupal who may edit: Drupal's JSON:API accepts only read operations: .*, or name the editors in AUTH_EDITORS$/
   })
   t.equal(await may('edit', 'publisher_container', published.id!, basic('reader'), '9'), 'yes')
 })

@@ -212,7 +212,7 @@ t.test('the image has what production needs, and no more', async (t) => {
   t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
   const dockerfile = text('Dockerfile')
   for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
-  t.match(dockerfile, /^FROM node:24-/m)
+  t.match(dockerfile, /^FROM node:24-alpine@sha256:[\da-f]{64}$/m)
   t.match(dockerfile, /^RUN npm ci --omit=dev --no-audit /m)
   t.match(dockerfile, /^ENV HOST=0\.0\.0\.0 METRICS_HOST=0\.0\.0\.0$/m)
   t.ok(dockerfile.indexOf('\nUSER 1000\n') > dockerfile.lastIndexOf('\nRUN '), 'it does not run as root')

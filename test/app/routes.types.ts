@@ -12,7 +12,7 @@ import { DraftsQuery, Entity, Listed } from '../../lib/locks/schemas.ts'
 import { noBody, ref } from '../../lib/schema-parts.ts'
 import { eventStream } from '../../routes/event-stream.ts'
 import type { Handler } from '../../routes/handler.ts'
-import { answers as lockAnswers, locked } from '../../routes/lock-answers.ts'
+import { lockAnswers, locked } from '../../routes/lock-answers.ts'
 
 export const listSchema = {
   params: Entity,

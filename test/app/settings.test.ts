@@ -237,7 +237,7 @@ t.test('a secret may be in a file', async (t) => {
   t.strictSame(readConfig({ ...enough, EVENTS_BUS_URL_FILE: file('bus', `${url}\n`) }).bus, { url })
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [`CMS_PASSWORD_FILE is ${JSON.stringify(absent)} but ENOENT`, /^CMS_PASSWORD is missing/])
   t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/, /^CMS_PASSWORD is missing/])
-  t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: only one can say what it is'])
+  t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: set only one of them'])
   const wrong = problemsOf({ ...basic, CMS_PASSWORD_FILE: file('password', 'hunter2\n\n') })
   t.match(wrong, [/^CMS_PASSWORD is not right but must be/], 'a control character')
   t.notMatch(wrong.join(), /hunter2/)

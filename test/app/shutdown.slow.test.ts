@@ -70,7 +70,7 @@ t.test('a running request is finished first, and then its connection', async (t)
   await says(/incoming request[^]*incoming request/)
   await asked()
   child.kill('SIGTERM')
-  await says(/"msg":"SIGTERM: what runs has 10000 ms to finish"/)
+  await says(/"msg":"SIGTERM: running requests have 10000 ms to finish"/)
   answer()
   t.equal(await ended, 0)
   const [single, double] = await texts

@@ -102,7 +102,7 @@ t.test('X-User-Uid says who calls with AUTH=none, and for whom a request is mean
   t.equal((await jwt.inject({ url: '/api/who', headers: { 'x-user-uid': '7' } })).statusCode, 401, 'it is no credential')
   for (const uid of ['8', '', 'not a uid', '07']) {
     const { statusCode, json } = await jwt.inject({ url: '/api/who', headers: { ...bearer(), 'x-user-uid': uid } })
-    t.match([statusCode, json()], [403, { code: 'USER_CHANGED', message: `Nothing was done: this is meant for the user ${JSON.stringify(uid)}, and you are signed in as "7"` }], uid)
+    t.match([statusCode, json()], [403, { code: 'USER_CHANGED', message: `Nothing was done: the request is meant for user ${JSON.stringify(uid)}, but you are signed in as "7"` }], uid)
   }
   for (const sub of ['7', 'Zoë Müller', '100%', '🔑'.repeat(127)]) {
     for (const named of new Set([encodeURIComponent(sub), ...(/^[!-~]+$/.test(sub) ? [sub] : [])])) {

@@ -31,7 +31,7 @@ t.test('nothing that is written for one user is done for another, who is signed 
 
   present = ben
   const before = cms.requests
-  const changed = { status: 403, code: 'USER_CHANGED', message: 'Nothing was done: this is meant for the user "7", and you are signed in as "8"' }
+  const changed = { status: 403, code: 'USER_CHANGED', message: 'Nothing was done: the request is meant for user "7", but you are signed in as "8"' }
   const writes: Record<string, () => Promise<unknown>> = {
     'a new lock': () => locks.acquire({ ...title, fieldName: 'field_key' }),
     'a takeover': () => locks.overwrite(title),

@@ -47,7 +47,7 @@ t.test('a bus that is right is named with its version, its way and a message tha
 })
 
 t.test('each obstacle is one line that says what to do, without the password', async (t) => {
-  const correct = 'correct EVENTS_BUS_URL, or see to the bus and to the network from here'
+  const correct = 'correct EVENTS_BUS_URL, or check the bus and the network from here'
   const refused = (reason: string) => `!    bus: redis://HOST refuses the password (${reason}): correct the name and the password in EVENTS_BUS_URL`
   const failing = (reason: string, protocol = 'redis:') => `!    bus: ${protocol}//HOST does not answer as it should (${reason}): ${correct}`
   const at = (port: number, protocol = 'redis:') => found(`${protocol}//quoin:SECRET@127.0.0.1:${port}`)
@@ -83,7 +83,7 @@ t.test('a message that does not come back is told', async (t) => {
     '-    bus: a password: EVENTS_BUS_URL has none, so whoever reaches it may read and write there',
     '-    bus: TLS: redis: has none; beyond a private network write rediss: in EVENTS_BUS_URL',
     `ok   bus: redis://0.0.0.0:${port} is Redis 7.0.15`,
-    `!    bus: redis://0.0.0.0:${port} does not answer as it should (a message did not come back within N ms): correct EVENTS_BUS_URL, or see to the bus and to the network from here`
+    `!    bus: redis://0.0.0.0:${port} does not answer as it should (a message did not come back within N ms): correct EVENTS_BUS_URL, or check the bus and the network from here`
   ])
 })
 

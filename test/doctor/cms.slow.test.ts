@@ -127,7 +127,7 @@ t.test('a user who may not create or view editions is told which permission is m
   t.strictSame(about(found, 'editions of', 'fields of daily', 'references', 'filters'), [
     '!    editions of daily: reader sees 0 on the first page, 45 more are hidden: give the user the permission to view them',
     '!    editions of special: reader sees 0 on the first page, 15 more are hidden: give the user the permission to view them',
-    '-    filters: there is no edition to be seen'
+    '-    filters: no edition can be seen'
   ])
   t.strictSame(about(await lines(t, { url: blind.url }), 'editions of'), [
     '-    editions of daily: anonymous sees 0 on the first page, 45 more are hidden: so their fields were not checked',
@@ -141,7 +141,7 @@ t.test('a site without editions is not wrong', async (t) => {
   t.strictSame(about(found, 'editions of', 'filters'), [
     '-    editions of daily: admin sees 0 on the first page: so their fields were not checked',
     '-    editions of special: admin sees 0 on the first page: so their fields were not checked',
-    '-    filters: there is no edition to be seen'
+    '-    filters: no edition can be seen'
   ])
   t.notOk(found.some((text) => text.startsWith('!')))
 })
@@ -160,7 +160,7 @@ t.test('JSON:API that only reads, and filters that find nothing, are each one li
   const { url } = await open(t, { readOnly: true, filterAccess: false })
   const found = await lines(t, { url, as: { kind: 'basic', user: 'editor' } })
   t.strictSame(about(found, 'writing'), ["!    writing: Drupal's JSON:API accepts only read operations: allow all operations at /admin/config/services/jsonapi (jsonapi.settings, read_only: false)"])
-  t.match(about(found, 'filters'), [/^! {4}filters: what can be seen is not found: Drupal lets some users see .*; let a module implement hook_jsonapi_publisher_container_filter_access\(\)/])
+  t.match(about(found, 'filters'), [/^! {4}filters: they do not find editions that can be seen: Drupal lets some users see .*; let a module implement hook_jsonapi_publisher_container_filter_access\(\)/])
   t.ok(found.includes('ok   fields of daily: id, title, status, changed, field_key, field_publisher_edition_type'), 'the rest is checked all the same')
 
   const content = newspaper()
@@ -175,7 +175,7 @@ t.test('a content model that does not fit is told member by member', async (t) =
   const { url } = await open(t, { content: changed(newspaper(), { more: [storage('field_expires', 'timestamp'), storage('field_other', 'string')] }) })
   const admin = { kind: 'session', user: 'admin' } as const
   const cases: Array<[model: object, topics: string[], expected: Array<string | RegExp>]> = [
-    [{ entityType: 'issue' }, ['CMS:', 'the rest'], [/^ok/, '!    CMS: The CMS exposes no resource type issue--* through JSON:API: correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal\'s module jsonapi on', '-    the rest of the CMS: this has to be mended first']],
+    [{ entityType: 'issue' }, ['CMS:', 'the rest'], [/^ok/, '!    CMS: The CMS exposes no resource type issue--* through JSON:API: correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal\'s module jsonapi on', '-    the rest of the CMS: correct the above first']],
     [{ bundles: { daily: 'Täglich' } }, ['editions:', 'labels of bundles'], ['ok   editions: publisher_container with the bundles daily', 'ok   labels of bundles: the content model has them']],
     [{ bundles: { weekly: 'Weekly' } }, ['CMS:'], [/^ok/, /^! {4}CMS: .*publisher_container--weekly/]],
     [{ fields: { key: 'field_code' } }, ['fields of special'], ['!    fields of special: field_code is not there: correct fields.key in the content model (null where editions have no key), or let this user view the field']],
@@ -220,8 +220,8 @@ t.test('a refused account is tried once, and what cannot be known without it is 
     const { cms, url } = await open(t)
     const found = await lines(t, { url, as: { kind, user: 'editor', password: 'wrong-secret' } })
     t.match(found, kind === 'oauth'
-      ? [/^ok {3}CMS: /, /^! {4}CMS: /, '-    the rest of the CMS: this has to be mended first']
-      : [/^ok {3}CMS: /, /^! {4}CMS account: the CMS refused the service account's user name and password .*: correct the account; after five wrong tries/, '-    the rest of the CMS: this has to be mended first'])
+      ? [/^ok {3}CMS: /, /^! {4}CMS: /, '-    the rest of the CMS: correct the above first']
+      : [/^ok {3}CMS: /, /^! {4}CMS account: the CMS refused the service account's user name and password .*: correct the account; after five wrong tries/, '-    the rest of the CMS: correct the above first'])
     t.notMatch(found.join('\n'), /wrong-secret/)
     t.equal(cms.requests, 2, 'one look without the account, one try with it')
   }
@@ -267,7 +267,7 @@ t.test('a CMS that is not there, or something else, is one line that says what t
   const answers = (status: number, type: string, body: string) => serve(t, (_request, response) => response.writeHead(status, { 'content-type': type }).end(body))
   const json = 'application/json'
   const cases: Array<[what: string, visit: Visit, expected: RegExp]> = [
-    ['nothing listens', { url: 'http://127.0.0.1:9' }, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached \(connect ECONNREFUSED 127\.0\.0\.1:9\): correct CMS_URL, or see to the network from here$/],
+    ['nothing listens', { url: 'http://127.0.0.1:9' }, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached \(connect ECONNREFUSED 127\.0\.0\.1:9\): correct CMS_URL, or check the network from here$/],
     ['it does not answer', { url: await serve(t, () => {}), timeoutMs: 1000 }, /^! {4}CMS: The CMS did not answer within 1000 ms: see why it is slow, or raise CMS_TIMEOUT_MS$/],
     ['another path', { url, jsonapiPath: '/api' }, /^! {4}CMS: The CMS answered something that is not JSON:API; .* \(the CMS answered 404\): correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL/],
     ['HTML', { url: await answers(200, 'text/html', '<h1>hello</h1>') }, /not JSON:API; .* \(the CMS answered 200\)/],
@@ -279,7 +279,7 @@ t.test('a CMS that is not there, or something else, is one line that says what t
   for (const [what, visit, expected] of cases) {
     const before = cms.requests
     const found = await lines(t, { ...visit, as: { kind: 'session', user: 'admin', password: 'hunter2' } })
-    t.match(found, [expected, '-    the rest of the CMS: this has to be mended first'], what)
+    t.match(found, [expected, '-    the rest of the CMS: correct the above first'], what)
     t.equal(found.length, 2, what)
     t.notMatch(found.join('\n'), /hunter2|SQLSTATE/, what)
     t.ok(cms.requests - before <= 1, 'no login is tried at what may be the wrong place')

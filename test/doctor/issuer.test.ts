@@ -17,7 +17,7 @@ t.test("an issuer's keys are counted", async (t) => {
 })
 
 t.test('keys that cannot be fetched are one line that says what to do', async (t) => {
-  const fails = (reason: string) => `!    issuer: its keys cannot be fetched from URL/jwks (${reason}): correct AUTH_JWKS_URL, or see to the network from here`
+  const fails = (reason: string) => `!    issuer: its keys cannot be fetched from URL/jwks (${reason}): correct AUTH_JWKS_URL, or check the network from here`
   t.equal(await found(t, 404, '{}'), fails('Expected 200 OK from the JSON Web Key Set HTTP response'))
   t.equal(await found(t, 200, '<html>'), fails('Failed to parse the JSON Web Key Set HTTP response as JSON'))
   t.equal(await found(t, 200, '{"jwks":[]}'), fails('JSON Web Key Set malformed'))

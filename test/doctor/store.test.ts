@@ -101,7 +101,7 @@ for (const name of engineNames) {
     const { client } = await startEngine(t, name)
     const found = await lines({ client, enforceLocks: true })
     t.equal(found.at(-1), name === 'dynalite'
-      ? '-    TransactWriteItems: this engine has none, so a lock that is taken right before a save is sent is saved over (EDITION_LOCKS=enforce)'
+      ? '-    TransactWriteItems: this engine has none, so a save may overwrite a field that is locked right before it is sent (EDITION_LOCKS=enforce)'
       : 'ok   TransactWriteItems: works, so a save checks all locks in one moment (EDITION_LOCKS=enforce)')
     t.equal((await client.send(new ScanCommand({ TableName: 'DataState' }))).Count, 0, 'nothing is left')
   })
@@ -144,7 +144,7 @@ t.test('each operation that is not allowed is named, and the others are tried', 
 
 t.test('a store that loses what it has taken is no store', async (t) => {
   const at = await aws(t, { GetItem: works, Query: works })
-  t.match(await lines(at), [THERE, /^ok {3}time to live/, /^! {4}GetItem: the record is not there: what has just been written is not read/, /^! {4}Query: the record is not there/])
+  t.match(await lines(at), [THERE, /^ok {3}time to live/, /^! {4}GetItem: the record is not there: a record that was just written cannot be read/, /^! {4}Query: the record is not there/])
 })
 
 t.test('a store that cannot be reached, or takes no credentials, ends the check of it', async (t) => {

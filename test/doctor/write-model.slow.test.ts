@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { contentModelSchema } from '../../dev/content-model-schema.ts'
 import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { checkCms } from '../../lib/doctor/cms.ts'
-import { describe, writeModel, type ModelToWrite } from '../../lib/doctor/write-model.ts'
+import { describeCandidate, writeModel, type ModelToWrite } from '../../lib/doctor/write-model.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import type { Candidate } from '../../lib/editions/survey/candidates.ts'
 import { report } from '../../lib/findings.ts'
@@ -153,14 +153,14 @@ t.test('the entity type is the one that was named, the one there is, or the one 
   const several = await odd(t, more, /^\/jsonapi\/dossier\//, (_request, response) => jsonapi(response, 200, { data: [] }))
   const asked: Candidate[] = []
   const outcome = await write(t, { url: several, user: 'editor', choose: async (candidates) => { asked.push(...candidates); return 'publisher_container' } })
-  t.strictSame(asked.map(describe), ['publisher_container (daily, special), which holds nodes', 'dossier (short, long)'])
+  t.strictSame(asked.map(describeCandidate), ['publisher_container (daily, special), which holds nodes', 'dossier (short, long)'])
   t.strictSame([outcome.isRight, outcome.file.entityType], [true, 'publisher_container'])
   const unasked = await write(t, { url: several, user: 'editor' })
   t.match(unasked, { isRight: false, file: undefined })
   t.equal(unasked.lines.at(-1), '!    entity type: it may be publisher_container (daily, special), which holds nodes, dossier (short, long): name it: --entity-type=<name>')
   const nothing = await odd(t, url, /^\/jsonapi \w*$/, (_request, response) => jsonapi(response, 200, { jsonapi: { version: '1.0' }, data: [], links: {} }))
   t.match(await write(t, { url: nothing }), { isRight: false, file: undefined, lines: [/^ok/, /^-/, /^! {4}entity type: JSON:API shows no content that could be editions/] })
-  t.equal(describe({ entityType: 'dossier', bundles: ['dossier'], seen: 0, holdsNodes: false }), 'dossier')
+  t.equal(describeCandidate({ entityType: 'dossier', bundles: ['dossier'], seen: 0, holdsNodes: false }), 'dossier')
 })
 
 t.test('a site that cannot be asked is one line that says what to do, and no file is written', async (t) => {
@@ -179,7 +179,7 @@ t.test('a site that cannot be asked is one line that says what to do, and no fil
   for (const [what, site, expected] of cases) {
     const { lines, isRight, file } = await write(t, site)
     t.match(lines.join('\n'), expected, what)
-    t.strictSame([isRight, file, lines.at(-1)], [false, undefined, '-    the content model: this has to be mended first; no file is written'], what)
+    t.strictSame([isRight, file, lines.at(-1)], [false, undefined, '-    the content model: correct the above first; no file is written'], what)
     t.notMatch(lines.join('\n'), /wrong-secret/)
   }
 })

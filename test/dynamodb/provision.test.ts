@@ -148,7 +148,7 @@ t.test('a store that cannot be used is one line that says what to do', async (t)
     [fails('ExpiredTokenException'), /^! {4}table DataState: AWS refuses the credentials \(ExpiredTokenException\)/],
     [fails('AccessDeniedException'), /^! {4}table DataState: .*: give it the policies of config\/aws\/quoin\.yaml$/],
     [fails('ValidationException'), /^! {4}table DataState: ValidationException: SECRET-MESSAGE table\/DataState$/],
-    [(_operation, _input, response) => { response.socket!.destroy() }, /^! {4}table DataState: there was no answer \(.+\): correct AWS_REGION or DYNAMODB_ENDPOINT, or see to the network from here$/]
+    [(_operation, _input, response) => { response.socket!.destroy() }, /^! {4}table DataState: there was no answer \(.+\): correct AWS_REGION or DYNAMODB_ENDPOINT, or check the network from here$/]
   ]
   for (const [script, expected] of cases) {
     const found = await lines(await at(t, script))
@@ -157,5 +157,5 @@ t.test('a store that cannot be used is one line that says what to do', async (t)
   }
   t.match(line(advice('table X', Object.assign(new Error('Could not load'), { name: 'CredentialsProviderError' }))), /^! {4}table X: there are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID/)
   t.match(line(advice('table X', Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' }))), /^! {4}table X: there is no such table: make it with npm run table/)
-  t.equal(line(advice('table X', Object.assign(new Error('late'), { name: 'TimeoutError' }))), '!    table X: there was no answer: correct AWS_REGION or DYNAMODB_ENDPOINT, or see to the network from here')
+  t.equal(line(advice('table X', Object.assign(new Error('late'), { name: 'TimeoutError' }))), '!    table X: there was no answer: correct AWS_REGION or DYNAMODB_ENDPOINT, or check the network from here')
 })

@@ -184,7 +184,7 @@ t.test('a connection that ends, stalls or asks for another path is told so where
   t.equal(await told('ECONNRESET'), '')
   t.match(await told('ERR_HTTP_REQUEST_TIMEOUT'), /^HTTP\/1\.1 408 Request Timeout\r\n[^]*"success":false[^]*"code":"REQUEST_TIMEOUT"/)
   const other = await exchange(listening(app).port, 'NONSENSE /api/collection/1 HTTP/1.1\r\nHost: x\r\n\r\n')
-  t.match(JSON.parse(other.split('\r\n\r\n')[1]!), { message: 'The request is not HTTP as RFC 9112 has it', statusCode: 400, error: 'Bad Request', code: 'BAD_REQUEST' })
+  t.match(JSON.parse(other.split('\r\n\r\n')[1]!), { message: 'The request is not valid HTTP (RFC 9112)', statusCode: 400, error: 'Bad Request', code: 'BAD_REQUEST' })
 })
 
 t.test('after all of it nothing is written and the process serves on', async (t) => {

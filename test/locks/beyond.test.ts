@@ -3,7 +3,7 @@ import { GetCommand, PutCommand, type DynamoDBDocumentClient } from '@aws-sdk/li
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { matchesWeakly } from '../../lib/http/entity-tag.ts'
-import { etagOf, listTag, versionsIn } from '../../lib/locks/etag.ts'
+import { versionTag, listTag, versionsIn } from '../../lib/locks/etag.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import type { LockList } from '../../lib/locks/schemas.ts'
 import { createVersions } from '../../lib/locks/version.ts'
@@ -212,7 +212,7 @@ for (const engine of engineNames) {
 
 t.test('entity tags are read and compared as HTTP has it', async (t) => {
   const version = 'Zm9vYmFyYmF6cXV4'
-  t.strictSame(versionsIn(etagOf(version)), [version])
+  t.strictSame(versionsIn(versionTag(version)), [version])
   t.strictSame(versionsIn(' "a" ,W/"b","c", d, "" '), ['a', 'c'])
   t.strictSame([versionsIn(' * '), versionsIn('W/"a"'), versionsIn('')], ['*', ['-'], ['-']])
   const tags = (length: number) => Array.from({ length }, (_, index) => `"${index}"`).join()

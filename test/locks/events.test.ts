@@ -158,7 +158,7 @@ t.test('a caller has so many streams, be they on other entities', async (t) => {
   const refused = await fetch(`${url}/node/3/events`)
   t.equal(refused.status, 429)
   t.equal(refused.headers.get('retry-after'), '30')
-  t.match(await refused.json(), { success: false, message: 'Error: You have 2 event streams open here, as many as one caller may; close one, or poll', error: { code: 'TOO_MANY_REQUESTS' } })
+  t.match(await refused.json(), { success: false, message: 'Error: You have 2 event streams open here, the most allowed for one caller; close one, or poll', error: { code: 'TOO_MANY_REQUESTS' } })
   streams[0]!.close()
   for (const deadline = Date.now() + 10_000; Date.now() < deadline; await sleep(10)) {
     const { response } = await openEvents(t, `${url}/node/3/events`)

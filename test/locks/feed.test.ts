@@ -440,7 +440,7 @@ t.test('beyond the limit a watcher is refused, until another has left', async (t
   const first = await locks.feed.watch([at('1')])
   await locks.feed.watch([at('2')])
   await t.rejects(locks.feed.watch([at('1')]), {
-    code: 'TOO_MANY_WATCHERS', statusCode: 503, headers: { 'retry-after': '30' }, message: 'This instance serves 2 event streams, as many as it may; try again later, or poll'
+    code: 'TOO_MANY_WATCHERS', statusCode: 503, headers: { 'retry-after': '30' }, message: 'This instance serves 2 event streams, the most it allows; try again later, or poll'
   })
   first.leave()
   t.match(await take(await locks.feed.watch([at('1')])), { event: 'snapshot' })

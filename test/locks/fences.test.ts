@@ -109,7 +109,7 @@ t.test('a takeover that is always late, after an attempt without an answer, ends
       return store.send(command)
     }
   })
-  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /not known/ })
+  await t.rejects(createLocks({ ...options, now: () => NOW * 1000, client }).overwrite(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /does not know/ })
   t.match([...store.items.values()], [{ userData: bob }])
 })
 

@@ -155,7 +155,7 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
       c.pass(1)
       for (const text of ['in another tab', 'of another tab']) await c.other.acquire(at, own(text))
     })
-    await t.rejects(c.locks.overwrite(at, own('text')), { code: 'STORE_UNAVAILABLE', message: /not known/ })
+    await t.rejects(c.locks.overwrite(at, own('text')), { code: 'STORE_UNAVAILABLE', message: /does not know/ })
     t.strictSame(await c.held(), [['7', 'of another tab']], 'where that cannot be known nothing is written')
   })
 
@@ -165,7 +165,7 @@ function cases (t: Test, open: (name: string) => Promise<Bench>, comparesNone = 
       await b.locks.acquire(at, own())
       b.pass(20)
       lostAnswer(b, async () => { b.pass(1); await b.other.acquire(at, own('anew')) })
-      await t.rejects(b.locks.release(at, query), { code: 'STORE_UNAVAILABLE', message: /not known/ })
+      await t.rejects(b.locks.release(at, query), { code: 'STORE_UNAVAILABLE', message: /does not know/ })
       t.strictSame(await b.held(), [['7', 'anew']])
     }
   })

@@ -67,7 +67,7 @@ function isStart (place: RowPosition): place is Start {
 
 /**
  * The places of the least id that has no more than `offset` rows before it, as far as the pages show.
- * @param halve guesses in the middle of what is unknown, which comes to an end where proportions mislead
+ * @param halve guesses the middle of the unknown range, which ends even where proportions mislead
  */
 function placesAt (windowsOfSources: Window[][], offset: number, halve: boolean): RowPosition[] {
   const before = (id: number) => windowsOfSources.reduce((sum, windows) => sum + place(windows, id).position, 0)

@@ -27,8 +27,8 @@ export interface Contents {
 /** Reads an edition together with the state of its articles, in one request that began after this was called. */
 export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>) {
   /** Where an entity type tells whether an entity is published. */
-  const published = new Map(Object.values(model.lists).map((list) => [list.entityType, listModel(list, model).keys.published]))
-  const publishedOf = (entityType: string) => published.get(entityType) ?? 'status'
+  const publishedKeys = new Map(Object.values(model.lists).map((list) => [list.entityType, listModel(list, model).keys.published]))
+  const publishedOf = (entityType: string) => publishedKeys.get(entityType) ?? 'status'
 
   /**
    * @param known the edition, as it was read before

@@ -13,7 +13,7 @@ const LABELS = ['title', 'name', 'display_name']
 /** The attribute that says whether a target is published. */
 const STATUS = 'status'
 
-const SHOWN = [...LABELS, STATUS]
+const FIELDS = [...LABELS, STATUS]
 
 /** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
 export interface Labels {
@@ -38,7 +38,7 @@ export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catal
     async function including (names: string[]): Promise<Labels> {
       const types = new Set(names.flatMap((name) => identifiers(resource.relationships![name])).map(({ type }) => type))
       if (types.size === 0) return { labels: {}, published: {} }
-      const fields = new Map([...types].map((type) => [type, SHOWN]))
+      const fields = new Map([...types].map((type) => [type, FIELDS]))
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])

@@ -22,7 +22,7 @@ export interface References {
    *   BAD_REQUEST where there are too many to look up.
    */
   resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
-  /** Drops what is remembered of an entity that the CMS no longer finds. @returns whether there was anything */
+  /** Forgets an entity that the CMS no longer finds. @returns whether it was remembered */
   forget (uuid: string): boolean
 }
 
@@ -62,18 +62,18 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
       const id = scalarText(identifier.meta?.drupal_internal__target_id)
       const { entityType } = splitType(model, identifier.type)
-      if (id !== '') byId.set(keyOf(entityType, id), identifier)
-      byUuid.set(keyOf(entityType, identifier.id), identifier)
+      if (id !== '') byId.set(referenceKey(entityType, id), identifier)
+      byUuid.set(referenceKey(entityType, identifier.id), identifier)
     }
     const possible = lookups.filter(({ id }) => id !== '' && id.length <= ID_MAX)
-    const missing = possible.filter(({ entityType, id }) => !byId.has(keyOf(entityType, id)) && !identifierCache.get(keyOf(entityType, id)))
-    if (missing.length > LOOKED_UP_MAX) {
-      throw new Failure('BAD_REQUEST', `body names ${missing.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
+    const missingReferences = possible.filter(({ entityType, id }) => !byId.has(referenceKey(entityType, id)) && !identifierCache.get(referenceKey(entityType, id)))
+    if (missingReferences.length > LOOKED_UP_MAX) {
+      throw new Failure('BAD_REQUEST', `body names ${missingReferences.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
     }
-    const byType = Map.groupBy(missing, ({ entityType }) => entityType)
+    const byType = Map.groupBy(missingReferences, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
-    const identify = (entityType: string, id: string) => byId.get(keyOf(entityType, id)) ?? identifierCache.get(keyOf(entityType, id))
+    const identify = (entityType: string, id: string) => byId.get(referenceKey(entityType, id)) ?? identifierCache.get(referenceKey(entityType, id))
     const rest = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
     await Promise.all([...Map.groupBy(rest, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
     const violations = lookups.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
@@ -82,14 +82,14 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       if (uuid === undefined) return identify(entityType, id!)!
       // Drupal wants some resource type of the right entity type; it does not compare the bundle.
       const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
-      return byUuid.get(keyOf(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
+      return byUuid.get(referenceKey(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
     }
   }
 
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
     const idAttribute = await idAttributeOf(entityType, collections, caller)
     await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
-    const missing = ids.filter((id) => /^\d+$/.test(id) && !identifierCache.get(keyOf(entityType, id)))
+    const missing = ids.filter((id) => /^\d+$/.test(id) && !identifierCache.get(referenceKey(entityType, id)))
     if (missing.length === 0 || await filters.usable(collections, caller)) return
     callOf(caller)?.allow(missing.length * collections.length * LOOKS)
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
@@ -126,7 +126,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     const references = rowsOf(resources(document), collection).flatMap(({ relationships }) => identifiers(relationships?.[name]))
       .filter((identifier) => !isLost(identifier))
       .map(({ type, id: uuid, meta }) => ({ type, uuid, id: scalarText(meta?.drupal_internal__target_id) }))
-    for (const { type, uuid, id } of references) identifierCache.set(keyOf(splitType(model, type).entityType, id), { type, id: uuid })
+    for (const { type, uuid, id } of references) identifierCache.set(referenceKey(splitType(model, type).entityType, id), { type, id: uuid })
     return { ids: references.map(({ id }) => id), more: document.links?.next !== undefined }
   }
 
@@ -139,7 +139,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
       return { rows: rowsOf(resources(answer.document), collection), more: answer.document.links?.next !== undefined }
     }
     const row = await findById(Number(id), page, (row) => rowId(row, idAttribute))
-    if (row) identifierCache.set(keyOf(entityType, id), { type: row.type, id: row.id })
+    if (row) identifierCache.set(referenceKey(entityType, id), { type: row.type, id: row.id })
   }
 
   /** The attribute with the integer id: as the content model names it, else the first internal attribute of any document. */
@@ -167,7 +167,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
         const id = scalarText(row.attributes?.[idAttribute])
         // For ids that are not integers a database may find similar ones.
         if (INTEGER.test(id) && batch.every((wanted) => INTEGER.test(wanted) && Number(wanted) !== Number(id))) throw mismatch(`${entityType} ${batch.join(', ')}`, row)
-        identifierCache.set(keyOf(entityType, id), { type: row.type, id: row.id })
+        identifierCache.set(referenceKey(entityType, id), { type: row.type, id: row.id })
       }
     })))
   }
@@ -181,7 +181,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
   return { resolver, forget }
 }
 
-function keyOf (entityType: string, id: string): string {
+function referenceKey (entityType: string, id: string): string {
   return `${entityType}:${id}`
 }
 

@@ -18,7 +18,7 @@ export interface Attempt {
   /** What an earlier attempt was about to do, and may have done. Undefined once this attempt has noted its own intent. */
   readonly earlier: Intent | undefined
   /**
-   * Notes what is about to be sent.
+   * Notes the save that is about to be sent.
    * @throws {Failure} IDEMPOTENCY_KEY_BUSY where another attempt has begun since; STORE_UNAVAILABLE, STORE_FAILED
    */
   intend (intent: Intent): Promise<void>

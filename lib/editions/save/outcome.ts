@@ -15,7 +15,7 @@ const NOT_SENT = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIM
 /**
  * Writes an edition. Where the answer leaves open whether it was saved (Drupal may answer 500 after saving), reads the edition
  * instead of writing it again.
- * @param look reads what was saved; undefined where nothing was. Throws CONFLICT where another edition has the uuid
+ * @param look reads the saved edition; undefined if nothing was saved. Throws CONFLICT if another edition has the uuid
  * @param warn called where the answer was wrong
  * @throws {Failure} the one of the write, with the outcome in its message, and the uuid in `details` and `Location`
  */
@@ -57,8 +57,8 @@ function isUnfinished (failure: Failure): boolean {
 }
 
 /**
- * Whether a gateway gave up waiting (504), or lost the CMS half-way (503, by Apache and Varnish). Such an answer says no more
- * than a deadline of our own. Drupal's own 503 is JSON, and comes before it does anything.
+ * Whether a gateway gave up waiting (504), or lost the CMS half-way (503, by Apache and Varnish). Like our own deadline, such
+ * an answer does not tell the outcome. Drupal's own 503 is JSON, and comes before it does anything.
  */
 function isGateways ({ cause }: Failure): boolean {
   const { status, isDrupals } = (cause ?? {}) as { status?: number, isDrupals?: boolean }

@@ -1,5 +1,5 @@
 import { Failure } from '../../errors.ts'
-import type { EditionJson, Item } from '../translate/edition-json.ts'
+import type { EditionJson, FieldItem } from '../translate/edition-json.ts'
 import { isUnknownOutcome } from './outcome.ts'
 
 export type SaveKind = 'create' | 'update' | 'order' | 'close' | 'restore'
@@ -18,7 +18,7 @@ export interface Save {
   /** The edition as it is, and its entity tag without urls; undefined of a create. */
   before: { edition: EditionJson, etag: string } | undefined
   /** The fields that change. `before` is undefined of a create, and where the caller is not shown the field. */
-  fields: Record<string, { before: Item[] | undefined, after: Item[] }>
+  fields: Record<string, { before: FieldItem[] | undefined, after: FieldItem[] }>
   /** Whether the save has its turn among all instances, by a ticket. A create has no turn. */
   isShared: boolean
 }

@@ -55,7 +55,7 @@ export interface SaveQueue {
 }
 
 export interface SaveQueueOptions {
-  /** Turns among all instances; without them each instance has turns of its own. */
+  /** Turns among all instances. Without them each instance has its own queue. */
   turns?: Turns | undefined
   later?: Later
 }

@@ -137,8 +137,8 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
    */
   async function readTypes (field: string, caller: Caller): Promise<Named[]> {
     const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
-    const allowed = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
-    if (allowed.length > 0) return allowed
+    const allowedTypes = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
+    if (allowedTypes.length > 0) return allowedTypes
     const name = publicName(model, field)
     const pages = await Promise.all((await editions(caller)).map(async (collection) => {
       const { path, resourceType } = collection
@@ -186,7 +186,7 @@ export function bundleLabel (attributes: Record<string, unknown>): [id: string, 
 /** What most modules call the label of a bundle. With another name it is the first text. */
 const BUNDLE_LABELS = ['label', 'name', 'title']
 
-/** Without a label of its own a thing has its id for one. Every object has members such as `constructor`, hence hasOwn. */
+/** Uses the id where there is no label. Every object has members such as `constructor`, hence hasOwn. */
 function withLabel (id: string, labels: Record<string, string>): Named {
   return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
@@ -196,7 +196,7 @@ function named (labels: Record<string, string>): Named[] {
 }
 
 /** Allowed values as Drupal stores them: an object of labels by value, a list where the values are 0, 1, ..., or a list of pairs. */
-function allowedValues (values: unknown): Record<string, string> {
+export function allowedValues (values: unknown): Record<string, string> {
   if (!isObject(values) && !Array.isArray(values)) return {}
   return Object.fromEntries(Object.entries(values).map(([value, label]) => isObject(label)
     ? [scalarText(label.value), scalarText(label.label)]

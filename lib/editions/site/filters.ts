@@ -9,7 +9,7 @@ import type { Collection } from './catalog.ts'
 
 /**
  * Whether filters work. `work`: a filter found rows that exist; `trap`: a filter did not find rows that the caller may see;
- * `unknown`: the caller was shown no row, though there are more; `empty`: there is no row to show.
+ * `unknown`: Drupal showed the caller none of the first rows, but has more; `empty`: there are no rows.
  */
 export type Verdict = 'work' | 'trap' | 'unknown' | 'empty'
 
@@ -56,7 +56,7 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   }
 
   function recalled (collection: Collection, caller: Caller): Verdict | undefined {
-    const last = verdicts.get(keyOf(collection, caller))
+    const last = verdicts.get(filterKey(collection, caller))
     return last && now() - last.at < REMEMBERED_MS[last.verdict] ? last.verdict : undefined
   }
 
@@ -73,7 +73,7 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   async function probe (collection: Collection, caller: Caller): Promise<Verdict> {
     const at = now()
     const verdict = await compared(collection, caller)
-    verdicts.set(keyOf(collection, caller), { at, verdict })
+    verdicts.set(filterKey(collection, caller), { at, verdict })
     return verdict
   }
 
@@ -116,6 +116,6 @@ function remedy (entityType: string): string {
   return `let a module implement hook_jsonapi_${entityType}_filter_access(), or give the users the entity type's administration permission`
 }
 
-function keyOf ({ path }: Collection, caller: Caller): string {
+function filterKey ({ path }: Collection, caller: Caller): string {
   return `${path}:${fingerprint(caller)}`
 }

@@ -24,7 +24,7 @@ export interface KnownTargets {
  * DynamicPageCacheSubscriber::shouldCacheResponse(), UserAccessControlHandler and NodeAccessControlHandler::checkAccess().
  */
 export interface TargetMemory {
-  /** The targets that a caller was shown within the last minute; none yet, where there are no such. */
+  /** The targets that a caller was shown within the last minute; empty if there are none. */
   of (caller: Caller): KnownTargets
   /**
    * Takes in the targets that a document includes. A reference whose target it leaves out is hidden from the caller.
@@ -72,21 +72,21 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
     return ({ type, id }) => shown.get(`${type} ${id}`)
   }
 
-  function putAll (known: KnownTargets, references: ResourceIdentifier[], targetFor: (reference: ResourceIdentifier) => Target): void {
-    const { targets } = known
+  function putAll (memory: KnownTargets, references: ResourceIdentifier[], targetFor: (reference: ResourceIdentifier) => Target): void {
+    const { targets } = memory
     let hasChanged = false
     for (const reference of references) hasChanged = put(targets, reference, targetFor(reference)) || hasChanged
-    if (hasChanged) Object.assign(known, { urlOf: urlsOf(targets), documents: new WeakSet() })
+    if (hasChanged) Object.assign(memory, { urlOf: urlsOf(targets), documents: new WeakSet() })
   }
 
   function learn (memory: KnownTargets, references: ResourceIdentifier[], document: Document, caller: Caller, page?: string): void {
     const { targets, pages } = memory
     const before = count(memory)
     if (page !== undefined) pages.add(page)
-    const shown = shownBy(document)
-    putAll(memory, references, (reference) => shown(reference) ?? HIDDEN)
+    const targetIn = shownBy(document)
+    putAll(memory, references, (reference) => targetIn(reference) ?? HIDDEN)
     if (targets.size === 0 || count(memory) === before) return
-    // Deleted first, so that the cache computes its size anew.
+    // Deleted first, so that the cache recomputes its size.
     const key = readKey('', caller)
     memories.delete(key)
     memories.set(key, memory)
@@ -95,14 +95,14 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
   return {
     of: (caller) => fresh(caller) ?? empty(),
     learn,
-    learnOriginals (known, translated, document) {
-      const shown = shownBy(document)
+    learnOriginals (memory, references, document) {
+      const targetIn = shownBy(document)
       const isOriginal = (target: Target | undefined) => target !== undefined && !target.isTranslation
-      putAll(known, translated.filter((reference) => isOriginal(shown(reference))), (reference) => shown(reference)!)
+      putAll(memory, references.filter((reference) => isOriginal(targetIn(reference))), (reference) => targetIn(reference)!)
     },
-    settle (known, translated) {
-      putAll(known, translated, ({ type, id }) => {
-        const { isTranslation: _, ...target } = known.targets.get(type)!.get(id)!
+    settle (memory, references) {
+      putAll(memory, references, ({ type, id }) => {
+        const { isTranslation: _, ...target } = memory.targets.get(type)!.get(id)!
         return target
       })
     },

@@ -11,16 +11,13 @@ export interface Attribute {
   empty: number
 }
 
-/** What they show of one relationship. */
+/** What the editions show of one relationship. */
 export interface Relation {
   name: string
   many: boolean
   /** Identifiers of targets that are there. */
   targets: ResourceIdentifier[]
 }
-
-/** What JSON:API puts before the names of integer ids. */
-export const INTERNAL = 'drupal_internal__'
 
 export function attributesOf (rows: Resource[]): Attribute[] {
   const attributes = new Map<string, Attribute>()
@@ -75,7 +72,7 @@ export function isBoolean ({ values, many }: Attribute): boolean {
   return !many && values.length > 0 && values.every((value) => typeof value === 'boolean')
 }
 
-/** A short text, one to an edition, that is no time and no date. */
+/** A short text, one per edition, that is neither a time nor a date. */
 export function isText ({ values, many }: Attribute): boolean {
   return !many && values.length > 0 && values.every((value) => typeof value === 'string' && !/^\d{4}-\d\d-\d\d/.test(value) && value.length <= 255)
 }
@@ -97,7 +94,7 @@ export function isMark ({ values, empty }: Attribute): boolean {
 }
 
 /** Whether the members of the objects differ from edition to edition, or hold lists and objects, as those of a map do. */
-export function isMap ({ values }: Attribute): boolean {
+export function isMapOfValues ({ values }: Attribute): boolean {
   const objects = values.filter(isObject)
   const isDeep = objects.some((value) => Object.entries(value).some(([name, member]) => name !== 'options' && typeof member === 'object' && member !== null))
   return objects.length > 0 && objects.length === values.length && (isDeep || new Set(objects.map((value) => Object.keys(value).sort().join())).size > 1)

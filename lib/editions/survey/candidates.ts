@@ -1,7 +1,8 @@
 import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { INTERNAL } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Ask } from './ask.ts'
-import { INTERNAL, relationsOf } from './attributes.ts'
+import { relationsOf } from './attributes.ts'
 
 /** Entity types of Drupal core and of modules that nearly every site has: what editions refer to, and configuration. */
 const COMMON = new Set([

@@ -1,5 +1,7 @@
-import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
-import { attributesOf, INTERNAL, isChoice, isConfigured, isLocalTime, isMap, isMark, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
+import { isObject, type Resource } from '../../jsonapi/document.ts'
+import { INTERNAL } from '../model.ts'
+import { allowedValues } from '../site/catalog.ts'
+import { attributesOf, isChoice, isConfigured, isLocalTime, isMapOfValues, isMark, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 
 /** The configuration of a field: its type and settings, as its storage has them. */
@@ -42,8 +44,8 @@ export function fieldMembers (fields: FieldRows): Member[] {
 
 function keyMember ({ storages, keys }: FieldRows, attributes: Attribute[]): Member {
   const texts = storages?.filter(({ type }) => type === 'string').map(({ field }) => field)
-  const others = storages?.filter(({ type }) => type !== 'string').map(({ field }) => field)
-  const fields = configuredFirst(attributes).filter((attribute) => isText(attribute) && !keys.includes(attribute.name) && others?.includes(attribute.name) !== true)
+  const otherFields = storages?.filter(({ type }) => type !== 'string').map(({ field }) => field)
+  const fields = configuredFirst(attributes).filter((attribute) => isText(attribute) && !keys.includes(attribute.name) && otherFields?.includes(attribute.name) !== true)
   const unique = fields.filter(isUnique)
   const isCalledKey = ({ name }: Attribute) => KEY.test(name)
   const key = likeliest(unique, unique.filter(isCalledKey).map(({ name }) => name)) ?? fields.find(isCalledKey) ?? fields.find(isMark)
@@ -74,7 +76,7 @@ function typeMembers ({ entityType, storages, storagesPermission, keys, twin }: 
   const labels = allowedValues(lists?.find(({ field }) => field === type)?.settings.allowed_values)
   return [
     isSure ? shown('fields.editionType', type, 'it is the one list of texts') : guessed('fields.editionType', type, candidates.length === 1 ? 'it is the one field with a few values' : `of the fields with a few values (${candidates.join(', ')}) it is called most like a type`),
-    labels ? shown('editionTypes', labels, `the allowed values of ${type}`) : noTypes(lists ? `the values of ${type} are not in its configuration` : `${storagesPermission} would show them; Quoin goes by the values that editions have`)
+    Object.keys(labels).length > 0 ? shown('editionTypes', labels, `the allowed values of ${type}`) : noTypes(lists ? `the values of ${type} are not in its configuration` : `${storagesPermission} would show them; Quoin goes by the values that editions have`)
   ]
 }
 
@@ -84,14 +86,6 @@ function fieldName (name: string, entityType: string, twin: Record<string, unkno
 }
 
 const noTypes = (why: string): Member => hidden('editionTypes', why)
-
-/** Allowed values as Drupal stores them: an object of labels by value, or a list of pairs. */
-export function allowedValues (values: unknown): Record<string, string> | undefined {
-  const labels = Object.entries(isObject(values) || Array.isArray(values) ? values : {}).map(([value, label]) => isObject(label)
-    ? [scalarText(label.value), scalarText(label.label)]
-    : [value, scalarText(label)])
-  return labels.length > 0 ? Object.fromEntries(labels) : undefined
-}
 
 /** The entity type that a reference field holds, and how sure that is; undefined for one that nothing tells. */
 function holds ({ name, targets }: Relation, { storages, tried, entityTypeOf }: FieldRows): string | undefined {
@@ -107,8 +101,8 @@ function contentRelations ({ rows, bundle }: FieldRows): Relation[] {
 function articleMembers (fields: FieldRows): Member[] {
   const many = contentRelations(fields).filter(({ many }) => many)
   const nodes = many.filter((relation) => holds(relation, fields) === 'node')
-  const others = many.filter((relation) => !['taxonomy_term', 'user', 'file', 'media', undefined].includes(holds(relation, fields)))
-  const articles = nodes.length > 0 ? nodes : others
+  const otherRelations = many.filter((relation) => !['taxonomy_term', 'user', 'file', 'media', undefined].includes(holds(relation, fields)))
+  const articles = nodes.length > 0 ? nodes : otherRelations
   if (articles.length === 0) return [hidden('fields.articles', 'no field that can be seen holds any number of nodes')]
   const why = nodes.length > 0
     ? `${nodes.length === 1 ? 'it is the one field that holds' : 'they are the fields that hold'} any number of nodes`
@@ -151,7 +145,7 @@ function mainMember ({ twin, rows }: FieldRows): Member {
 
 function rawMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
   const maps = storages?.filter(({ type }) => type === 'map').map(({ field }) => field) ?? []
-  const alike = attributes.filter((attribute) => attribute.values.length > 1 && isMap(attribute)).map(({ name }) => name)
+  const alike = attributes.filter((attribute) => attribute.values.length > 1 && isMapOfValues(attribute)).map(({ name }) => name)
   return alike.length > 0
     ? guessed('rawFields', [...new Set([...maps, ...alike])], 'their items have other members from edition to edition, or lists in them')
     : shown('rawFields', maps, 'no item has other members than the next')

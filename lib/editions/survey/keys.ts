@@ -1,5 +1,6 @@
 import { identifiers, isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
-import { attributesOf, INTERNAL, isBoolean, isConfigured, isText, isTime, likeliest, relationsOf, targetId, type Attribute } from './attributes.ts'
+import { INTERNAL } from '../model.ts'
+import { attributesOf, isBoolean, isConfigured, isText, isTime, likeliest, relationsOf, targetId, type Attribute } from './attributes.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 
 /** What a survey knows of an entity type when it looks for its keys. */
@@ -99,22 +100,22 @@ function labelMember (base: Attribute[]): Member {
 
 function publishedMember (base: Attribute[]): Member {
   const booleans = base.filter((attribute) => isBoolean(attribute) && !CORE_BOOLEANS.includes(attribute.name))
-  const published = likeliest(booleans, PUBLISHED)
-  if (!published) return absent('keys.published', base.filter(isUnset), PUBLISHED, 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
+  const flag = likeliest(booleans, PUBLISHED)
+  if (!flag) return absent('keys.published', base.filter(isUnset), PUBLISHED, 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
   return booleans.length === 1
-    ? shown('keys.published', published.name, 'no other field of the entity type itself says yes or no')
-    : guessed('keys.published', published.name, `of ${namesOf(booleans)} it is called most like it`)
+    ? shown('keys.published', flag.name, 'no other field of the entity type itself says yes or no')
+    : guessed('keys.published', flag.name, `of ${namesOf(booleans)} it is called most like it`)
 }
 
 /** Of the times of an edition, the time of its last change is the latest; those of its revision are of another key. */
 function changedMember (base: Attribute[]): Member {
   const times = base.filter((attribute) => isTime(attribute) && !attribute.name.startsWith('revision_'))
-  const latest = times.filter((time) => time.empty === 0 && times.every((other) => !isLater(other, time)))
-  const changed = likeliest(latest, CHANGED)
-  if (!changed) return absent('keys.changed', base.filter((attribute) => isTime(attribute) || isUnset(attribute)), CHANGED, 'no field of the entity type itself shows when an edition was changed')
-  return latest.length === 1 && CHANGED.includes(changed.name)
-    ? shown('keys.changed', changed.name, 'it is the latest of the times of each edition')
-    : guessed('keys.changed', changed.name, `of the times ${namesOf(times)} it is the latest, or called most like it`)
+  const latest = times.filter((time) => time.empty === 0 && times.every((other) => !isLaterTime(other, time)))
+  const changeTime = likeliest(latest, CHANGED)
+  if (!changeTime) return absent('keys.changed', base.filter((attribute) => isTime(attribute) || isUnset(attribute)), CHANGED, 'no field of the entity type itself shows when an edition was changed')
+  return latest.length === 1 && CHANGED.includes(changeTime.name)
+    ? shown('keys.changed', changeTime.name, 'it is the latest of the times of each edition')
+    : guessed('keys.changed', changeTime.name, `of the times ${namesOf(times)} it is the latest, or called most like it`)
 }
 
 /** A key that no attribute shows with a value in each edition: one that is called so and is at times empty, else none. */
@@ -125,21 +126,21 @@ function absent (name: string, attributes: Attribute[], usual: string[], why: st
 
 const isUnset = ({ values, many }: Attribute): boolean => !many && values.length === 0
 
-function isLater (one: Attribute, other: Attribute): boolean {
+function isLaterTime (one: Attribute, other: Attribute): boolean {
   return one.empty === 0 && one.values.some((value, index) => Date.parse(String(value)) > Date.parse(String(other.values[index])))
 }
 
 function languageMembers (base: Attribute[], { languages, translations }: EntityRows): Member[] {
-  const named = (name: string) => base.some((attribute) => attribute.name === name)
+  const hasName = (name: string) => base.some((attribute) => attribute.name === name)
   const codes = base.filter((attribute) => isText(attribute) && attribute.values.every((value) => /^[a-z]{2,3}(?:-[\w-]{1,12})?$/.test(String(value))))
   const langcode = likeliest([...codes.filter(({ name }) => /lang/.test(name)), ...codes.filter(({ values }) => values.every((value) => [...languages, ...NO_LANGUAGES].includes(String(value))))], ['langcode'])
   const booleans = base.filter((attribute) => isBoolean(attribute) && attribute.name !== 'revision_default')
   const pairs = langcode ? translations.filter((pair) => isTranslated(pair, langcode.name)) : []
-  const telling = booleans.filter(({ name }) => pairs.length > 0 && pairs.every((pair) => !pair.every((row) => row.attributes?.[name] === true)) && pairs.some((pair) => pair.some((row) => row.attributes?.[name] === true)))
-  const defaults = likeliest([...booleans.filter(({ name }) => /default/.test(name)), ...telling], ['default_langcode'])
+  const originalFlags = booleans.filter(({ name }) => pairs.length > 0 && pairs.every((pair) => !pair.every((row) => row.attributes?.[name] === true)) && pairs.some((pair) => pair.some((row) => row.attributes?.[name] === true)))
+  const defaults = likeliest([...booleans.filter(({ name }) => /default/.test(name)), ...originalFlags], ['default_langcode'])
   return [
-    langcode ? (named('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : guessed('keys.langcode', null, 'editions have no language'),
-    defaults ? (named('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : guessed('keys.defaultLangcode', null, 'editions have no translations')
+    langcode ? (hasName('langcode') ? shown : guessed)('keys.langcode', langcode.name, 'it holds the language of each edition') : guessed('keys.langcode', null, 'editions have no language'),
+    defaults ? (hasName('default_langcode') ? shown : guessed)('keys.defaultLangcode', defaults.name, 'it tells an original from its translations') : guessed('keys.defaultLangcode', null, 'editions have no translations')
   ]
 }
 

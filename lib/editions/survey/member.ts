@@ -8,7 +8,7 @@ export interface Member {
   /** The member's value on this site; undefined where it is not known, null where the site has no such key. */
   value: unknown
   certainty: Certainty
-  /** What it follows from; of a hidden one, what would show it. */
+  /** From what the survey concluded it; for a hidden member, what would show it. */
   why: string
 }
 

@@ -1,9 +1,9 @@
 import { isObject, scalarText, type Resource } from '../../jsonapi/document.ts'
-import { contentModel } from '../model.ts'
+import { contentModel, INTERNAL } from '../model.ts'
 import { createCatalog, type Collection } from '../site/catalog.ts'
 import { uuidQuery } from '../translate/query.ts'
 import type { Ask, RowList } from './ask.ts'
-import { attributesOf, INTERNAL, isTime, relationsOf, targetId } from './attributes.ts'
+import { attributesOf, isTime, relationsOf, targetId } from './attributes.ts'
 import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
 import { keyMembers } from './keys.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
@@ -60,13 +60,13 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   // Editions may have no language, and yet refer to articles that have one.
   const articles = languageConfig.rows.length > 0 ? [] : await articlesOf(ask, collections)
   const languagesInUse = [...new Set([...siteLanguages, ...langcode === undefined ? [] : languageCodes(rows, langcode), ...languageCodes(articles, 'langcode')])]
-  const spoken = await languageMember(ask, languagesInUse, {
+  const languageList = await languageMember(ask, languagesInUse, {
     usual: languageConfig.rows.length > 0 ? [] : languages,
     permission: languageConfig.rows.length > 0 ? undefined : languageConfig.permission,
     addressIn: (code) => addressIn(ask, collections, code, path === undefined ? undefined : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path }))
   })
   const needsTranslations = langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
-  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, own, rows, spoken) : [] })
+  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, own, rows, languageList) : [] })
   const bundleEntityType = valueOf(keys, 'bundleEntityType')
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
@@ -91,7 +91,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
       ...memberList,
       await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
-      spoken,
+      languageList,
       hidden('timeZone', "JSON:API shows the offset of times, and not the name of the site's time zone"),
       ...resourceTypeMembers(collections),
       ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
@@ -108,7 +108,7 @@ function permissionOf (pages: RowList[]): Pick<RowList, 'permission'> {
   return permission === undefined ? {} : { permission }
 }
 
-/** The value of a member; undefined where it is not known, or where there is no such thing. */
+/** The value of a member; undefined if it is not known, or if there is no such member. */
 function valueOf (members: Member[], name: string): string | undefined {
   return (members.find((member) => member.name === name)?.value as string | null | undefined) ?? undefined
 }
@@ -228,7 +228,7 @@ interface Places {
 async function placeMembers (ask: Ask, { entityType, path, references, rows, byType }: Places): Promise<Member[]> {
   const targets = relationsOf(rows).flatMap(({ targets }) => targets)
   const targetOf = (type: string) => targets.find((target) => byType.get(target.type)?.entityType === type && targetId(target) !== undefined)
-  const others = references.filter((type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType)
+  const otherTypes = references.filter((type) => !Object.hasOwn(DEFAULTS.canonicalPaths, type) && type !== entityType)
   const idKeys = await Promise.all(references.filter((type) => !Object.hasOwn(DEFAULTS.idKeys, type)).map(async (type): Promise<Array<[string, string]>> => {
     const target = targetOf(type)
     // Not by a filter, which a custom entity type may answer with nothing.
@@ -236,7 +236,7 @@ async function placeMembers (ask: Ask, { entityType, path, references, rows, byT
     const key = Object.entries(row?.attributes ?? {}).find(([name, value]) => name.startsWith(INTERNAL) && value === targetId(target!))?.[0]
     return key === undefined ? [] : [[type, key.slice(INTERNAL.length)]]
   }))
-  const paths = await Promise.all(others.map(async (type): Promise<Array<[string, string]>> => {
+  const paths = await Promise.all(otherTypes.map(async (type): Promise<Array<[string, string]>> => {
     const target = targetOf(type)
     const found = target && await canonicalPath(ask, type, String(targetId(target)))
     return found === undefined ? [] : [[type, found]]
@@ -245,11 +245,11 @@ async function placeMembers (ask: Ask, { entityType, path, references, rows, byT
   const standalone = media && await mediaPath(ask, String(targetId(media)))
   const defaults = references.filter((type) => Object.hasOwn(DEFAULTS.canonicalPaths, type)).map((type): [string, string] => [type, DEFAULTS.canonicalPaths[type]!])
   const allPaths = [...(path === undefined ? [] : [[entityType, path] as [string, string]]), ...paths.flat(), ...(standalone === undefined ? [] : [['media', standalone] as [string, string]])]
-  const missing = [...(path === undefined ? [entityType] : []), ...others].filter((type) => type !== 'file' && !allPaths.some(([name]) => name === type))
+  const typesWithoutPath = [...(path === undefined ? [entityType] : []), ...otherTypes].filter((type) => type !== 'file' && !allPaths.some(([name]) => name === type))
   const knownKeys = references.filter((type) => Object.hasOwn(DEFAULTS.idKeys, type)).map((type): [string, string] => [type, DEFAULTS.idKeys[type]!])
   return [
     shown('idKeys', Object.fromEntries([...knownKeys, ...idKeys.flat()]), "Drupal core's own, and what JSON:API marks"),
     guessed('canonicalPaths', Object.fromEntries([...defaults, ...allPaths]), allPaths.length > 0 ? `Drupal core's own; the site has pages at ${allPaths.map(([, place]) => place).join(', ')}` : "Drupal core's own"),
-    ...(missing.length > 0 ? [hidden('canonicalPaths', `${missing.join(', ')}: no page at a path that can be guessed, or none at all`)] : [])
+    ...(typesWithoutPath.length > 0 ? [hidden('canonicalPaths', `${typesWithoutPath.join(', ')}: no page at a path that can be guessed, or none at all`)] : [])
   ]
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
 import type { ContentModel } from '../model.ts'
-import type { Item } from './edition-json.ts'
+import type { FieldItem } from './edition-json.ts'
 
 /** Computed properties, which core REST shows and nobody can set: of attributes, and of references. */
 export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }
@@ -11,18 +11,18 @@ export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolva
  * naming a reference, and ignores computed properties and the format of a time stamp. `current` has the types that Drupal
  * gives.
  */
-export function sameItems (field: string, current: Item[], body: Item[], model: ContentModel): boolean {
+export function sameItems (field: string, current: FieldItem[], body: FieldItem[], model: ContentModel): boolean {
   return current.length === body.length && current.every((item, index) => sameItem(field, item, body[index]!, model))
 }
 
-function sameItem (field: string, current: Item, next: Item, model: ContentModel): boolean {
+function sameItem (field: string, current: FieldItem, next: FieldItem, model: ContentModel): boolean {
   if (model.rawFields.includes(field)) return sameValue(current, next)
   if ('target_id' in current || 'target_id' in next || 'target_uuid' in next) return sameReference(current, next)
   if (model.timestampFields.includes(field)) return instant(current.value) === instant(next.value)
   return sameProperties(current, next, COMPUTED.attribute, model.mainProperty[field] ?? 'value')
 }
 
-function sameReference (current: Item, next: Item): boolean {
+function sameReference (current: FieldItem, next: FieldItem): boolean {
   const same = next.target_uuid !== undefined && next.target_uuid !== null
     ? current.target_uuid === next.target_uuid
     : sameValue(current.target_id, next.target_id ?? next.value)
@@ -31,8 +31,8 @@ function sameReference (current: Item, next: Item): boolean {
   return same && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
 }
 
-/** JSON:API shows all properties of an item, or only the main one as a bare value. In the second case there are no others. */
-function sameProperties (current: Item, given: Item, computed: string[], main?: string): boolean {
+/** JSON:API shows all properties of an item, or only the main one as a bare value. A bare value means that the item has no other properties. */
+function sameProperties (current: FieldItem, given: FieldItem, computed: string[], main?: string): boolean {
   const shown = Object.keys(current)
   const names = shown.every((name) => name === main) ? shown : new Set([...shown, ...Object.keys(given)])
   return [...names].every((name) => computed.includes(name) || sameValue(current[name], given[name]))
@@ -52,11 +52,11 @@ function sameValue (current: unknown, next: unknown): boolean {
  * Whether a field shows the items that a create has sent. Drupal fills in properties that were not sent. A date is the same in
  * every time zone, and a decimal with any number of trailing zeros.
  */
-export function showsItems (field: string, shown: Item[], sent: Item[], model: ContentModel): boolean {
+export function showsItems (field: string, shown: FieldItem[], sent: FieldItem[], model: ContentModel): boolean {
   return shown.length === sent.length && sent.every((item, index) => showsItem(field, shown[index]!, item, model))
 }
 
-function showsItem (field: string, current: Item, next: Item, model: ContentModel): boolean {
+function showsItem (field: string, current: FieldItem, next: FieldItem, model: ContentModel): boolean {
   if (model.rawFields.includes(field)) return sameValue(current, next)
   if (!('target_id' in current)) {
     const computed = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
@@ -67,7 +67,7 @@ function showsItem (field: string, current: Item, next: Item, model: ContentMode
   return same && showsProperties(current, properties, COMPUTED.reference)
 }
 
-function showsProperties (shown: Item, sent: Item, computed: string[]): boolean {
+function showsProperties (shown: FieldItem, sent: FieldItem, computed: string[]): boolean {
   return Object.entries(sent).every(([name, value]) => computed.includes(name) || sameValue(shown[name], value) || sameWritten(scalarText(shown[name]), scalarText(value)))
 }
 

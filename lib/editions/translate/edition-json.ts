@@ -1,5 +1,5 @@
 /** One item of a field, in core REST's JSON: its properties by name. */
-export type Item = Record<string, unknown>
+export type FieldItem = Record<string, unknown>
 
 /** An entity in core REST's JSON (`?_format=json`): every field a list of items. */
-export type EditionJson = Record<string, Item[]>
+export type EditionJson = Record<string, FieldItem[]>

@@ -13,12 +13,12 @@ const LENGTH = 16
  * @param urls of the references, in their order
  */
 export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {
-  return `"${stateOf(resource)}.${digest(urls)}"`
+  return `"${fieldsDigest(resource)}.${digest(urls)}"`
 }
 
 /** Whether two resources show the same fields, of the same edition to the same caller. */
-export function isSame (a: Resource, b: Resource): boolean {
-  return stateOf(a) === stateOf(b)
+export function hasSameFields (a: Resource, b: Resource): boolean {
+  return fieldsDigest(a) === fieldsDigest(b)
 }
 
 /** A digest of some relationships: what they refer to, and in which order. */
@@ -27,7 +27,7 @@ export function referencesOf ({ relationships = {} }: Pick<Resource, 'relationsh
 }
 
 /** A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. */
-export function stateOf ({ id, attributes, relationships }: Resource): string {
+export function fieldsDigest ({ id, attributes, relationships }: Resource): string {
   return digest([id, attributes, Object.entries(relationships ?? {}).map(([name, relationship]) => [name, identifiers(relationship)])])
 }
 

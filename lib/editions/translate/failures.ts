@@ -2,7 +2,7 @@ import { Failure, texts } from '../../errors.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
 import { scalarText, type Document, type ErrorObject } from '../../jsonapi/document.ts'
 import { otherLanguages } from '../../jsonapi/languages.ts'
-import type { EditionJson, Item } from './edition-json.ts'
+import type { EditionJson, FieldItem } from './edition-json.ts'
 
 /** One violation of a constraint: the property path as core REST gives it, and its text. */
 export interface Violation {
@@ -130,7 +130,7 @@ function unknownReference (detail: string, body: EditionJson, cause: Error): Fai
  * In core's words, which name the entity type only where the item does, and the item's position for its field.
  * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
-export function unknownUuid ({ target_type: type, target_uuid: uuid }: Item, delta: number, cause?: Error): Failure {
+export function unknownUuid ({ target_type: type, target_uuid: uuid }: FieldItem, delta: number, cause?: Error): Failure {
   const [entityType, name] = [type ?? '', uuid].map((value) => typeof value === 'string' ? value : JSON.stringify(value))
   return new Failure('UNPROCESSABLE', `No "${entityType}" entity found with UUID "${name}" for field "${delta}".`, { cause })
 }

@@ -1,6 +1,6 @@
 import { isObject, type Resource } from '../../jsonapi/document.ts'
 import { internalName, splitType, type ContentModel } from '../model.ts'
-import type { EditionJson, Item } from './edition-json.ts'
+import type { EditionJson, FieldItem } from './edition-json.ts'
 
 /** How the values of an attribute become items. */
 export interface AttributePlan {
@@ -21,7 +21,7 @@ export interface Plan {
   /** A template to copy: an entity with all its fields in order, without values. */
   blank: EditionJson
   /** What the entity's bundle is known from when no member tells it. */
-  bundle: Item | undefined
+  bundle: FieldItem | undefined
   /** Public names, which make out what the plan is for. */
   names: { attributes: string[], relationships: string[] }
 }

@@ -34,7 +34,7 @@ const EITHER = 'either'
 /**
  * The filter of a collection request. Every condition is written out in full, so that no value can be taken for anything
  * else. Source: Drupal\jsonapi\Query\Filter, EntityCondition.
- * @param byKey whether `q` is looked for among the keys too: not where there is no such field, or the caller may not see it
+ * @param byKey whether `q` also searches the keys: false if the field does not exist or the caller may not see it
  */
 export function filterQuery ({ q, status, types = [], key }: Selection, model: ContentModel, byKey = true): Parameters {
   const conditions: Array<[path: string, operator: string, value: string, group: string | undefined]> = []
@@ -46,7 +46,7 @@ export function filterQuery ({ q, status, types = [], key }: Selection, model: C
   if (key !== undefined) add(model.fields.key, '=', key)
   return [
     ...(q ? [[`filter[${EITHER}][group][conjunction]`, 'OR'] as [string, string]] : []),
-    ...conditions.flatMap(([path, operator, value, group], index) => condition(`c${index}`, publicName(model, path), operator, [value], group))
+    ...conditions.flatMap(([path, operator, value, group], index) => filterCondition(`c${index}`, publicName(model, path), operator, [value], group))
   ]
 }
 
@@ -69,7 +69,7 @@ function certainParts (q: string): string[] {
 
 /** A filter for entities by their integer ids. */
 export function idQuery (idAttribute: string, ids: string[]): Parameters {
-  return condition('ids', idAttribute, 'IN', ids)
+  return filterCondition('ids', idAttribute, 'IN', ids)
 }
 
 /** A filter for editions that refer to entities with one of these integer ids. */
@@ -79,27 +79,27 @@ export function referringToQuery (relationship: string, ids: string[]): Paramete
 
 /** A filter for entities of any type by their uuids. */
 export function uuidQuery (uuids: string[]): Parameters {
-  return condition('uuids', 'id', 'IN', uuids)
+  return filterCondition('uuids', 'id', 'IN', uuids)
 }
 
 /** A filter that every entity passes, of any type. */
 export function anyQuery (): Parameters {
-  return condition('any', 'id', '<>', ['0'])
+  return filterCondition('any', 'id', '<>', ['0'])
 }
 
 /** A filter for editions whose relationship is not empty. */
 export function referringQuery (relationship: string): Parameters {
-  return condition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
+  return filterCondition('referring', `${relationship}.meta.drupal_internal__target_id`, 'IS NOT NULL', [])
 }
 
 /** A filter that every edition passes. Drupal leaves all that a caller may not see out of a filtered list. */
 export function everyQuery (model: ContentModel): Parameters {
-  return condition('all', publicName(model, model.keys.id), '>', ['0'])
+  return filterCondition('all', publicName(model, model.keys.id), '>', ['0'])
 }
 
 /** A filter for editions that have translations. @param defaultLangcode the key that tells an original */
 export function translatedQuery (defaultLangcode: string): Parameters {
-  return condition('translated', defaultLangcode, '=', ['0'])
+  return filterCondition('translated', defaultLangcode, '=', ['0'])
 }
 
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */
@@ -111,7 +111,7 @@ export function pageQuery (offset: number, limit: number, model: ContentModel): 
   ]
 }
 
-function condition (name: string, path: string, operator: string, values: string[], group?: string): Parameters {
+function filterCondition (name: string, path: string, operator: string, values: string[], group?: string): Parameters {
   const base = `filter[${name}][condition]`
   return [
     [`${base}[path]`, path],

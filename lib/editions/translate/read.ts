@@ -1,6 +1,6 @@
 import { identifiers, isObject, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
-import type { EditionJson, Item } from './edition-json.ts'
+import type { EditionJson, FieldItem } from './edition-json.ts'
 import { planOf, type AttributePlan, type Plan } from './plans.ts'
 
 /** Gives the `url` of a reference, or undefined where none is known. */
@@ -47,24 +47,24 @@ export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = ()
   return entity
 }
 
-function attributeItems (value: unknown, plan: AttributePlan): Item[] {
+function attributeItems (value: unknown, plan: AttributePlan): FieldItem[] {
   if (value === null || value === undefined) return []
   // JSON:API makes a list of several maps. It looks the same as one map that holds a list of objects.
-  if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as Item]
+  if (plan.raw) return Array.isArray(value) && value.every(isObject) ? value : [value as FieldItem]
   return Array.isArray(value) ? value.map((item) => attributeItem(item, plan)) : [attributeItem(value, plan)]
 }
 
-function attributeItem (value: unknown, { main, timestamp }: AttributePlan): Item {
-  const item: Item = isObject(value) ? value : main === 'value' ? { value } : { [main]: value }
+function attributeItem (value: unknown, { main, timestamp }: AttributePlan): FieldItem {
+  const item: FieldItem = isObject(value) ? value : main === 'value' ? { value } : { [main]: value }
   return timestamp && typeof item.value === 'string' ? { ...item, format: TIMESTAMP_FORMAT } : item
 }
 
-function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): Item {
+function referenceItem (identifier: ResourceIdentifier, model: ContentModel, urlOf: UrlOf): FieldItem {
   if (!isObject(identifier) || isLost(identifier)) return { target_id: null }
   const { type, id, meta } = identifier
   const { entityType } = splitType(model, scalarText(type))
   const url = urlOf(identifier, entityType)
-  const item: Item = { target_id: meta?.drupal_internal__target_id ?? null }
+  const item: FieldItem = { target_id: meta?.drupal_internal__target_id ?? null }
   for (const name in meta) if (isProperty(name)) put(item, name, meta[name])
   item.target_type = meta?.target_type ?? entityType
   item.target_uuid = id
@@ -73,7 +73,7 @@ function referenceItem (identifier: ResourceIdentifier, model: ContentModel, url
 }
 
 /** Sets a member of any name: JSON may have `__proto__` too. */
-function put (item: Item, name: string, value: unknown): void {
+function put (item: FieldItem, name: string, value: unknown): void {
   if (name === '__proto__') Object.defineProperty(item, name, { value, enumerable: true, configurable: true, writable: true })
   else item[name] = value
 }

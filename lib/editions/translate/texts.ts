@@ -50,9 +50,9 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
 
   return {
     jsonOf: (loaded) => textOf(loaded).json,
-    editionOf (loaded) {
-      const { resource } = loaded
-      const text = textOf(loaded)
+    editionOf (edition) {
+      const { resource } = edition
+      const text = textOf(edition)
       text.edition ??= { json: text.json, etag: etagOf(resource, text.urls), id: scalarText(resource.attributes?.[idAttribute]) || resource.id, uuid: resource.id }
       return text.edition
     }

@@ -36,7 +36,7 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
   return (identifier, entityType) => {
     const { alias, fileUrl, langcode } = targets.get(identifier.type)?.get(identifier.id) ?? {}
     if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : URL.parse(fileUrl, origin)?.href
-    // What is in no language of the site (`und`) has no prefix.
+    // Entities without a language (`und`) have no prefix.
     const base = langcode === undefined ? ofDefaultLanguage : bases.get(langcode) ?? root
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]

@@ -40,7 +40,7 @@ export function integerId ({ attributes }: Resource, attribute: string): number 
 
 /**
  * The integer id of a row; NaN where it has none, since the caller may see no more than its label.
- * @throws {Failure} CMS_INVALID_RESPONSE where it is no integer
+ * @throws {Failure} CMS_INVALID_RESPONSE unless it is an integer
  */
 export function rowId (row: Resource, attribute: string): number {
   const id = integerId(row, attribute)

@@ -3,7 +3,7 @@ import { isObject, scalarText, type NewResource, type Relationship, type Resourc
 import { internalName, publicName, type ContentModel } from '../model.ts'
 import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
 import { withinDepth } from './depth.ts'
-import type { EditionJson, Item } from './edition-json.ts'
+import type { EditionJson, FieldItem } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { isProperty, read } from './read.ts'
 import { isContentEntity, targetEntityType, type FieldShape, type Shape } from './shape.ts'
@@ -43,9 +43,9 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
 }
 
 /** Items that came as bare values. */
-const bare = new WeakSet<Item>()
+const bare = new WeakSet<FieldItem>()
 
-function bareItem (main: string, value: unknown): Item {
+function bareItem (main: string, value: unknown): FieldItem {
   const item = { [main]: value }
   bare.add(item)
   return item
@@ -136,18 +136,18 @@ export function differingFields (entity: EditionJson, resource: Resource, model:
 export function difference (entity: EditionJson, current: Resource, model: ContentModel): EditionJson {
   const before: EditionJson = Object.assign(Object.create(null), read(current, model))
   const fields = Object.entries(entity).filter(([field]) => field !== model.keys.bundle && field !== model.keys.revision)
-  const differing = fields.filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
-  for (const [field, items] of differing) {
+  const differences = fields.filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
+  for (const [field, items] of differences) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
     if (field === model.keys.changed && items.length === 0) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'.`)
-    if (field === model.keys.changed && before[field]) throw stale(before[field][0]?.value)
+    if (field === model.keys.changed && before[field]) throw staleEdit(before[field][0]?.value)
   }
-  return Object.fromEntries(differing)
+  return Object.fromEntries(differences)
 }
 
 /** The failure for a caller whose edition is older than the saved one. */
-export function stale (changed: unknown): Failure {
+export function staleEdit (changed: unknown): Failure {
   return new Failure('STALE_EDIT', texts.stale(typeof changed === 'string' ? changed : undefined))
 }
 
@@ -191,12 +191,12 @@ function refuseRounded (value: unknown, where: string): void {
   if (typeof value === 'object' && value !== null) for (const [name, member] of Object.entries(value)) refuseRounded(member, `${where}/${name}`)
 }
 
-function isReference (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel): boolean {
+function isReference (field: string, items: FieldItem[], fieldShape: FieldShape | undefined, model: ContentModel): boolean {
   if (fieldShape) return fieldShape.kind === 'relationship'
   return model.references[field] !== undefined || items.some((item) => 'target_id' in item || 'target_uuid' in item)
 }
 
-function attribute (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel): unknown {
+function attribute (field: string, items: FieldItem[], fieldShape: FieldShape | undefined, model: ContentModel): unknown {
   if (model.rawFields.includes(field)) return maps(field, items)
   const main = model.mainProperty[field] ?? 'value'
   const { properties = [] } = fieldShape ?? {}
@@ -209,13 +209,13 @@ function attribute (field: string, items: Item[], fieldShape: FieldShape | undef
 }
 
 /** Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare value makes both fail. */
-function maps (field: string, items: Item[]): Item[] {
+function maps (field: string, items: FieldItem[]): FieldItem[] {
   const delta = items.findIndex((item) => !isObject(item))
   if (delta === -1) return items
   throw invalid([{ path: `${field}.${delta}`, message: 'This value should be an object: Drupal keeps neither a list nor a bare value in a map.' }])
 }
 
-function clean (field: string, item: Item, model: ContentModel): Item {
+function clean (field: string, item: FieldItem, model: ContentModel): FieldItem {
   const dropped = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
   const rest = Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.includes(name)))
   return model.timestampFields.includes(field) ? { ...rest, value: withoutMilliseconds(rest.value) } : rest
@@ -230,11 +230,11 @@ function withoutMilliseconds (value: unknown): unknown {
  * What names its property keeps the name where the field is shown with other ones (a link), for Drupal to see that it does not
  * have it. A bare value is of the main property, whatever that is called.
  */
-function flat (item: Item, main: string, isNamed: boolean): unknown {
+function flat (item: FieldItem, main: string, isNamed: boolean): unknown {
   return !isNamed && main in item && Object.keys(item).length === 1 ? item[main] : item
 }
 
-function linkage (field: string, items: Item[], fieldShape: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
+function linkage (field: string, items: FieldItem[], fieldShape: FieldShape | undefined, model: ContentModel, resolve: Resolve): ResourceIdentifier | ResourceIdentifier[] | null {
   const data = items.flatMap((item, delta) => {
     const id = targetId(field, delta, item)
     const uuid = targetUuid(delta, item)
@@ -255,20 +255,20 @@ function linkage (field: string, items: Item[], fieldShape: FieldShape | undefin
  * The revision of a reference that needs one (paragraphs). Drupal silently drops an item without it. So it is taken from the
  * edition as it is; where that has none, the write fails. Source: EntityReferenceRevisionsItem::isEmpty().
  */
-function revision (field: string, item: Item, target: ResourceIdentifier, fieldShape: FieldShape | undefined): Item {
+function revision (field: string, item: FieldItem, target: ResourceIdentifier, fieldShape: FieldShape | undefined): FieldItem {
   if (fieldShape?.sample?.meta?.target_revision_id === undefined || item.target_revision_id !== undefined) return {}
   const { target_revision_id: current } = target.meta ?? {}
   if (scalarText(current) === '') throw new Failure('UNPROCESSABLE', `The field "${field}" needs the property "target_revision_id": without it Drupal would drop the item`)
   return { target_revision_id: current }
 }
 
-function ownProperties (item: Item): Item {
+function ownProperties (item: FieldItem): FieldItem {
   const dropped = new Set([...COMPUTED.reference, 'target_id', 'target_uuid', 'target_type', 'value'])
   return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 
 /** The target's integer id (or config id) as text. Core takes it from `target_id`, or as a bare value. */
-function targetId (field: string, delta: number, item: Item): string | undefined {
+function targetId (field: string, delta: number, item: FieldItem): string | undefined {
   const id = item.target_id ?? item.value ?? undefined
   if (typeof id === 'number' || typeof id === 'string') return String(id)
   if (id !== undefined) throw invalid([{ path: `${field}.${delta}.target_id`, message: 'This value should be of the correct primitive type.' }])
@@ -276,7 +276,7 @@ function targetId (field: string, delta: number, item: Item): string | undefined
 }
 
 /** Core names the item's position for its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
-function targetUuid (delta: number, item: Item): string | undefined {
+function targetUuid (delta: number, item: FieldItem): string | undefined {
   const { target_uuid: uuid } = item
   if (uuid === undefined || uuid === null) return undefined
   if (typeof uuid !== 'string') throw unknownUuid(item, delta)
@@ -284,6 +284,6 @@ function targetUuid (delta: number, item: Item): string | undefined {
   return uuid
 }
 
-function entityTypeOf (field: string, item: Item, fieldShape: FieldShape | undefined, model: ContentModel): string | undefined {
+function entityTypeOf (field: string, item: FieldItem, fieldShape: FieldShape | undefined, model: ContentModel): string | undefined {
   return targetEntityType(field, fieldShape, model) ?? (typeof item.target_type === 'string' ? item.target_type : undefined)
 }
