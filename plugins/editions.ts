@@ -42,7 +42,7 @@ declare module 'fastify' {
 /**
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
- * @param locks asked only where they are enforced; who watches them is told of saves
+ * @param locks asked only if they are enforced; their watchers get events of saves
  * @param bus tells other instances of saves and refusals
  * @param journal has an entry of each save
  */
@@ -53,7 +53,11 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   const account = accountOf(auth, { http, jsonapiPath, ...(bus && { joinPeers: peersAt(bus, config) }) })
   const cms = createJsonapi({ http, jsonapiPath, onRenewal: renewSession, languages: model.languages, ...(account && { account }) })
   const staleCache = createStaleCache({ seconds: staleSeconds, model })
-  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid }) => staleCache.outdate(uuid))
+  const site = createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
+  const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
+    staleCache.outdate(uuid)
+    site.revisions.learn(uuid, revision)
+  })
   const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) => staleCache.withdraw(caller, id))
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = createTickets({
@@ -63,18 +67,20 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
     now: clock.now,
     ready: clock.ready,
     required: config.enforceLocks,
+    revisions: site.revisions,
     warn: (failure) => fastify.log.warn({ err: failure }, 'saves take turns within this instance alone: the lock store gives no tickets'),
     onTransactions: (refusal) => refusal
       ? fastify.log.warn({ err: refusal }, WITHOUT_TRANSACTIONS)
       : fastify.log.info('the lock store has transactions: locks are checked in one moment with the ticket of a save')
   })
   const editions = withLimits(createEditions({
-    site: createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) }),
+    site,
     recorder: journal?.record,
     turns: config.enforceLocks ? createGuardedTurns({ tickets, locks, model }) : tickets,
     onSave (uuid) {
       staleCache.outdate(uuid)
-      tellSaved?.({ uuid })
+      const revision = site.revisions.of(uuid)
+      tellSaved?.({ uuid, ...(revision !== undefined && { revision }) })
     },
     onUpdate ({ edition, etag, fields, uid }) {
       const { type: entityType, id: entityId } = lockedAs(edition, model)

@@ -23,7 +23,7 @@ import { listSite } from './site/list-site.ts'
 import type { Site } from './site/site.ts'
 import type { EditionJson } from './translate/edition-json.ts'
 import { typeOf } from './translate/edition-type.ts'
-import { etagOf, isSame, matches, referencesOf, stateOf } from './translate/etag.ts'
+import { etagOf, hasSameFields, matches, referencesOf, fieldsDigest } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
 import { read, type LoadedEdition } from './translate/read.ts'
 import { completed, shapeOf, type Shape } from './translate/shape.ts'
@@ -185,7 +185,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   /** Of types without a time of change Drupal takes no precondition. */
   const changedAttribute = model.keys.changed === null ? undefined : publicName(model, model.keys.changed)
 
-  /** Reports a refusal of the CMS, for the stale cache. An unknown bundle is no refusal. */
+  /** Reports a refusal of the CMS to the stale cache. An unknown bundle does not count as one. */
   async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string, keys = model.keys): Promise<T> {
     try {
       return await work
@@ -204,7 +204,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const body = write.normalize(json, model)
     const collection = collectionFor(body, await catalog.editions(caller))
     const shape = await resources.shape(collection.resourceType, (shape) => write.withoutTargetType(body, shape, model), caller)
-    // With an id of its own Quoin can find out afterwards whether the CMS has saved the edition.
+    // Quoin chooses the id, so it can find out afterwards whether the CMS saved the edition.
     const uuid = write.uuidOf(body, model)
     const id = uuid ?? attempt?.uuid ?? randomUUID()
     const find = () => findCreated(id, collection, body, caller)
@@ -222,7 +222,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       }, find, warn)
     })
     const typedBody = await withType(body, collection, shape, caller)
-    const save = { kind: 'create' as const, uuid: id, by: authorOf(options), before: undefined, fields: changesOf(typedBody), isShared: false }
+    const save = { kind: 'create' as const, uuid: id, by: userOf(options), before: undefined, fields: changesOf(typedBody), isShared: false }
     const result = await recorded(recorder, save, async () => {
       const result = await make(typedBody)
       // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
@@ -257,7 +257,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     if (!edition) return undefined
     const fields = edition.resource.type === collection.resourceType ? write.differingFields(body, edition.resource, model) : [String(model.keys.bundle)]
     if (fields.length === 0) return showable(edition)
-    throw new Failure('CONFLICT', `There is an edition with this uuid that is not what was sent; it differs in ${fields.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
+    throw new Failure('CONFLICT', `An edition with this uuid exists that is not what you sent; it differs in ${fields.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
   }
 
   /** Sends an edition with the uuids of its references. Where the CMS no longer finds a remembered one, looks all of them up again. */
@@ -397,10 +397,11 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     // Drupal compares `changed` and saves without a lock, so two requests at the same time could both pass.
     return saves.run(uuid, since, async (turn) => {
       try {
-        const current = turn.isOutdated || savedMeanwhile.has(uuid) ? await load(id, caller, 'latest') : edition
-        const saved = attempt?.earlier && await unlessSaved(current, attempt.earlier)
-        if (saved) return { ...saved, isShared: turn.isShared }
-        if (attempt?.earlier && attempt.earlier.before !== stateOf(current.resource)) throw outcomeUnknown()
+        const isOutdated = turn.isOutdated || savedMeanwhile.has(uuid) || site.revisions.newerThan(edition.resource) !== undefined
+        const current = isOutdated ? await load(id, caller, 'latest') : edition
+        const earlierSave = attempt?.earlier && await unlessSaved(current, attempt.earlier)
+        if (earlierSave) return { ...earlierSave, isShared: turn.isShared }
+        if (attempt?.earlier && attempt.earlier.before !== fieldsDigest(current.resource)) throw outcomeUnknown()
         if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
         return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
@@ -412,7 +413,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, attempt, outcomes, isConditional: hasChanged, ...options }: ChangeOptions): Promise<EditionText> {
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
-    const before = stateOf(current.resource)
+    const before = fieldsDigest(current.resource)
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = completed(shapeOf(current.resource, model), typeShape)
@@ -420,7 +421,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const isConditional = hasChanged || ifMatch !== undefined
     const plan: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
-      kind, uuid: current.resource.id, by: authorOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
+      kind, uuid: current.resource.id, by: userOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
     }
     const result = await recorded(recorder, save, () => sendResolved(() => references.resolver(lookups, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
@@ -442,15 +443,15 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       onUpdate({ ...plan, etag: text.etag })
       return text
     }
-    if (isConditional && changedAttribute !== undefined && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.stale(undefined) : await preconditionFailed(current, caller)
+    if (isConditional && changedAttribute !== undefined && isStale(result.refused, changedAttribute)) throw ifMatch === undefined ? write.staleEdit(undefined) : await preconditionFailed(current, caller)
     throw refusal(result.refused, changes)
   }
 
   /** The edition, if it has all of these changes; undefined if it has not changed. */
   async function findUpdated (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
-    const edition = await load(current.resource.id, caller)
-    if (Object.keys(write.difference(changes, edition.resource, model)).length === 0) return showable(edition)
-    if (isSame(current.resource, edition.resource)) return undefined
+    const { resource } = await load(current.resource.id, caller, 'latest')
+    if (Object.keys(write.difference(changes, resource, model)).length === 0) return showable(await load(resource.id, caller))
+    if (hasSameFields(current.resource, resource)) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
 
@@ -482,7 +483,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   }
 
   /** The list of a name; a bundle of editions goes before a list. */
-  async function listOf (name: string, caller: Caller): Promise<List | undefined> {
+  async function listOf (name: string, caller: Caller): Promise<ListServices | undefined> {
     const list = lists.get(name)
     if (!list || name === model.entityType || (await catalog.all(caller)).some(({ entityType, bundle }) => entityType === model.entityType && bundle === name)) return undefined
     if (!await list.isExposed(caller)) throw new Failure('NOT_FOUND', `The CMS exposes nothing of the list "${name}" through JSON:API`)
@@ -517,7 +518,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   }
 }
 
-function authorOf ({ uid, name }: Author): Author {
+function userOf ({ uid, name }: Author): Author {
   return { uid, name }
 }
 
@@ -527,7 +528,7 @@ function changesOf (body: EditionJson, edition?: EditionJson) {
 }
 
 /** What a list of the content model is read with. */
-interface List {
+interface ListServices {
   model: ContentModel
   rows: ReturnType<typeof createRows>
   read (id: string, caller: Caller): Promise<EditionText>
@@ -535,7 +536,7 @@ interface List {
   isExposed (caller: Caller): Promise<boolean>
 }
 
-function createList (site: Site): List {
+function createList (site: Site): ListServices {
   const resources = createResources(site)
   const find = createFinder(site, resources)
   const editionTexts = createTexts(site)

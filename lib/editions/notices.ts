@@ -2,8 +2,8 @@ import { Type, type Static } from '@sinclair/typebox'
 import { MARK_PATTERN } from '../jsonapi/credentials.ts'
 import { UUID_PATTERN } from '../patterns.ts'
 
-/** What an instance tells the others of an edition that was saved, or may have been. */
-export const SavedNotice = Type.Object({ uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }) })
+/** What an instance tells the others of an edition that was saved, or may have been: the edition, and its newest revision if it has any. */
+export const SavedNotice = Type.Object({ uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }), revision: Type.Optional(Type.Integer({ minimum: 1 })) })
 export type SavedNotice = Static<typeof SavedNotice>
 
 const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })

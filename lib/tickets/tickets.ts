@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
+import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
 import { isOfVersion, type Item, type Key } from '../locks/record.ts'
@@ -21,13 +22,13 @@ const LAST_PAUSE_MS = 500
 const STORE_MS = 1000
 const REST_MS = 5000
 
-/** So much the clocks of two instances may differ after correction by the store's, in milliseconds. */
+/** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
 const CLOCKS_MS = 2000
 /** How long it is remembered when an edition was saved last, in seconds; a save that looked at it longer ago has ended. */
 const REMEMBERED_SECONDS = 3600
 
 /** There is no ticket, or one whose lease is over. */
-const isFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
+const isTurnFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -44,6 +45,8 @@ export interface TicketsDeps {
   warn: (failure: Error) => void
   /** Hears, when it turns out at the first renewal with checks, whether the store has transactions; if not, why. */
   onTransactions?: (refusal?: Error) => void
+  /** What instances tell each other through the tickets: the newest revision of each edition. */
+  revisions?: Pick<Revisions, 'of' | 'learn'>
   leaseMs?: number
   /** Milliseconds that no setting of a clock changes. */
   monotonic?: () => number
@@ -54,7 +57,7 @@ export interface TicketsDeps {
 /** A turn that is held by a ticket, or is this instance's alone. */
 export interface Ticket extends Turn {
   /**
-   * Takes the ticket anew, in one moment with checks of other records.
+   * Takes the ticket again, in one transaction with checks of other records.
    * @returns the records whose checks do not hold, so that nothing was changed; undefined where the store has no transactions
    * @throws {Failure} EDITION_BUSY where the turn is another's by now; STORE_UNAVAILABLE, STORE_FAILED
    */
@@ -73,10 +76,10 @@ export interface Tickets extends Turns {
  * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
  *
  * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
- * uncontended save costs two write units and no read. The versions of records only grow, so a put that reaches the table
+ * uncontended save costs two write units and no read. The record also tells the edition's newest revision. The versions of records only grow, so a put that reaches the table
  * late finds a greater one and is refused: it may be sent again where it got no answer.
  */
-export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
+export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, revisions, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   let restsUntil = -Infinity
@@ -86,16 +89,18 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   const keyOf = (uuid: string): Key => ({ env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' })
 
   async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
-    const key = keyOf(uuid)
     const deadline = monotonic() + WAIT_MS
     let hasWaited = false
     let last: unknown
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
       const version = nextVersion(last)
       const sentAt = monotonic()
-      const attempt = await offered(key, version)
+      const attempt = await offered(uuid, version)
       if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
-      if (attempt.done) return hold(key, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
+      if (attempt.done) {
+        revisions?.learn(uuid, attempt.previous?.['revision'])
+        return hold(uuid, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
+      }
       last = attempt.inTheWay?.['version']
       // Free, but of a clock that is ahead of this one: a greater version will do.
       if (attempt.inTheWay && Number(attempt.inTheWay['leaseUntil']) <= now()) continue
@@ -106,33 +111,33 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     }
   }
 
-  /** @returns undefined where there are no tickets since the store is away */
-  async function offered (key: Key, version: string): Promise<Claimed | undefined> {
+  /** @returns undefined while the store is away and gives no tickets */
+  async function offered (uuid: string, version: string): Promise<Claimed | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
-    const pending = attempt(key, version)
+    const claim = attempt(uuid, version)
     try {
-      return await (required ? pending : inTime(pending))
+      return await (required ? claim : inTime(claim))
     } catch (error) {
       if (required) throw error
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       // What comes late is given back, or others would wait until its lease ends.
-      pending.then(({ done }) => done ? end(key, version) : undefined).catch(() => {})
+      claim.then(({ done }) => done ? end(uuid, version) : undefined).catch(() => {})
       return undefined
     }
   }
 
-  async function attempt (key: Key, version: string): Promise<Claimed> {
+  async function attempt (uuid: string, version: string): Promise<Claimed> {
     await ready()
-    return table.claim({ ...key, ...leased(version, leaseMs) }, condition(isFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
+    return table.claim(leased(uuid, version, leaseMs), condition(isTurnFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
   }
 
-  function hold (key: Key, version: string, sentAt: number, isOutdated: boolean): Ticket {
+  function hold (uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
     let leaseEnds = sentAt + leaseMs
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      const result = await table.put({ ...key, ...leased(version, leaseMs) }, isOfVersion(version)).catch(() => undefined)
+      const result = await table.put(leased(uuid, version, leaseMs), isOfVersion(version)).catch(() => undefined)
       if (result?.done) leaseEnds = renewedAt + leaseMs
       else isLost ||= result !== undefined
     }, leaseMs / 3).unref()
@@ -146,7 +151,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       async renewIf (checks) {
         if (hasTransactions === false) return undefined
         const renewedAt = monotonic()
-        const result = await table.putIf({ ...key, ...leased(version, leaseMs) }, isOfVersion(version), checks)
+        const result = await table.putIf(leased(uuid, version, leaseMs), isOfVersion(version), checks)
         learn('unsupported' in result ? result.unsupported : undefined)
         if ('unsupported' in result) return undefined
         if (result.done) {
@@ -159,7 +164,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       },
       async end (isSettled) {
         clearInterval(renewal)
-        await (isSettled ? end(key, version) : table.put({ ...key, ...leased(version, SETTLE_MS) }, isOfVersion(version))).catch(() => {})
+        await (isSettled ? end(uuid, version) : table.put(leased(uuid, version, SETTLE_MS), isOfVersion(version))).catch(() => {})
       }
     }
   }
@@ -171,17 +176,18 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** The record while its holder saves. */
-  function leased (version: string, ms: number) {
-    return { version, leaseUntil: Math.ceil(now()) + ms, removeAt: removeAt() }
+  function leased (uuid: string, version: string, ms: number) {
+    return recordOf(uuid, version, { leaseUntil: Math.ceil(now()) + ms })
   }
 
   /** Gives a ticket back, and notes when. */
-  async function end (key: Key, version: string): Promise<unknown> {
-    return table.put({ ...key, version: nextVersion(), leaseUntil: 0, endedAt: Math.ceil(now()), removeAt: removeAt() }, isOfVersion(version))
+  async function end (uuid: string, version: string): Promise<unknown> {
+    return table.put(recordOf(uuid, nextVersion(), { leaseUntil: 0, endedAt: Math.ceil(now()) }), isOfVersion(version))
   }
 
-  function removeAt (): number {
-    return Math.floor(now() / 1000) + REMEMBERED_SECONDS
+  function recordOf<Times> (uuid: string, version: string, times: Times) {
+    const revision = revisions?.of(uuid)
+    return { ...keyOf(uuid), version, ...times, removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS, ...(revision !== undefined && { revision }) }
   }
 
   async function isHeld (uuid: string): Promise<boolean> {

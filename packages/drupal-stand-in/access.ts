@@ -1,7 +1,7 @@
 import type { Entity } from './store.ts'
 import { valueOf } from './store.ts'
 
-/** Whoever asks: uid 0 is anonymous; an administrator may do everything. */
+/** The user who asks: uid 0 is anonymous; an administrator may do everything. */
 export interface Viewer {
   uid: number
   uuid: string | undefined

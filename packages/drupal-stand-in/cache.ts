@@ -1,12 +1,16 @@
 import type { Viewer } from './access.ts'
 import { buildQuery, type Query } from './query.ts'
+import type { Entity } from './store.ts'
 
 /** Answers to GETs of single resources, kept until the resource itself is written. */
 export interface Cache {
   get: (viewer: Viewer, path: string, query: Query) => object | undefined
   set: (viewer: Viewer, path: string, query: Query, uuid: string, body: object) => void
   widen: (path: string) => void
-  forget: (uuid: string) => void
+  /** Takes note that an entity is about to be written. */
+  forget: (entity: Entity) => void
+  /** The revision that a late read has left behind of an entity (Settings.lateReads). */
+  late: (uuid: string) => number | undefined
 }
 
 const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion']
@@ -17,9 +21,10 @@ const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVers
  * one of them was refused, and deleting a referenced entity does not clear what refers to it. Personal answers
  * (access.ts) are not for it.
  */
-export function createCache (): Cache {
+export function createCache (settings: { readonly lateReads: boolean }): Cache {
   const answers = new Map<string, { uuid: string, body: object }>()
   const wide = new Set<string>()
+  const late = new Map<string, number>()
   const key = (viewer: Viewer, path: string, query: Query) => {
     const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
     const part = Object.fromEntries(names.map(name => [name, query[name]!]))
@@ -29,8 +34,11 @@ export function createCache (): Cache {
     get: (viewer, path, query) => answers.get(key(viewer, path, query))?.body,
     set: (viewer, path, query, uuid, body) => answers.set(key(viewer, path, query), { uuid, body }),
     widen: path => wide.add(path),
-    forget: uuid => {
+    forget: ({ uuid, revision }) => {
       for (const [name, one] of answers) if (one.uuid === uuid) answers.delete(name)
-    }
+      if (!settings.lateReads) late.delete(uuid)
+      else if (!late.has(uuid)) late.set(uuid, revision)
+    },
+    late: uuid => late.get(uuid)
   }
 }

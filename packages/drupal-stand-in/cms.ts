@@ -82,7 +82,7 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
  * was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
  */
 export function createCms ({ content, now = Date.now, basePath = '', onRequest = () => {}, ...switches }: CmsOptions): Cms {
-  const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, maxAge: 0, ...switches }
+  const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, lateReads: false, maxAge: 0, ...switches }
   const requestLines: string[] = []
   let requests = 0
   let host = 'http://127.0.0.1'
@@ -92,38 +92,38 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     origin: () => host + basePath,
     settings,
     store: createStore(content.entities),
-    cache: createCache(),
+    cache: createCache(settings),
     now
   }
   const login = createLogin(site, new Map(Object.entries(content.passwords)), content.roles)
 
   const pageCache = createPageCache(site)
 
-  const answer = (path: string, incoming: Incoming, address: string): Answer => {
+  const answer = (path: string, request: Incoming, address: string): Answer => {
     const route = findRoute(site, path)
-    if (route && route.kind !== 'page') return answerJsonApi(site, login, route, incoming)
-    const earlyAnswer = route && (answerSession(login, path, incoming, address) ?? answerRest(site, login, path, incoming))
+    if (route && route.kind !== 'page') return answerJsonApi(site, login, route, request)
+    const earlyAnswer = route && (answerSession(login, path, request, address) ?? answerRest(site, login, path, request))
     if (earlyAnswer) return earlyAnswer
     const file = PUBLIC_FILES.test(path) ? content.files?.[decodeURIComponent(path.replace(PUBLIC_FILES, ''))] : undefined
     if (file) return { status: 200, headers: { 'content-type': file.type, 'cache-control': 'max-age=3600, public' }, body: file.body }
-    if (route && incoming.query._format === 'json') throw new CmsError(404, `No route found for "${incoming.method} ${incoming.url}"`)
+    if (route && request.query._format === 'json') throw new CmsError(404, `No route found for "${request.method} ${request.url}"`)
     return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
   }
 
-  const fail = (error: unknown, path: string, incoming: Incoming): Answer => {
+  const fail = (error: unknown, path: string, request: Incoming): Answer => {
     if (!(error instanceof CmsError)) throw error
-    const isRefused = error.status === 403 && incoming.caller.viewer.uid === 0 && incoming.caller.challenged
+    const isRefused = error.status === 403 && request.caller.viewer.uid === 0 && request.caller.challenged
     const answer = isRefused
       ? new CmsError(401, 'No authentication credentials provided.', { headers: { 'www-authenticate': `Basic realm="${site.name}"` } })
       : error
-    const { resourceVersion: _, ...unversioned } = incoming.query
-    const via = answer.pointer === '/data' ? unversioned : incoming.query
+    const { resourceVersion: _, ...queryWithoutVersion } = request.query
+    const via = answer.pointer === '/data' ? queryWithoutVersion : request.query
     const isJsonApi = path.startsWith('/jsonapi') && answer.status !== 406
     if (!isJsonApi && answer.status === 500) return { status: 500, headers: { 'content-type': 'text/plain; charset=UTF-8' }, body: answer.message }
     return {
       status: answer.status,
       headers: { 'content-type': isJsonApi ? 'application/vnd.api+json' : 'application/json', ...answer.headers },
-      body: isJsonApi ? errorDocument(errorObjects(answer, sortedUrl(incoming.url, via))) : { message: restMessage(answer) }
+      body: isJsonApi ? errorDocument(errorObjects(answer, sortedUrl(request.url, via))) : { message: restMessage(answer) }
     }
   }
 
@@ -133,16 +133,16 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const method = request.method ?? 'GET'
     const address = request.socket.remoteAddress ?? ''
     const caller = login.caller(request.headers, address)
-    const incoming: Incoming = {
+    const cmsRequest: Incoming = {
       method, url: host + target, query: parseQuery(search), headers: request.headers, caller, text: await bodyOf(request)
     }
-    let given: Answer
+    let result: Answer
     try {
-      given = answer(path, incoming, address)
+      result = answer(path, cmsRequest, address)
     } catch (error) {
-      given = fail(error, path, incoming)
+      result = fail(error, path, cmsRequest)
     }
-    const { status, headers = {}, body } = pageCache(given, incoming, request.url ?? '/')
+    const { status, headers = {}, body } = pageCache(result, cmsRequest, request.url ?? '/')
     const type = body === undefined ? {} : { 'content-type': path.startsWith('/jsonapi') ? 'application/vnd.api+json' : 'application/json' }
     const stale = caller.staleCookie ? { 'set-cookie': caller.staleCookie } : {}
     requests++

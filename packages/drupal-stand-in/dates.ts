@@ -48,7 +48,7 @@ function readDate (value: unknown): string {
   return match[0]
 }
 
-/** A value as a field of a type stores it: null and what is no date as they are. */
+/** A value as a field of a type stores it. Null and values that are not dates stay as they are. */
 export function readValue ({ type }: Field, value: unknown): unknown {
   if (value === null || value === undefined) return value
   switch (type) {
@@ -69,11 +69,11 @@ export function showTimestamp (seconds: number): string {
 const formatters = new Map<string, Intl.DateTimeFormat>()
 
 function formatter (timeZone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timeZone) ?? new Intl.DateTimeFormat('en-CA', {
+  const format = formatters.get(timeZone) ?? new Intl.DateTimeFormat('en-CA', {
     timeZone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
   })
-  formatters.set(timeZone, known)
-  return known
+  formatters.set(timeZone, format)
+  return format
 }
 
 /** Milliseconds that the clocks of the zone are ahead of UTC at that instant. */
@@ -84,8 +84,8 @@ function zoneOffset (time: number, timeZone: string): number {
 }
 
 /** A stored date and time, shown in the zone of the site (never of the user). */
-export function showDateTime (stored: string, timeZone: string): string {
-  const time = Date.parse(`${stored}Z`)
+export function showDateTime (text: string, timeZone: string): string {
+  const time = Date.parse(`${text}Z`)
   const offset = zoneOffset(time, timeZone)
   const minutes = Math.abs(offset) / 60_000
   return `${new Date(time + offset).toISOString().slice(0, 19)}${offset < 0 ? '-' : '+'}${pad(Math.floor(minutes / 60))}:${pad(minutes % 60)}`
@@ -101,10 +101,10 @@ export function readFormatted (value: unknown, format: string, now: number, time
   const match = new RegExp(`^${pattern}$`).exec(String(value))
   if (!match) return refuse(value, `"${format}"`)
   const local = new Date(now + zoneOffset(now, timeZone)).toISOString()
-  const running: Record<string, string> = {
+  const parts: Record<string, string> = {
     Y: local.slice(0, 4), m: local.slice(5, 7), d: local.slice(8, 10), H: local.slice(11, 13), i: local.slice(14, 16), s: local.slice(17, 19)
   }
-  letters.forEach((letter, index) => { running[letter] = match[index + 1]! })
-  const time = Date.parse(`${running.Y}-${running.m}-${running.d}T${running.H}:${running.i}:${running.s}Z`)
+  letters.forEach((letter, index) => { parts[letter] = match[index + 1]! })
+  const time = Date.parse(`${parts.Y}-${parts.m}-${parts.d}T${parts.H}:${parts.i}:${parts.s}Z`)
   return (time - zoneOffset(time, timeZone)) / 1000
 }

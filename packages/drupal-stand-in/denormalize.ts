@@ -109,16 +109,16 @@ export function denormalize (site: Site, entityType: string, type: string, body:
   }
   const attributes = member(data, 'attributes')
   const relationships = member(data, 'relationships')
-  const misplaced = fields.filter(field => isReference(field) && field.public in attributes)
-  if (misplaced.length > 0) {
-    throw new CmsError(422, `The following relationship fields were provided as attributes: [ ${misplaced.map(one => one.public).join(', ')} ]`)
+  const misplacedFields = fields.filter(field => isReference(field) && field.public in attributes)
+  if (misplacedFields.length > 0) {
+    throw new CmsError(422, `The following relationship fields were provided as attributes: [ ${misplacedFields.map(one => one.public).join(', ')} ]`)
   }
-  const resolved = Object.fromEntries(Object.entries(relationships).map(([name, one]) => [name, resolveRelationship(site, one)]))
-  const sent = new Map<Field, Item[]>()
-  for (const [name, value] of Object.entries({ ...attributes, ...resolved })) {
+  const references = Object.fromEntries(Object.entries(relationships).map(([name, one]) => [name, resolveRelationship(site, one)]))
+  const itemsByField = new Map<Field, Item[]>()
+  for (const [name, value] of Object.entries({ ...attributes, ...references })) {
     const field = fields.find(one => one.public === name) ?? fields.find(one => one.name === name)
     if (!field) throw new CmsError(422, `The attribute ${name} does not exist on the ${type} resource type.`)
-    sent.set(field, denormalizeField(field, value))
+    itemsByField.set(field, denormalizeField(field, value))
   }
-  return { id: data.id || undefined, attributes: Object.keys(attributes), relationships: Object.keys(relationships), fields: sent }
+  return { id: data.id || undefined, attributes: Object.keys(attributes), relationships: Object.keys(relationships), fields: itemsByField }
 }

@@ -13,9 +13,9 @@ const help = 'https://www.drupal.org/docs/8/modules/json-api/filtering#filters-a
 const salt = () => randomBytes(8).toString('base64').replace(/[^a-zA-Z0-9]/g, '').padEnd(7, 'x').slice(0, 7)
 
 /** `meta.omitted`, whose link keys are random in every answer. */
-export function omittedMeta (omitted: Omitted[]): Record<string, unknown> {
-  if (omitted.length === 0) return {}
-  const items = omitted.map(({ href, detail }) => [`item--${salt()}`, { href, meta: { rel: 'item', detail } }])
+export function omittedMeta (omissions: Omitted[]): Record<string, unknown> {
+  if (omissions.length === 0) return {}
+  const items = omissions.map(({ href, detail }) => [`item--${salt()}`, { href, meta: { rel: 'item', detail } }])
   return {
     omitted: {
       detail: 'Some resources have been omitted because of insufficient authorization.',

@@ -19,8 +19,8 @@ const foldAscii = (text: string) => text.replace(/[A-Z]+/g, part => part.toLower
  * Compares as SQLite does: a column of numbers turns numeric text into a number and sorts every other text above all
  * numbers; a column of text ignores the case of ASCII letters only.
  */
-function compare (numeric: boolean, stored: unknown, operand: string): number {
-  const value = typeof stored === 'boolean' ? Number(stored) : stored
+function compare (numeric: boolean, storedValue: unknown, operand: string): number {
+  const value = typeof storedValue === 'boolean' ? Number(storedValue) : storedValue
   if (numeric) {
     if (operand.trim() === '' || Number.isNaN(Number(operand))) return -1
     return Number(value) - Number(operand)
@@ -51,13 +51,13 @@ function test (path: Path, operator: string, operands: string[]): (stored: unkno
 }
 
 function condition (path: Path, operator: string, value: string | Query | undefined): Predicate {
-  const held = (entity: Entity) => path.values(entity).filter(one => one !== null && one !== undefined)
-  if (operator === 'IS NULL') return entity => held(entity).length === 0
-  if (operator === 'IS NOT NULL') return entity => held(entity).length > 0
+  const valuesOf = (entity: Entity) => path.values(entity).filter(one => one !== null && one !== undefined)
+  if (operator === 'IS NULL') return entity => valuesOf(entity).length === 0
+  if (operator === 'IS NOT NULL') return entity => valuesOf(entity).length > 0
   if (value === undefined) return () => false
   const operands = typeof value === 'string' ? [value] : Object.values(value).map(String)
   const matches = test(path, operator, operands)
-  return entity => held(entity).some(matches)
+  return entity => valuesOf(entity).some(matches)
 }
 
 function checkKeys (query: Query): string {

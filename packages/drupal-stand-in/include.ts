@@ -32,9 +32,9 @@ function parseInclude (entityType: string, include: string): Tree {
 /**
  * The entities that an `include` parameter adds to the primary ones, each once, parents before their children; what
  * the viewer may not see goes to `omitted`.
- * @param personal called where the answer is for nobody else
+ * @param personal called if the answer is for this viewer only
  */
-export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omitted: Omitted[], personal: () => void): Entity[] {
+export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omissions: Omitted[], personal: () => void): Entity[] {
   const entitiesByKey = new Map<string, Entity>()
   const visit = (entities: Entity[], tree: Tree): void => {
     for (const [name, inner] of Object.entries(tree)) {
@@ -43,7 +43,7 @@ export function includedEntities (site: Site, viewer: Viewer, entityType: string
         const field = entityTypes[entity.entityType]?.fields.find(one => one.public === name)
         if (!field) continue
         if (!fieldViewAccess(viewer, entity.entityType, field.name, entity).allowed) {
-          omitted.push({ href: `${resourceUrl(site, entity)}/${name}`, detail: 'The current user is not allowed to view this relationship.' })
+          omissions.push({ href: `${resourceUrl(site, entity)}/${name}`, detail: 'The current user is not allowed to view this relationship.' })
           continue
         }
         const bundleKey = entityTypes[entity.entityType]?.bundleKey
@@ -56,7 +56,7 @@ export function includedEntities (site: Site, viewer: Viewer, entityType: string
           if (access.allowed || isLabelOnly(viewer, target)) next.push(target)
           else {
             const detail = `The current user is not allowed to GET the selected resource. ${access.reason}`.trim()
-            omitted.push({ href: resourceUrl(site, target), detail })
+            omissions.push({ href: resourceUrl(site, target), detail })
           }
         }
       }

@@ -53,8 +53,8 @@ function entryPoint (site: Site, request: Request): object {
 }
 
 /** Answers a request under /jsonapi, in the order in which Drupal's kernel lets its checks fail. */
-export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, { kind: 'page' }>, incoming: Incoming): Answer {
-  const { method, url, query, caller, headers } = incoming
+export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, { kind: 'page' }>, call: Incoming): Answer {
+  const { method, url, query, caller, headers } = call
   if (site.settings.maintenance) {
     throw new CmsError(503, `${site.name} is currently under maintenance. We should be back shortly. Thank you for your patience.`)
   }
@@ -82,8 +82,8 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
   const entity = 'uuid' in route ? site.store.byUuid(route.entityType, route.uuid) : undefined
   if ('uuid' in route && !entity) throw notConverted(route, method)
   const isCached = route.kind === 'individual' && !isWrite(method)
-  const cached = isCached ? site.cache.get(caller.viewer, url, query) : undefined
-  if (cached) return { status: 200, body: cached }
+  const copy = isCached ? site.cache.get(caller.viewer, url, query) : undefined
+  if (copy) return { status: 200, body: copy }
   try {
     checkParameters(query)
   } catch (error) {
@@ -92,7 +92,7 @@ export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, {
   }
   if (isWrite(method)) {
     login.checkCsrf(caller, headers)
-    return write(site, route, request, method, incoming.text)
+    return write(site, route, request, method, call.text)
   }
   const body = read(site, route, request)
   if (isCached && !isPersonal) site.cache.set(caller.viewer, url, query, route.uuid, body)
@@ -121,12 +121,12 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
   const entity = site.store.byUuid(route.entityType, route.uuid)!
   if (route.kind !== 'individual') {
     requireAccess(viewer, entity, 'update')
-    site.cache.forget(entity.uuid)
+    site.cache.forget(entity)
     const saved = changeRelationship(site, viewer, method, entity, route.field, readBody(text))
     return method === 'POST' ? { status: 200, body: relationshipDocument(site, request, saved, route.field) } : { status: 204 }
   }
   requireAccess(viewer, entity, method === 'DELETE' ? 'delete' : 'update')
-  site.cache.forget(entity.uuid)
+  site.cache.forget(entity)
   if (method === 'DELETE') {
     site.store.remove(entity)
     return { status: 204 }

@@ -88,8 +88,8 @@ export function createLogin (site: Site, passwords: ReadonlyMap<string, string>,
       const cookie = new RegExp(`${cookieName}=([^;\\s]+)`).exec(headers.cookie ?? '')?.[1]
       const session = cookie === undefined ? undefined : sessions.get(cookie)
       const credentials = basic(headers.authorization)
-      const known = session && site.store.byId('user', session.uid)
-      const user = credentials ? verify('basic', credentials.name, credentials.password, address) : known
+      const sessionUser = session && site.store.byId('user', session.uid)
+      const user = credentials ? verify('basic', credentials.name, credentials.password, address) : sessionUser
       return {
         viewer: user ? viewerOf(user) : anonymous,
         challenged: credentials === undefined && cookie === undefined,
@@ -112,9 +112,9 @@ export function createLogin (site: Site, passwords: ReadonlyMap<string, string>,
       if (!name && !pass) throw new CmsError(400, 'Missing credentials.')
       if (!name) throw new CmsError(400, 'Missing credentials.name.')
       if (!pass) throw new CmsError(400, 'Missing credentials.pass.')
-      const known = findUser(String(name))
-      if (known && !isActive(known)) throw new CmsError(400, 'The user has not been activated or is blocked.')
-      if (known && recent(`http ${known.id} ${address}`).length >= floodLimit) {
+      const account = findUser(String(name))
+      if (account && !isActive(account)) throw new CmsError(400, 'The user has not been activated or is blocked.')
+      if (account && recent(`http ${account.id} ${address}`).length >= floodLimit) {
         throw new CmsError(403, 'Too many failed login attempts from your IP address. This IP address is temporarily blocked.')
       }
       const user = verify('http', String(name), String(pass), address)
@@ -129,9 +129,9 @@ export function createLogin (site: Site, passwords: ReadonlyMap<string, string>,
       }
     },
 
-    logout: (given, { session }) => {
+    logout: (logoutToken, { session }) => {
       if (!session) throw new CmsError(403, 'This route can only be accessed by authenticated users.')
-      if (given !== session.logout) throw new CmsError(403, "'csrf_token' URL query argument is invalid.")
+      if (logoutToken !== session.logout) throw new CmsError(403, "'csrf_token' URL query argument is invalid.")
       sessions.delete(session.seed)
       return `${cookieName}=deleted; ${epoch}`
     },

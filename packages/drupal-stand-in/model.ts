@@ -199,8 +199,8 @@ export const entityTypes: Record<string, EntityType> = { publisher_container: pu
 export const isReference = (one: Field): boolean => one.type === 'entity_reference' || one.type === 'image'
 
 /** Properties of an item that may be sent, in Drupal's order; a single one is left out of JSON:API's attributes. */
-export function writableProperties (one: Field): string[] {
-  switch (one.type) {
+export function writableProperties (field: Field): string[] {
+  switch (field.type) {
     case 'entity_reference': return ['target_id', 'entity']
     case 'image': return ['target_id', 'entity', 'alt', 'title', 'width', 'height']
     case 'text_long': return ['value', 'format']
@@ -215,13 +215,13 @@ export function writableProperties (one: Field): string[] {
 }
 
 /** Properties that a filter path may, and for more than one must, end with. */
-export function filterProperties (one: Field): string[] {
-  switch (one.type) {
+export function filterProperties (field: Field): string[] {
+  switch (field.type) {
     case 'text_long': return ['value', 'format', 'processed']
     case 'text_with_summary': return ['value', 'format', 'processed', 'summary']
     case 'link':
     case 'path':
-    case 'comment': return writableProperties(one)
+    case 'comment': return writableProperties(field)
     case 'file_uri': return ['value', 'url']
     default: return ['value']
   }

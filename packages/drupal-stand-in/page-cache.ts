@@ -2,9 +2,9 @@ import type { Answer, Incoming } from './jsonapi.ts'
 import type { Site } from './site.ts'
 
 /**
- * The headers of Drupal's page cache, when the site has a maximum age: answers to requests without credentials, a 401
- * among them, are public and carry the second of their rendering as ETag; 304 only when both conditions are sent and
- * match. Whoever is logged in gets none of it.
+ * The headers of Drupal's page cache, if the site has a maximum age. Answers to requests without credentials, also a 401, are
+ * public and have the second of their rendering as ETag. The answer is 304 only if both conditions are sent and match.
+ * Answers to users who are logged in have none of these headers.
  */
 export function createPageCache (site: Site): (answer: Answer, incoming: Incoming, url: string) => Answer {
   const renderTimes = new Map<string, number>()

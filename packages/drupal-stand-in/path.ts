@@ -14,14 +14,14 @@ export interface Path {
 /** Whether rows of the entity type that a path leads into may be filtered on by the viewer. */
 export type Guard = (entity: Entity) => boolean
 
-const missing = (path: string, name: string) =>
+const noField = (path: string, name: string) =>
   new CmsError(400, `Invalid nested filtering. The field \`${name}\`, given in the path \`${path}\`, does not exist.`)
 
-const quoted = (names: string[]) => names.map(name => `\`${name}\``).join(', ')
+const quotedList = (names: string[]) => names.map(name => `\`${name}\``).join(', ')
 
 const incomplete = (path: string, name: string, endings: string[]) =>
   new CmsError(400, `Invalid nested filtering. The field \`${name}\`, given in the path \`${path}\` is incomplete, ` +
-    `it must end with one of the following specifiers: ${quoted(endings)}.`)
+    `it must end with one of the following specifiers: ${quotedList(endings)}.`)
 
 const propertyFault = (path: string, name: string, reason: string) =>
   new CmsError(400, `Invalid nested filtering. The property \`${name}\`, given in the path \`${path}\`, does not exist. ${reason}`)
@@ -54,16 +54,16 @@ export function resolvePath (site: Site, viewer: Viewer, entityType: string, pat
 }
 
 function walk (site: Site, viewer: Viewer, entityType: string, path: string, parts: string[], guard: Guard): Path {
-  const [head = '', ...given] = parts
+  const [head = '', ...tail] = parts
   const { fields } = entityTypes[entityType]!
   const field = fields.find(one => one.public === head) ?? fields.find(one => one.name === head)
-  if (!field) throw missing(path, head)
+  if (!field) throw noField(path, head)
   const access = fieldViewAccess(viewer, entityType, field.name)
   if (!access.allowed) {
     throw new CmsError(403, `The current user is not authorized to filter by the \`${head}\` field, given in the path \`${path}\`. ${access.reason}`.trim())
   }
-  const delta = /^\d+$/.test(given[0] ?? '') ? Number(given[0]) : undefined
-  const rest = delta === undefined ? given : given.slice(1)
+  const delta = /^\d+$/.test(tail[0] ?? '') ? Number(tail[0]) : undefined
+  const rest = delta === undefined ? tail : tail.slice(1)
   if (isReference(field)) return walkReference(site, viewer, path, head, field, rest, delta, guard)
   const properties = filterProperties(field)
   if (properties.length === 1) {
@@ -72,7 +72,7 @@ function walk (site: Site, viewer: Viewer, entityType: string, path: string, par
       `Filter by \`${head}\`, not \`${path}\` (the JSON:API module elides property names from single-property fields).`)
   }
   if (rest.length === 0) throw incomplete(path, head, properties)
-  if (!properties.includes(rest[0]!)) throw propertyFault(path, rest[0]!, `Must be one of the following property names: ${quoted(properties)}.`)
+  if (!properties.includes(rest[0]!)) throw propertyFault(path, rest[0]!, `Must be one of the following property names: ${quotedList(properties)}.`)
   return column(field, rest[0]!, delta)
 }
 
@@ -80,13 +80,13 @@ function walkReference (site: Site, viewer: Viewer, path: string, parent: string
   if (rest.length === 0) throw incomplete(path, parent, specifiers(field))
   if (rest[0] === 'meta') {
     const property = rest[1] === 'drupal_internal__target_id' ? 'target_id' : rest[1] ?? ''
-    if (!writableProperties(field).includes(property)) throw propertyFault(path, rest[1] ?? '', `Must be one of the following property names: ${quoted(specifiers(field))}.`)
+    if (!writableProperties(field).includes(property)) throw propertyFault(path, rest[1] ?? '', `Must be one of the following property names: ${quotedList(specifiers(field))}.`)
     return { ...column(field, property, delta), numeric: property === 'target_id' && entityTypes[field.target!] !== undefined }
   }
   const inner = rest[0] === 'id' && rest.length === 1
     ? { numeric: false, values: (entity: Entity) => [entity.uuid] }
     : entityTypes[field.target!] ? walk(site, viewer, field.target!, path, rest, guard) : undefined
-  if (!inner) throw missing(path, rest[0]!)
+  if (!inner) throw noField(path, rest[0]!)
   const targets = column(field, 'target_id', delta)
   return {
     numeric: inner.numeric,

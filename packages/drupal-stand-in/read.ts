@@ -16,7 +16,7 @@ export interface Request {
   viewer: Viewer
   url: string
   query: Query
-  /** Called where the answer is for nobody else. */
+  /** Called if the answer is for this viewer only. */
   personal: () => void
 }
 
@@ -46,10 +46,17 @@ function versionOf (request: Request, entityType: string, isCollection: boolean)
   return Number(value)
 }
 
-/** The revision of the entity that the request asks for; an old one needs access of its own. */
+/** The revision that a request is shown which names none. */
+function shownRevision (site: Site, entity: Entity): Entity {
+  const late = site.cache.late(entity.uuid)
+  return late === undefined ? entity : site.store.revision(entity.entityType, late)!
+}
+
+/** The revision of the entity that the request asks for. An old revision needs extra access. */
 export function requestedRevision (site: Site, request: Request, entity: Entity): Entity {
   const number = versionOf(request, entity.entityType, false)
-  if (number === undefined || number === entity.revision) return entity
+  if (number === undefined) return shownRevision(site, entity)
+  if (number === entity.revision) return entity
   const revision = site.store.revision(entity.entityType, number)
   if (revision?.uuid !== entity.uuid) {
     throw new CmsError(404, `The requested version, identified by \`id:${String(request.query.resourceVersion).slice(3)}\`, could not be found.`)
@@ -75,15 +82,15 @@ export function entityDocument (site: Site, request: Request, entityType: string
 } = {}): object {
   const { viewer, query, personal } = request
   const fields = sparseFields(query)
-  const omitted = [...extra.omitted ?? []]
+  const omissions = [...extra.omitted ?? []]
   const primary = data === null ? [] : Array.isArray(data) ? data : [data]
-  const included = includedEntities(site, viewer, entityType, primary, String(query.include ?? ''), omitted, personal)
+  const inclusions = includedEntities(site, viewer, entityType, primary, String(query.include ?? ''), omissions, personal)
   const own = (entity: Entity) => resource(site, entity, { viewer, fields, ...(extra.bundle ? { bundle: extra.bundle } : {}) })
   return document({
     data: data === null ? null : Array.isArray(data) ? data.map(own) : own(data),
-    meta: { ...extra.meta, ...omittedMeta(omitted) },
+    meta: { ...extra.meta, ...omittedMeta(omissions) },
     links: { ...extra.links, ...selfLink(request) },
-    included: included.map(entity => resource(site, entity, { viewer, fields }))
+    included: inclusions.map(entity => resource(site, entity, { viewer, fields }))
   })
 }
 
@@ -109,7 +116,7 @@ export function readCollection (site: Site, request: Request, entityType: string
   const start = Math.max(0, page.offset)
   const window = rows.slice(start, start + page.limit)
   const count = site.settings.includeCount ? rows.length : undefined
-  return entityDocument(site, request, entityType, window.filter(entity => isVisible(viewer, entity)), {
+  return entityDocument(site, request, entityType, window.filter(entity => isVisible(viewer, entity)).map(entity => shownRevision(site, entity)), {
     omitted: window.filter(entity => !isVisible(viewer, entity)).map(entity => omission(site, viewer, entity)),
     links: pageLinks(url, query, page, rows.length > start + page.limit, count),
     ...(count === undefined ? {} : { meta: { count } })

@@ -7,10 +7,10 @@ import { validate } from './validate.ts'
 import { save } from './write.ts'
 
 function targets (site: Site, body: any): Item[] {
-  const given = body?.data
-  if (given === null || given === undefined) return []
-  return (Array.isArray(given) ? given : [given]).map((one: any) => {
-    const { type, id, meta } = one ?? {}
+  const data = body?.data
+  if (data === null || data === undefined) return []
+  return (Array.isArray(data) ? data : [data]).map((identifier: any) => {
+    const { type, id, meta } = identifier ?? {}
     if (!resourceTypes(site).includes(type)) throw new CmsError(400, `The targeted \`${type}\` resource type does not exist.`)
     const target = site.store.byUuid(String(type).split('--')[0]!, String(id))
     if (!target) throw new CmsError(400, `The targeted \`${type}\` resource with ID \`${id}\` does not exist.`)

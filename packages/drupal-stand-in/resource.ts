@@ -71,11 +71,11 @@ export function identifiers (site: Site, entity: Entity, field: Field): Identifi
   })
   const count = (id: string) => list.filter(one => one.id === id).length
   const counts = new Map<string, number>()
-  return list.map(one => {
-    if (count(one.id) < 2) return one
-    const arity = counts.get(one.id) ?? 0
-    counts.set(one.id, arity + 1)
-    return { ...one, meta: { arity, ...one.meta } }
+  return list.map(identifier => {
+    if (count(identifier.id) < 2) return identifier
+    const arity = counts.get(identifier.id) ?? 0
+    counts.set(identifier.id, arity + 1)
+    return { ...identifier, meta: { arity, ...identifier.meta } }
   })
 }
 
@@ -104,11 +104,11 @@ export function resource (site: Site, entity: Entity, view: View): Resource {
   const type = `${entity.entityType}--${bundle}`
   const url = resourceUrl(site, entity, bundle)
   const version = versionQuery(entity)
-  const wanted = view.fields.get(type)
-  const isWanted = (name: string) => wanted === undefined || wanted.has(name)
+  const fieldNames = view.fields.get(type)
+  const isWanted = (name: string) => fieldNames === undefined || fieldNames.has(name)
   const links: Record<string, { href: string }> = { self: { href: url + version } }
   const current = site.store.byUuid(entity.entityType, entity.uuid)
-  if (current && current.revision !== entity.revision) {
+  if (current && current.revision !== entity.revision && site.cache.late(entity.uuid) !== entity.revision) {
     links['latest-version'] = { href: `${url}?resourceVersion=rel%3Alatest-version` }
     links['working-copy'] = { href: `${url}?resourceVersion=rel%3Aworking-copy` }
   }

@@ -11,7 +11,7 @@ import { insert, isKey, same, saveValid } from './write.ts'
 const entityType = 'publisher_container'
 
 /** A failure that core REST answers as plain text, without a word on the cause. */
-export const unexpected = (): CmsError => new CmsError(500, 'The website encountered an unexpected error. Please try again later.')
+export const unexpectedError = (): CmsError => new CmsError(500, 'The website encountered an unexpected error. Please try again later.')
 
 function decode (text: string): Record<string, unknown> {
   if (text === '') throw new CmsError(400, 'No entity content received.')
@@ -22,13 +22,13 @@ function decode (text: string): Record<string, unknown> {
     const isUnterminated = (text.match(/(?<!\\)"/g) ?? []).length % 2 === 1
     throw new CmsError(400, isUnterminated ? 'Control character error, possibly incorrectly encoded' : 'Syntax error')
   }
-  if (typeof body !== 'object' || body === null) throw unexpected()
+  if (typeof body !== 'object' || body === null) throw unexpectedError()
   return body as Record<string, unknown>
 }
 
 function bundleOf (site: Site, body: Record<string, unknown>): string {
-  const given = Array.isArray(body.type) ? body.type[0] : body.type
-  const id = typeof given === 'object' && given !== null ? given.target_id ?? given.value : given
+  const type = Array.isArray(body.type) ? body.type[0] : body.type
+  const id = typeof type === 'object' && type !== null ? type.target_id ?? type.value : type
   if (id === undefined || id === null) throw new CmsError(422, 'Could not determine entity type bundle: "type" field is missing.')
   if (!site.store.byId('publisher_container_type', id)) throw new CmsError(422, `"${id}" is not a valid bundle type for denormalization.`)
   return id
@@ -37,14 +37,14 @@ function bundleOf (site: Site, body: Record<string, unknown>): string {
 /** The sent fields as items; a name that the entity type does not know is a fatal error in core. */
 function sentFields (site: Site, body: Record<string, unknown>): Map<Field, Item[]> {
   const { fields } = entityTypes[entityType]!
-  const sent = new Map<Field, Item[]>()
+  const itemsByField = new Map<Field, Item[]>()
   for (const [name, data] of Object.entries(body)) {
     if (name === 'type') continue
     const field = fields.find(one => one.name === name)
-    if (!field) throw unexpected()
-    sent.set(field, readItems(site, field, data))
+    if (!field) throw unexpectedError()
+    itemsByField.set(field, readItems(site, field, data))
   }
-  return sent
+  return itemsByField
 }
 
 const isProcessed = (sent: Map<Field, Item[]>) => [...sent].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
@@ -53,15 +53,15 @@ const isProcessed = (sent: Map<Field, Item[]>) => [...sent].some(([field, items]
 export function restCreate (site: Site, viewer: Viewer, text: string): Entity {
   const body = decode(text)
   const bundle = bundleOf(site, body)
-  const sent = sentFields(site, body)
+  const itemsByField = sentFields(site, body)
   const access = createAccess(viewer, entityType, bundle)
   if (!access.allowed) throw new CmsError(403, access.reason)
-  for (const field of sent.keys()) {
+  for (const field of itemsByField.keys()) {
     if (!fieldEditAccess(viewer, entityType, field.name, 'id').allowed) throw new CmsError(403, `Access denied on creating field '${field.name}'.`)
   }
-  const uuids = [...sent].find(([field]) => field.name === 'uuid')?.[1]
-  const saved = insert(site, viewer, entityType, bundle, sent, uuids?.[0]?.value as string | undefined, unexpected)
-  if (isProcessed(sent)) throw unexpected()
+  const uuids = [...itemsByField].find(([field]) => field.name === 'uuid')?.[1]
+  const saved = insert(site, viewer, entityType, bundle, itemsByField, uuids?.[0]?.value as string | undefined, unexpectedError)
+  if (isProcessed(itemsByField)) throw unexpectedError()
   return saved
 }
 

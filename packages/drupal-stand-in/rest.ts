@@ -68,28 +68,28 @@ const notConverted = (entityType: string, method: string, path: string) => new C
  * Answers core REST in json: editions may be read, made, changed and deleted, articles, terms and users read. Undefined
  * where the path is none of these.
  */
-export function answerRest (site: Site, login: Login, path: string, incoming: Incoming): Answer | undefined {
-  const { method, caller: { viewer }, headers, url } = incoming
+export function answerRest (site: Site, login: Login, path: string, request: Incoming): Answer | undefined {
+  const { method, caller: { viewer }, headers, url } = request
   const target = targetOf(path)
   if (!target) return undefined
   if (site.settings.maintenance) {
     return { status: 302, headers: { location: '/', 'content-type': 'application/json' }, body: html('Redirecting to /') }
   }
-  const allowed = target.id === undefined ? ['POST'] : ['GET', 'POST', 'HEAD', 'DELETE', 'PATCH']
-  if (method === 'OPTIONS') return { status: 200, headers: { allow: allowed.filter(one => one !== 'HEAD').join(', '), 'content-type': 'application/json' }, body: '' }
-  if (!allowed.includes(method) || (method === 'POST' && target.id !== undefined)) {
-    const allow = allowed.join(', ')
+  const methods = target.id === undefined ? ['POST'] : ['GET', 'POST', 'HEAD', 'DELETE', 'PATCH']
+  if (method === 'OPTIONS') return { status: 200, headers: { allow: methods.filter(one => one !== 'HEAD').join(', '), 'content-type': 'application/json' }, body: '' }
+  if (!methods.includes(method) || (method === 'POST' && target.id !== undefined)) {
+    const allow = methods.join(', ')
     throw new CmsError(405, `No route found for "${method} ${url}": Method Not Allowed (Allow: ${allow})`, { headers: { allow } })
   }
-  const other = requireFormat(incoming)
+  const other = requireFormat(request)
   if (other) return other
   if (method === 'POST' || method === 'PATCH') requireContentType(headers['content-type'], 'application/json')
   const id = /^\d+$/.test(target.id ?? '') ? Number(target.id) : undefined
   const entity = id === undefined ? undefined : site.store.byId(target.entityType, id)
   if (target.id !== undefined && !entity) throw notConverted(target.entityType, method, path.slice(0, path.lastIndexOf('/')))
-  if (method === 'POST' || method === 'PATCH' || method === 'DELETE') login.checkCsrf(incoming.caller, headers)
+  if (method === 'POST' || method === 'PATCH' || method === 'DELETE') login.checkCsrf(request.caller, headers)
   if (!entity) {
-    const saved = restCreate(site, viewer, incoming.text)
+    const saved = restCreate(site, viewer, request.text)
     return { status: 201, headers: { location: site.origin() + canonicalUrl(site, saved) }, body: restEntity(site, viewer, saved) }
   }
   const operation = method === 'PATCH' ? 'update' : method === 'DELETE' ? 'delete' : 'view'
@@ -97,10 +97,10 @@ export function answerRest (site: Site, login: Login, path: string, incoming: In
   if (!access.allowed) throw new CmsError(403, access.reason)
   if (operation === 'view') return { status: 200, headers: { link: linkHeader(site, entity) }, body: restEntity(site, viewer, entity) }
   if (!entityTypes[target.entityType] || target.entityType !== 'publisher_container') throw new CmsError(405, 'Method Not Allowed')
-  site.cache.forget(entity.uuid)
+  site.cache.forget(entity)
   if (operation === 'delete') {
     site.store.remove(entity)
     return { status: 204 }
   }
-  return { status: 200, body: restEntity(site, viewer, restUpdate(site, viewer, entity, incoming.text)) }
+  return { status: 200, body: restEntity(site, viewer, restUpdate(site, viewer, entity, request.text)) }
 }

@@ -37,10 +37,10 @@ export function allowedMethods (route: Exclude<Route, { kind: 'page' }>): string
 
 /** Refuses a method that the route does not take. */
 export function requireMethod (route: Exclude<Route, { kind: 'page' }>, method: string, url: string): void {
-  const allowed = allowedMethods(route)
-  const isTaken = allowed.includes(method) && !(route.kind === 'individual' && method === 'POST')
+  const methods = allowedMethods(route)
+  const isTaken = methods.includes(method) && !(route.kind === 'individual' && method === 'POST')
   if (isTaken) return
-  const allow = allowed.join(', ')
+  const allow = methods.join(', ')
   throw new CmsError(405, `No route found for "${method} ${url}": Method Not Allowed (Allow: ${allow})`, { headers: { allow } })
 }
 

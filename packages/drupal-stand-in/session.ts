@@ -4,7 +4,7 @@ import { CmsError } from './errors.ts'
 
 const plain = { 'content-type': 'text/plain; charset=UTF-8' }
 
-const decoded = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {
@@ -20,7 +20,7 @@ export function answerSession (login: Login, path: string, { method, query, call
     return { status: 200, headers: plain, body: caller.viewer.uid === 0 ? '0' : '1' }
   }
   if (path === '/user/login' && method === 'POST' && wantsJson) {
-    const { body, cookie } = login.login(text === '' ? {} : decoded(text), caller, address)
+    const { body, cookie } = login.login(text === '' ? {} : parseJson(text), caller, address)
     return { status: 200, headers: { 'set-cookie': cookie }, body }
   }
   if (path === '/user/logout' && method === 'POST' && wantsJson) {

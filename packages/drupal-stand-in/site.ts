@@ -14,6 +14,11 @@ export interface Settings {
   maxAge: number
   /** Whether a module adds `meta.count` and `links.last`; core never does. */
   includeCount: boolean
+  /**
+   * Whether each save is met by a read that began before it and ends after it. So Drupal keeps showing the earlier state to all who do
+   * not name a revision by its id (Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher).
+   */
+  lateReads: boolean
 }
 
 /** What every part of the stand-in needs to know of the site it plays. */

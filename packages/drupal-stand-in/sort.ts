@@ -36,10 +36,10 @@ function order (left: unknown, right: unknown): number {
 export function parseSort (site: Site, viewer: Viewer, entityType: string, sort: string | Query | undefined): (left: Entity, right: Entity) => number {
   const natural = (left: Entity, right: Entity) => left.revision - right.revision || order(left.id, right.id)
   if (sort === undefined) return natural
-  const resolved = terms(sort).map(({ path, descending }) =>
+  const sortTerms = terms(sort).map(({ path, descending }) =>
     ({ descending, path: resolvePath(site, viewer, entityType, path, () => true) }))
   return (left, right) => {
-    for (const { path, descending } of resolved) {
+    for (const { path, descending } of sortTerms) {
       const pick = (entity: Entity) => path.values(entity).toSorted(order)[descending ? path.values(entity).length - 1 : 0]
       const result = order(pick(left), pick(right))
       if (result !== 0) return descending ? -result : result

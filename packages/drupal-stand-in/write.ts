@@ -37,9 +37,9 @@ export function requireCreateAccess (viewer: Viewer, entityType: string, bundle:
   if (!access.allowed) throw new CmsError(403, access.reason)
 }
 
-function checkCreateFields (viewer: Viewer, entityType: string, sent: Sent): void {
+function checkCreateFields (viewer: Viewer, entityType: string, document: Sent): void {
   const { fields, idKey } = entityTypes[entityType]!
-  for (const [member, names] of [['attributes', sent.attributes], ['relationships', sent.relationships]] as const) {
+  for (const [member, names] of [['attributes', document.attributes], ['relationships', document.relationships]] as const) {
     for (const field of fields.filter(one => names.includes(one.public))) {
       const access = fieldEditAccess(viewer, entityType, field.name, idKey)
       if (!access.allowed) throw refusal('POST', field.public, access.reason, `/data/${member}/${field.public}`)
@@ -52,26 +52,26 @@ function checkCreateFields (viewer: Viewer, entityType: string, sent: Sent): voi
  * rendered, as it does in Drupal: 500, and the entity is there.
  */
 export function create (site: Site, viewer: Viewer, entityType: string, bundle: string, body: any): Entity {
-  const sent = denormalize(site, entityType, `${entityType}--${bundle}`, body)
-  checkCreateFields(viewer, entityType, sent)
+  const document = denormalize(site, entityType, `${entityType}--${bundle}`, body)
+  checkCreateFields(viewer, entityType, document)
   const attributeUuid = body.data.attributes?.uuid
-  const uuid = sent.id ?? (typeof attributeUuid === 'string' ? attributeUuid : undefined)
-  const saved = insert(site, viewer, entityType, bundle, sent.fields, uuid, () => new CmsError(409, 'Conflict: Entity already exists.'))
-  const isProcessed = [...sent.fields].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
+  const uuid = document.id ?? (typeof attributeUuid === 'string' ? attributeUuid : undefined)
+  const saved = insert(site, viewer, entityType, bundle, document.fields, uuid, () => new CmsError(409, 'Conflict: Entity already exists.'))
+  const isProcessed = [...document.fields].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
   if (isProcessed) throw new CmsError(500, 'Call to a member function getProcessedText() on string')
   return saved
 }
 
 /** Validates and stores a new entity from the sent fields and the defaults; `conflict` is thrown for a uuid in use. */
-export function insert (site: Site, viewer: Viewer, entityType: string, bundle: string, sent: Map<Field, Item[]>, uuid: string = crypto.randomUUID(),
+export function insert (site: Site, viewer: Viewer, entityType: string, bundle: string, itemsByField: Map<Field, Item[]>, uuid: string = crypto.randomUUID(),
   conflict: () => Error): Entity {
   const { fields } = entityTypes[entityType]!
   const stamp = [{ value: seconds(site) }]
-  const given: Record<string, Item[]> = { ...defaultFields(entityType), uid: [{ target_id: viewer.uid }], created: stamp, changed: stamp }
+  const values: Record<string, Item[]> = { ...defaultFields(entityType), uid: [{ target_id: viewer.uid }], created: stamp, changed: stamp }
   const stampField = fields.find(one => one.name === 'revision_timestamp' || one.name === 'revision_created')
-  if (stampField) given[stampField.name] = stamp
-  for (const [field, items] of sent) if (!isKey(entityType, field)) given[field.name] = prepareItems(field, items)
-  const entity: Entity = { entityType, bundle, uuid, id: 0, revision: 0, fields: given }
+  if (stampField) values[stampField.name] = stamp
+  for (const [field, items] of itemsByField) if (!isKey(entityType, field)) values[field.name] = prepareItems(field, items)
+  const entity: Entity = { entityType, bundle, uuid, id: 0, revision: 0, fields: values }
   validate(site, viewer, entity)
   if (site.store.byUuid(entityType, uuid)) throw conflict()
   return site.store.insert(cast(site, entity))
@@ -87,12 +87,12 @@ const isAffected = (before: Entity, after: Entity): boolean =>
  * Saves the entity with a new `changed` when anything differs, as a new revision when asked; a revision in which
  * nothing differs has no `revision_translation_affected` unless that was sent.
  */
-export function save (site: Site, viewer: Viewer, before: Entity, after: Entity, newRevision: boolean, sent = new Set<string>()): Entity {
+export function save (site: Site, viewer: Viewer, before: Entity, after: Entity, newRevision: boolean, sentNames = new Set<string>()): Entity {
   const stamp = [{ value: seconds(site) }]
   const { fields } = cast(site, after)
-  const affected = isAffected(before, { ...after, fields })
-  if (affected) fields.changed = stamp
-  if (newRevision && !sent.has('revision_translation_affected')) fields.revision_translation_affected = affected ? [{ value: true }] : []
+  const hasEffect = isAffected(before, { ...after, fields })
+  if (hasEffect) fields.changed = stamp
+  if (newRevision && !sentNames.has('revision_translation_affected')) fields.revision_translation_affected = hasEffect ? [{ value: true }] : []
   if (newRevision && before.entityType !== 'taxonomy_term') {
     fields.revision_uid = [{ target_id: viewer.uid }]
     fields.revision_timestamp = stamp
@@ -107,13 +107,13 @@ export function save (site: Site, viewer: Viewer, before: Entity, after: Entity,
 export function update (site: Site, viewer: Viewer, before: Entity, bundle: string, body: any): Entity {
   const { entityType } = before
   const { idKey } = entityTypes[entityType]!
-  const sent = denormalize(site, entityType, `${entityType}--${bundle}`, body)
-  if (sent.id !== before.uuid) {
-    throw new CmsError(400, `The selected entity (${before.uuid}) does not match the ID in the payload (${sent.id ?? ''}).`)
+  const document = denormalize(site, entityType, `${entityType}--${bundle}`, body)
+  if (document.id !== before.uuid) {
+    throw new CmsError(400, `The selected entity (${before.uuid}) does not match the ID in the payload (${document.id ?? ''}).`)
   }
   const fields = { ...before.fields }
   const changedFields = new Set<string>()
-  for (const [field, items] of sent.fields) {
+  for (const [field, items] of document.fields) {
     const access = fieldEditAccess(viewer, entityType, field.name, idKey)
     const newItems = prepareItems(field, items)
     if (!access.allowed) {

@@ -181,7 +181,7 @@ for (const [what, { status, body = '', headers = JSONAPI, wanted: [wantedStatus,
 
 const unreachable = { status: 502, code: 'CMS_UNREACHABLE', message: 'The CMS could not be reached' }
 const late = { status: 504, code: 'CMS_TIMEOUT', message: `The CMS did not answer within ${TIMEOUT_MS} ms`, cause: /timeout/i }
-const tooMuch = { status: 502, code: 'CMS_INVALID_RESPONSE', message: 'The CMS answered with more than is taken' }
+const tooMuch = { status: 502, code: 'CMS_INVALID_RESPONSE', message: 'The CMS answered with more bytes than Quoin accepts' }
 
 /** Bytes for ever, or until nobody wants more. */
 function flood (response: ServerResponse, chunk: string, most: number): void {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { contentModel } from '../../lib/editions/model.ts'
-import type { EditionJson, Item } from '../../lib/editions/translate/edition-json.ts'
+import type { EditionJson, FieldItem } from '../../lib/editions/translate/edition-json.ts'
 import { createShapes } from '../../lib/editions/site/shapes.ts'
 import type { Shape } from '../../lib/editions/translate/shape.ts'
 import type { Resolve } from '../../lib/editions/translate/write.ts'
@@ -99,5 +99,5 @@ export const anyEdition: fc.Arbitrary<Resource> = record({
 
 /** An entity as core REST shows it, without what a caller need not send. */
 export function withoutUrls (entity: EditionJson): EditionJson {
-  return Object.fromEntries(Object.entries(entity).map(([field, items]) => [field, items.map(({ url: _, ...item }: Item) => item)]))
+  return Object.fromEntries(Object.entries(entity).map(([field, items]) => [field, items.map(({ url: _, ...item }: FieldItem) => item)]))
 }

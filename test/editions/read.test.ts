@@ -3,7 +3,7 @@ import t from 'tap'
 import { splitType } from '../../lib/editions/model.ts'
 import { createPlans } from '../../lib/editions/translate/plans.ts'
 import { read } from '../../lib/editions/translate/read.ts'
-import type { EditionJson, Item } from '../../lib/editions/translate/edition-json.ts'
+import type { EditionJson, FieldItem } from '../../lib/editions/translate/edition-json.ts'
 import { createShapes } from '../../lib/editions/site/shapes.ts'
 import { targetOf } from '../../lib/editions/translate/urls.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
@@ -25,7 +25,7 @@ for (const version of versions) {
     const targets = recordedResources(undefined, version)
     const urlOf = urlsOf(told(targets), model, new URL(CMS))
     const recorded = new Set(targets.map(({ id }) => id))
-    const comparable = ({ url, ...item }: Item) => url === undefined || (!recorded.has(String(item.target_uuid)) && !String(url).startsWith('/user/')) ? item : { ...item, url }
+    const comparable = ({ url, ...item }: FieldItem) => url === undefined || (!recorded.has(String(item.target_uuid)) && !String(url).startsWith('/user/')) ? item : { ...item, url }
     const bodies = recordings(({ name, response }) => name.startsWith('rest-get') && response.body?.revision_id, version)
     const pairs = bodies.flatMap(({ name, request, response: { body } }) => {
       // What a user may see differs: editor2 has the editor's permissions, a wrong password makes anonymous.
@@ -41,7 +41,7 @@ for (const version of versions) {
     for (const { name, body, document } of pairs) {
       const entity = read(document, model, urlOf)
       t.strictSame(Object.keys(entity).sort(), Object.keys(body).sort(), `${name}: the same fields`)
-      for (const [field, items] of Object.entries<Item[]>(body)) {
+      for (const [field, items] of Object.entries<FieldItem[]>(body)) {
         if (name === 'rest-get-after-referenced-article-deleted' && field === 'field_articles') continue
         urls += items.map(comparable).filter(({ url }) => url).length
         t.strictSame(entity[field]!.map(comparable), items.map(comparable), `${name}: ${field}`)

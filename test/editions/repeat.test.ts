@@ -39,7 +39,7 @@ for (const [what, said, status, code] of uncertain) {
     const { call, cms } = await openHostile(t)
     losing(cms, said, 'before')
     const reply = await call('POST', '/api/collection', { as: 'editor', body: edition('taken', { uuid: [{ value: existing.uuid }] }) })
-    failed(t, what, reply, 409, 'CONFLICT', /^There is an edition with this uuid that is not what was sent; it differs in .*title, field_key/)
+    failed(t, what, reply, 409, 'CONFLICT', /^An edition with this uuid exists that is not what you sent; it differs in .*title, field_key/)
     t.equal(reply.body.uuid, existing.uuid)
     t.equal(reply.headers['location'], `/api/collection/${existing.uuid}`)
   })

@@ -200,7 +200,7 @@ t.test('each language has its own labels of edition types', async (t) => {
 
 t.test('a content model that is none is refused by name of the member', async (t) => {
   t.throws(() => contentModel(5), { message: /^its member \/ is not right/ })
-  t.throws(() => contentModel({ timeZone: 'Berlin' }), { message: 'its member /timeZone is not right: Berlin is no IANA time zone' })
+  t.throws(() => contentModel({ timeZone: 'Berlin' }), { message: 'its member /timeZone is not right: Berlin is not an IANA time zone' })
   t.equal(contentModel({ timeZone: 'Europe/Berlin' }).timeZone, 'Europe/Berlin')
   t.throws(() => contentModel({ keys: { id: 5 } }), { message: /^its member \/keys\/id is not right/ })
   const model = contentModel({ keys: { bundle: 'bundle' } })

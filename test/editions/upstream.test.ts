@@ -156,7 +156,7 @@ t.test('a write that failed while somebody else saved is not told to be either',
 t.test('an edition of which Drupal shows nothing but the label, or not even that, may not be seen, as in core REST', async (t) => {
   const bare = { type: individual.data.type, id: uuid }
   healthy((cms) => cms.get(operations.read!.path).query(true).reply(200, { data: { ...bare, attributes: [], relationships: { uid: { data: null }, nothing: {} } } }, JSONAPI))
-  for (const { send } of [operations.read!, operations.update!]) failed(t, 'by uuid', await send(), 403, 'CMS_FORBIDDEN', 'You may see the label of this edition at most')
+  for (const { send } of [operations.read!, operations.update!]) failed(t, 'by uuid', await send(), 403, 'CMS_FORBIDDEN', 'You may see only the label of this edition')
   healthy((cms) => cms.get(daily).query((query) => JSON.stringify(query).includes('filter')).reply(200, { data: [] }, JSONAPI)
     .get(daily).query(true).reply(200, { data: [bare] }, JSONAPI))
   const { status, body: { data } } = await ask('GET', '/api/collections/daily?status=1', undefined, { authorization: 'Basic bare' })

@@ -51,6 +51,17 @@ t.test('the checker of orders', async (t) => {
   for (const [what, history] of Object.entries(bad)) t.equal(fitsOneOrder(FIRST, history), false, what)
 })
 
+t.test('the checker of orders, told what was saved', async (t) => {
+  const [both] = Object.values(good).slice(1)
+  t.equal(fitsOneOrder(FIRST, both!, [[4, 7, 9], [4, 7, 9, 5]]), true)
+  for (const saved of [[], [[4, 7, 9]], [[4, 7, 5], [4, 7, 9, 5]], [[4, 7, 9], [4, 7, 9, 5], [4, 7]]]) t.equal(fitsOneOrder(FIRST, both!, saved), false, JSON.stringify(saved))
+  const late = [call(0, 1, [insert(5)]), look(2, 3, 4, 7)]
+  t.equal(fitsOneOrder(FIRST, late, [[4, 7, 5]]), true, 'by a request without an answer, after the last look')
+  t.equal(fitsOneOrder(FIRST, late, []), true, 'or never')
+  const many = [...Array.from({ length: 30 }, (_, index) => call(index, Infinity, [insert(100 + index)])), look(40, 41, 4, 7, ...Array.from({ length: 15 }, (_, index) => 129 - 2 * index))]
+  t.equal(fitsOneOrder(FIRST, many, Array.from({ length: 15 }, (_, saves) => [4, 7, ...Array.from({ length: saves + 1 }, (_, index) => 129 - 2 * index)])), true, 'many requests without an answer')
+})
+
 t.test('the count of what users were told', async (t) => {
   const own = [call(0, 1, [insert(5)], done(), 'ada'), call(2, 3, [remove(4)], done(), 'ada')]
   t.strictSame(miscounts(FIRST, [7, 5], own), [])

@@ -1,5 +1,6 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
+import { mock } from 'node:test'
 import t from 'tap'
 
 const TESTS = join(import.meta.dirname, '..')
@@ -13,10 +14,11 @@ export function load (...patterns: string[]): void {
   importNext(globSync(patterns, { cwd: TESTS, exclude: ['**/*.slow.test.ts'] }).sort())
 }
 
-/** The next import is queued after the tests of this file: tap ends as soon as nothing is queued. */
+/** The next import is queued after the tests of this file: tap ends as soon as nothing is queued. A clock that it stopped goes on. */
 function importNext ([path, ...others]: string[]): void {
   if (path === undefined) return
   t.test(path, async () => {
+    mock.timers.reset()
     await import(join(TESTS, path))
     importNext(others)
   })

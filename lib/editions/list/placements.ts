@@ -32,7 +32,7 @@ interface ReferenceField {
  * @throws {Failure} PLACED_UNKNOWN where there are more editions than `PLACED_PAGES` pages of a bundle
  */
 export function createPlacements ({ cms, catalog, filters, model }: Site, resources: Resources) {
-  const { id, label, published } = model.keys
+  const { id, revision, label, published } = model.keys
   const idAttribute = publicName(model, id)
 
   /** @returns the editions that hold each row and that the caller may see, the newest first, by the uuid of the row */
@@ -62,7 +62,7 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
   /** The editions of a bundle that pass a filter and that the caller may see. */
   async function * holding ({ collection, field }: ReferenceField, filter: Parameters, caller: Caller): AsyncGenerator<Resource, void, undefined> {
     const { path, resourceType } = collection
-    const fields = [idAttribute, ...publicNames(model, label, published, field)]
+    const fields = [idAttribute, ...publicNames(model, revision, label, published, field)]
     for (let page = 0; page < PLACED_PAGES; page++) {
       const answer = await cms.request({ path, query: [...filter, ...pageQuery(page * PAGE_MAX, PAGE_MAX, model), [`fields[${resourceType}]`, fields.join(',')]], caller })
       // Not every bundle need have every field.

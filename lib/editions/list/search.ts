@@ -41,7 +41,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
   const { keys, fields } = model
-  const comparisonFields = [idAttribute, ...publicNames(model, keys.label, keys.published, fields.key, fields.editionType)]
+  const comparisonFields = [idAttribute, ...publicNames(model, keys.revision, keys.label, keys.published, fields.key, fields.editionType)]
 
   return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     refuseUnanswerable(selection)
@@ -51,7 +51,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
     // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
-    const listed = (page: typeof filtered) => list({
+    const rowsFrom = (page: typeof filtered) => list({
       sources: collections.map((collection) => page(collection, query, caller)),
       offset,
       limit,
@@ -65,10 +65,15 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       idOf: ({ resource }) => rowId(resource, idAttribute),
       isWanted: ({ resource }) => matchesSelection(query, resource, model)
     })
-    if (isFiltered && filters.known(collections, caller) === false) return listed(scanned)
-    const listing = await listed(filtered)
-    const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
-    return isEmpty && !await filters.usable(collections, caller) ? listed(scanned) : listing
+    const listing = await find()
+    return { ...listing, rows: await resources.newest(listing.rows, caller) }
+
+    async function find (): Promise<Listing<LoadedEdition>> {
+      if (isFiltered && filters.known(collections, caller) === false) return rowsFrom(scanned)
+      const listing = await rowsFrom(filtered)
+      const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
+      return isEmpty && !await filters.usable(collections, caller) ? rowsFrom(scanned) : listing
+    }
   }
 
   /** Refuses a selection by what the entity type does not have. */
@@ -86,12 +91,12 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     const isAll = bundle === model.entityType
     const isType = !isAll && ofBundle.length === 0
     const types = [...isType ? [bundle] : [], ...type === undefined ? [] : [type]]
-    const allowed = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
-    if (isType && !allowed.includes(bundle)) {
-      const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowed, ...Object.keys(model.lists)])]
+    const allowedTypes = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
+    if (isType && !allowedTypes.includes(bundle)) {
+      const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowedTypes, ...Object.keys(model.lists)])]
       throw new Failure('NOT_FOUND', `There is no bundle or list "${bundle}"; there are ${names.join(', ')}`)
     }
-    if (type !== undefined && !allowed.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowed.map((name) => `"${name}"`).join(' or ')}`)
+    if (type !== undefined && !allowedTypes.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowedTypes.map((name) => `"${name}"`).join(' or ')}`)
     const read = isAll || isType ? all : ofBundle
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
@@ -104,7 +109,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     let byKey = Boolean(selection.q) && keys.label !== null && fields.key !== null
     return (offset, size, purpose) => {
       return ask().catch((error) => {
-        if (!byKey || !isRefusal(error)) throw error
+        if (!byKey || !isFilterRefusal(error)) throw error
         byKey = false
         return ask()
       })
@@ -126,6 +131,6 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
 }
 
 /** Whether Drupal has refused a filter: the field does not exist, or the caller may not see it. */
-function isRefusal (error: unknown): boolean {
+function isFilterRefusal (error: unknown): boolean {
   return ['CMS_REFUSED', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED'].includes((error as Failure).code)
 }

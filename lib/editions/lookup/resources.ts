@@ -5,6 +5,7 @@ import { isSameUuid, oneResource, resources, type Document, type Resource } from
 import { languageCode } from '../../jsonapi/languages.ts'
 import { internalName, publicName, publicNames, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
+import { isDefault } from '../site/revisions.ts'
 import type { Site } from '../site/site.ts'
 import { namesWithUnknownTargets, referencesIn, translatedIn, type KnownTargets } from '../site/targets.ts'
 import { notIncludable, refusal, unknownProperties } from '../translate/failures.ts'
@@ -20,10 +21,8 @@ export type EditionId = { uuid: string } | { id: string }
 
 /**
  * What an edition is read for: `bare` without the urls of its references, which Drupal answers sooner; `anew` the same, and not
- * by a read that began before; `latest` the same again, by the name of its latest version where the type has revisions. A read
- * that begins before a save and ends after it leaves the earlier state in Drupal's cache of what it has normalized, for all who
- * name no version. Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher (keys without the revision, stored
- * after the answer, varied by `resourceVersion`).
+ * by a read that began before; `latest` the same again, by the name of its latest version where the type has revisions. Drupal
+ * caches what it shows by that name apart, so no other reader leaves an earlier state there (site/revisions.ts).
  */
 export type Purpose = 'edition' | 'bare' | 'anew' | 'latest'
 
@@ -36,7 +35,9 @@ export interface Resources {
   individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined>
   /** One page of a collection: its rows, whether there are more, and how many in all where the CMS counts. */
   page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>>
-  /** The same with no more than some attributes of each row. */
+  /** The newest revisions of a list's rows. Asks for up to ten, where Drupal has shown an earlier one. */
+  newest (rows: LoadedEdition[], caller: Caller): Promise<LoadedEdition[]>
+  /** The same as `page` with no more than some attributes of each row. */
   sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>>
   /**
    * The fields of a resource type, as far as documents show them. Reads a document where there was none before, and one more
@@ -87,16 +88,21 @@ const FRESH: ReadonlyArray<ResourceQuestion['purpose']> = ['anew', 'latest']
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
 
+/** Of how many rows of a list the newest revision is asked for, where Drupal shows an earlier one. */
+const OUTDATED_MAX = 10
+
 /** In how many languages of a site an original is looked for, the first ones of its content model. */
 const LANGUAGES = 5
 
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
-export function createResources ({ cms, model, noun, catalog, shapes, targets, ids }: Site): Resources {
+export function createResources ({ cms, model, noun, catalog, shapes, targets, ids, revisions }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
   const includeFor = createIncludes(model)
   const languages = Object.keys(model.languages ?? {}).slice(0, LANGUAGES)
   /** The attributes of which the url of an edition is made that another one refers to. */
   const ofOwnType = model.languages ? publicNames(model, 'path', model.keys.langcode, model.keys.defaultLangcode) : []
+  /** Asked for with everything: Drupal fills up what it has normalized of an earlier revision, and would show that as the present one. */
+  const revisionAttribute = publicNames(model, model.keys.revision)
   /** The edition that a document shows, and the path that it came from. */
   const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
 
@@ -131,11 +137,11 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
    * caches no answer that includes them. For the same reason a page that was read before includes nothing.
    */
   async function planFor ({ path, query, caller, purpose }: ResourceQuestion, resourceType: string): Promise<RequestPlan> {
-    const known = targets.of(caller)
+    const ownTargets = targets.of(caller)
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
-    const isComplete = BARE.includes(purpose) || (page !== undefined && known.pages.has(page))
-    const scope = isComplete ? 'none' : known.targets.size === 0 ? 'all' : 'all but users'
-    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), ownTargets: known, page }
+    const isComplete = BARE.includes(purpose) || (page !== undefined && ownTargets.pages.has(page))
+    const scope = isComplete ? 'none' : ownTargets.targets.size === 0 ? 'all' : 'all but users'
+    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), ownTargets, page }
   }
 
   /**
@@ -148,10 +154,10 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const isCovered = editions.every((resource) => resource.type === resourceType && covers(include, resource, model))
     if (!isCovered && !isLast) return editions[0]!.type
     targets.learn(ownTargets, referencesIn(editions, include.included), document, question.caller, page)
-    const missing = namesWithUnknownTargets(editions, include.relationships, ownTargets.targets)
-    if (missing.length > 0) await learnTargets(question, ownTargets, editions, missing)
+    const missingNames = namesWithUnknownTargets(editions, include.relationships, ownTargets.targets)
+    if (missingNames.length > 0) await learnTargets(question, ownTargets, editions, missingNames)
     await learnOriginals(question, ownTargets, editions, include)
-    if (missing.length === 0) ownTargets.documents.add(document)
+    if (missingNames.length === 0) ownTargets.documents.add(document)
     return undefined
   }
 
@@ -187,7 +193,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
 
   /** Asks for the targets of the included relationships, and for nothing else. */
   async function askTargets ({ path, query, caller }: Place, resourceType: string, include: Include, language?: string): Promise<Document> {
-    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, [...include.included, ...ofOwnType].join(',')]], caller, language })
+    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, [...include.included, ...revisionAttribute, ...ofOwnType].join(',')]], caller, language })
     return document
   }
 
@@ -205,11 +211,29 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return true
   }
 
-  /** A caller who may see no more than the label of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
   async function individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
+    const edition = await shown(collection, id, caller, purpose)
+    return edition && newestOf(edition, collection, caller, purpose)
+  }
+
+  /** The newest revision of an edition, asked for by its id where Drupal has shown an earlier one. */
+  async function newestOf (edition: LoadedEdition, collection: Collection, caller: Caller, purpose: Purpose): Promise<LoadedEdition> {
+    const revision = revisions.newerThan(edition.resource)
+    if (revision === undefined) return edition
+    const { id: uuid } = edition.resource
+    callOf(caller)?.allow(1)
+    const newest = await shown(collection, { uuid }, caller, purpose === 'latest' ? 'anew' : purpose, [['resourceVersion', `id:${revision}`]]).catch(unlessForbidden)
+    if (newest && isDefault(newest.resource)) return newest
+    // The site was set back, or somebody has saved since.
+    revisions.forget(uuid)
+    return edition
+  }
+
+  /** A caller who may see no more than the label of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
+  async function shown (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose, version: Parameters = []): Promise<LoadedEdition | undefined> {
     const { resourceType } = collection
     const place = 'uuid' in id
-      ? { path: individualPath(collection, id.uuid), query: [] }
+      ? { path: individualPath(collection, id.uuid), query: version }
       : { path: collection.path, query: idQuery(idAttribute, [id.id]) }
     const answer = await get({ ...place, resourceType, caller, purpose })
     const last = individuals.get(answer.document)
@@ -219,7 +243,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const resources = resourcesOf(answer.document)
     for (const resource of resources) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
     const [resource] = resources
-    if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see the label of this ${noun} at most`)
+    if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see only the label of this ${noun}`)
     if (!resource) return undefined
     const edition = loaded(resource, answer.urlOf)
     if ('uuid' in id) individuals.set(answer.document, { path: place.path, edition })
@@ -239,12 +263,18 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
 
   function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): LoadedEdition {
     ids.learn(resource)
+    revisions.learnFrom(resource)
     return { resource, urlOf }
   }
 
   async function page (collection: Collection, query: Parameters, caller: Caller): Promise<Page<LoadedEdition>> {
     const { resourceType, path } = collection
     return pageOf(await get({ resourceType, path, query, caller, purpose: 'page' }), collection)
+  }
+
+  async function newest (rows: LoadedEdition[], caller: Caller): Promise<LoadedEdition[]> {
+    const outdated = rows.filter(({ resource }) => revisions.newerThan(resource) !== undefined).slice(0, OUTDATED_MAX)
+    return Promise.all(rows.map(async (row) => outdated.includes(row) ? newestOf(row, await collectionOf(row.resource.type, caller), caller, 'edition') : row))
   }
 
   async function sparsePage (collection: Collection, query: Parameters, attributes: string[], caller: Caller): Promise<Page<LoadedEdition>> {
@@ -300,19 +330,19 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const [resource] = learnShapes(document)
     if (!resource) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS did not answer with the edition that it was to save')
     if (!isEdition(resource) || !isSameUuid(resource.id, id)) throw mismatch(`edition ${id}`, resource)
-    const known = targets.of(caller)
+    const ownTargets = targets.of(caller)
     // In the edition's language targets may have other aliases than the caller is shown elsewhere.
-    if (!isElsewhere) targets.learn(known, referencesIn([resource], include.included), document, caller)
-    const edition = loaded(resource, known.urlOf)
+    if (!isElsewhere) targets.learn(ownTargets, referencesIn([resource], include.included), document, caller)
+    const edition = loaded(resource, ownTargets.urlOf)
     if (!isElsewhere && covers(include, resource, model)) {
-      await learnOriginals({ path: individualPath(collection, resource.id), query: [], caller }, known, [resource], include)
-      return loaded(resource, known.urlOf)
+      await learnOriginals({ path: individualPath(collection, resource.id), query: [], caller }, ownTargets, [resource], include)
+      return loaded(resource, ownTargets.urlOf)
     }
     // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those without.
     return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)
   }
 
-  return { individual, page, sparsePage, shape, send }
+  return { individual, page, newest, sparsePage, shape, send }
 }
 
 /**
@@ -324,6 +354,11 @@ function languageOf ({ attributes }: Resource, { keys }: ContentModel): string |
 }
 
 function withoutUrls (): undefined {}
+
+/** Drupal shows a revision that is not the default one to fewer. */
+function unlessForbidden (error: Failure): undefined {
+  if (error.code !== 'CMS_FORBIDDEN') throw error
+}
 
 function resourcesOf (document: Document): Resource[] {
   return [oneResource(document) ?? resources(document)].flat()

@@ -7,6 +7,7 @@ import { createPlans, type Plans } from '../translate/plans.ts'
 import { LANGUAGE_KEYS, urlsOf } from '../translate/urls.ts'
 import { createCatalog, type Catalog } from './catalog.ts'
 import { createFilters, type Filters } from './filters.ts'
+import { createRevisions, type Revisions } from './revisions.ts'
 import { createShapes, type Shapes } from './shapes.ts'
 import { createTargetMemory, type TargetMemory } from './targets.ts'
 
@@ -28,6 +29,8 @@ export interface Site {
   targets: TargetMemory
   /** The ids of its editions. */
   ids: EditionIds
+  /** The newest revisions of its editions. */
+  revisions: Revisions
   /** Tells its operator something. */
   warn: (message: string) => void
   /** How long ago Quoin asked for the oldest of what it remembers for this caller, in milliseconds. */
@@ -79,6 +82,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     planFor,
     targets,
     ids: createEditionIds(model),
+    revisions: createRevisions(model),
     warn,
     age: (caller) => Math.max(catalog.age(caller), targets.age(caller))
   }
