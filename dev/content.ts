@@ -59,7 +59,7 @@ function articles (): Seed[] {
     const section = sections[index % sections.length]!
     const title = headlines[section]![Math.floor(index / sections.length)]!
     const id = index + 1
-    const written = firstDay + index * 30_600
+    const createdAt = firstDay + index * 30_600
     const author = index % 2 === 0 ? 2 : 3
     return {
       type: 'node--article',
@@ -70,11 +70,11 @@ function articles (): Seed[] {
         uid: author,
         revision_uid: author,
         status: id % 20 !== 0,
-        created: written,
-        changed: written + 900,
-        revision_timestamp: written + 900,
+        created: createdAt,
+        changed: createdAt + 900,
+        revision_timestamp: createdAt + 900,
         body: { value: `<p>${title}. The full report of our ${section} desk.</p>`, format: 'basic_html', summary: '' },
-        comment: { status: 2, cid: 0, last_comment_timestamp: written, last_comment_name: null, last_comment_uid: author, comment_count: 0 },
+        comment: { status: 2, cid: 0, last_comment_timestamp: createdAt, last_comment_name: null, last_comment_uid: author, comment_count: 0 },
         path: id % 10 === 0 ? { alias: `/articles/${slug(title)}`, pid: id / 10, langcode: 'en' } : { alias: null, pid: null, langcode: 'en' },
         field_tags: [{ target_id: sections.length + 1 + index % tags.length }]
       }
@@ -113,20 +113,20 @@ function issues (): Issue[] {
 function edition ({ kind, key, title, date }: Issue, index: number, bundle: string): Seed {
   const id = index + 1
   const owner = index % 3 === 0 ? 3 : 2
-  const made = date - day + 3600
+  const createdAt = date - day + 3600
   const full = index % 4 !== 3
-  const picked = Array.from({ length: 2 + index % 5 }, (_, nth) => ({ target_id: 1 + (index * 2 + nth) % 120 }))
+  const articleRefs = Array.from({ length: 2 + index % 5 }, (_, nth) => ({ target_id: 1 + (index * 2 + nth) % 120 }))
   const fields: Record<string, unknown> = {
     title,
     status: index % 8 !== 7,
     uid: owner,
     revision_uid: owner,
-    created: made,
-    changed: made + 5400,
-    revision_timestamp: made + 5400,
+    created: createdAt,
+    changed: createdAt + 5400,
+    revision_timestamp: createdAt + 5400,
     field_key: key,
     field_publisher_edition_type: kind,
-    field_articles: picked,
+    field_articles: articleRefs,
     field_publication_date: iso(date).slice(0, 10),
     field_labels: kind === 'daily' ? ['print', 'e-paper'] : ['supplement']
   }

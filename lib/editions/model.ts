@@ -40,6 +40,12 @@ const Comment = described('What you want to say about it. Quoin does not read it
 export const FINDING_CODES = ['LOCKED', 'LOCK_IDLE', 'DRAFT_KEPT', 'ARTICLE_UNPUBLISHED', 'ARTICLE_GONE', 'ARTICLE_HIDDEN', 'ARTICLE_TWICE', 'FIELD_EMPTY', 'ORDER_EMPTY'] as const
 export type FindingCode = typeof FINDING_CODES[number]
 
+const FieldConfig = Type.Object({
+  label: Type.Optional(Type.String({ maxLength: 255 })),
+  description: Type.Optional(Type.String({ maxLength: 2000 })),
+  required: Type.Optional(Type.Boolean())
+}, { additionalProperties: false })
+
 /**
  * The site's model of editions: the names that Drupal gives to things. Every member has a default, the names of the
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
@@ -75,6 +81,7 @@ export const ContentModel = Type.Object({
   })),
   timeZone: described("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
   mainProperty: described('Main property of fields where it is not `value`.', Names({})),
+  fieldConfig: described("What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.", Type.Record(Type.String(), FieldConfig, { default: {} })),
   rawFields: described('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
   references: described('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
   resourceTypes: described('JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows).', Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} })),
@@ -117,7 +124,7 @@ export function contentModel (json: unknown): ContentModel {
   const problem = Value.Errors(ContentModel, model).First()
   if (problem) throw new Error(`its member ${problem.path || '/'} is not right: ${problem.message}`)
   const { timeZone } = model as ContentModel
-  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new Error(`its member /timeZone is not right: ${timeZone} is no IANA time zone`)
+  if (timeZone !== undefined && !isTimeZone(timeZone)) throw new Error(`its member /timeZone is not right: ${timeZone} is not an IANA time zone`)
   const { keys, fields } = model as ContentModel
   for (const commented of [model as ContentModel, keys, fields]) delete commented.$comment
   // Names come from callers' bodies: "constructor" must find nothing.
@@ -134,7 +141,7 @@ function isTimeZone (name: string): boolean {
 }
 
 /** What JSON:API puts before the names of the keys. */
-const INTERNAL = 'drupal_internal__'
+export const INTERNAL = 'drupal_internal__'
 
 interface Split {
   entityType: string
@@ -177,7 +184,7 @@ export function publicNames (model: ContentModel, ...fields: Array<string | null
   return fields.flatMap((field) => field === null ? [] : publicName(model, field))
 }
 
-/** The value of a field among attributes; undefined where there is no such field. */
+/** The value of a field in attributes; undefined if they do not have the field. */
 export function attributeOf (attributes: Record<string, unknown>, field: string | null, model: ContentModel): unknown {
   return field === null ? undefined : attributes[publicName(model, field)]
 }

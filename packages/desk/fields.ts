@@ -12,6 +12,10 @@ export interface Shape {
   template: Item
   /** The time zone of a moment, where the content model tells the site's. */
   zone?: string | undefined
+  /** Drupal's help text. */
+  help?: string
+  /** Whether Drupal wants a value. */
+  isRequired?: boolean
 }
 
 const DATE = /^\d{4}-\d\d-\d\d$/
@@ -41,10 +45,17 @@ export function shapesOf (edition: Edition, model: Model, sampleOf: (name: strin
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
     const kind = kindOf(name, sample, model)
-    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample), ...(kind === 'moment' && { zone: model.timeZone }) }
+    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample), ...(kind === 'moment' && { zone: model.timeZone }), ...helpOf(name, model) }
   })
   const isLong = ({ kind }: Shape) => kind === 'text' || kind === 'lines'
   return [...shapes.filter((shape) => !isLong(shape)), ...shapes.filter(isLong)]
+}
+
+/** What Drupal says of a field besides its label; of markup in it the words. */
+function helpOf (name: string, { fieldConfig }: Model): Pick<Shape, 'help' | 'isRequired'> {
+  const { description = '', required } = fieldConfig[name] ?? {}
+  const help = description.replaceAll(/<[^<>]*>/g, '').trim()
+  return { ...(help !== '' && { help }), ...(required && { isRequired: true }) }
 }
 
 /** What a field's first value takes over from others: a text its format, a time its offset. */
@@ -56,8 +67,10 @@ function templateOf (kind: Kind, [item = {}]: Item[]): Item {
 /** What sites call a label or a key. */
 const COMMON = ['title', 'name', 'key'] as const
 
-/** A field's name in words: `field_page_count` is "Page count". */
-export function labelOf (name: string, { keys, fields }: Model): string {
+/** Drupal's label of a field where the content model has it, else its name in words: `field_page_count` is "Page count". */
+export function labelOf (name: string, { keys, fields, fieldConfig }: Model): string {
+  const { label = '' } = fieldConfig[name] ?? {}
+  if (label !== '') return label
   if (name === keys.published) return say('published')
   if (name === fields.editionType) return say('editionType')
   if (fields.articles[0] === name) return say('runningOrder')
