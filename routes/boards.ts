@@ -1,22 +1,30 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Board } from '../lib/boards/boards.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
-import { EditionFailure, EditionParams } from '../lib/editions/schemas.ts'
+import type { Caller } from '../lib/http/calls.ts'
+import { EditionFailure, EditionParams, leniently, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
 import { FeedHeaders, LockView, type Entity } from '../lib/locks/schemas.ts'
 import { ref } from '../lib/schema-parts.ts'
 import { createEventStreams, eventStream } from './event-stream.ts'
 import type { Handler } from './handler.ts'
 
-/** An edition's lock board: who is at work in it. */
+/** Who is at work: in an edition, by its lock board, and in the rows of a list. */
 export default async function boards (fastify: FastifyInstance) {
   for (const schema of [EditionFailure, LockView, LockBoard]) fastify.addSchema(schema)
 
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/collection/:id/locks', { schema: readSchema }, read)
     .get('/api/collection/:id/locks/events', { schema: watchSchema, exposeHeadRoute: false, config: { tokenInQuery: true } }, watch)
+    .get('/api/collections/:bundle/events', {
+      schema: watchRowsSchema,
+      exposeHeadRoute: false,
+      config: { tokenInQuery: true },
+      // As many rows as a list with locks has.
+      preValidation: async (request) => { request.query = leniently({ ...request.query, locks: '1' }) as typeof request.query }
+    }, watchRows)
 }
 
 /** What every request may end in. */
@@ -34,7 +42,7 @@ const readSchema = {
 const read: Handler<typeof readSchema> = async function (request) {
   const { params: { id }, caller } = request
   await request.demand('view', this.boards.edition(id))
-  return bodyOf(await this.boards.read(id, caller, (entity) => request.may('view', entity)))
+  return boardBody(await this.boards.read(id, caller, (entity) => request.may('view', entity)))
 }
 
 const watchSchema = {
@@ -48,19 +56,39 @@ const watchSchema = {
 }
 
 const watch: Handler<typeof watchSchema> = async function (request, reply) {
-  const { params: { id }, headers, caller } = request
+  const { params: { id }, caller } = request
   await request.demand('view', this.boards.edition(id))
-  const watcher = await this.boards.watch(id, caller, {
-    lastEventId: headers['last-event-id'],
-    caller: streamOwner(request),
-    // If a right cannot be checked, its locks are left out. The stream goes on.
-    ...(this.access && { mayView: (entity: Entity) => request.may('view', entity).catch(() => false) })
-  })
-  return streamOf(request, reply, watcher)
+  return streamOf(request, reply, await this.boards.watch(id, caller, optionsOf(request)))
 }
 
-const streamOf = createEventStreams(bodyOf)
+const watchRowsSchema = {
+  operationId: 'watchList',
+  tags: ['editions'],
+  summary: 'Watch a page of a list, as Server-Sent Events',
+  description: 'First comes `snapshot` with the locks on the rows, then `locked`, `released` and `saved`, as in the events of one entity. When rows have come or gone, a new `snapshot` comes within two heartbeats: read the list again then, and after `saved`. The parameters are those of the list; `total` and `placed` have no effect.',
+  params: SearchParams,
+  querystring: SearchQuery,
+  headers: FeedHeaders,
+  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the locks after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+}
 
-function bodyOf ({ locks, entities }: Board): LockBoard {
+const watchRows: Handler<typeof watchRowsSchema> = async function (request, reply) {
+  const { params: { bundle }, query: { total: _total, placed: _placed, locks: _locks, _format, ...query }, caller } = request
+  const list = (caller: Caller) => this.editions.search(bundle, { ...query, total: false }, caller)
+  return streamOf(request, reply, await this.boards.watchRows(JSON.stringify([bundle, query]), caller, list, optionsOf(request)))
+}
+
+function optionsOf (request: FastifyRequest) {
+  return {
+    lastEventId: request.headers['last-event-id'] as string | undefined,
+    caller: streamOwner(request),
+    // If a right cannot be checked, its locks are left out. The stream goes on.
+    ...(request.server.access && { mayView: (entity: Entity) => request.may('view', entity).catch(() => false) })
+  }
+}
+
+const streamOf = createEventStreams(boardBody)
+
+function boardBody ({ locks, entities }: Board): LockBoard {
   return { data: locks, meta: { entities, count: locks.length } }
 }

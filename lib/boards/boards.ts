@@ -31,9 +31,11 @@ export type Boards = ReturnType<typeof createBoards>
 /** Whether a caller may view an entity. */
 export type MayView = (entity: Entity) => Promise<boolean>
 
+interface LiveOptions extends WatchOptions { mayView?: MayView | undefined }
+
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {
-  const share = createSharedReads(entities)
+  const share = createSharedReads<Entity[]>()
 
   async function entities (id: string, caller: Caller): Promise<Entity[]> {
     return entitiesOf(await editions.bare(id, caller), model)
@@ -57,11 +59,15 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * @throws {Failure} as `mayView`; STORE_FAILED
    */
   async function ofRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>, mayView?: MayView): Promise<Record<string, LockView[]> | null> {
-    const entities = rows.map(({ id, uuid }): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }))
+    const entities = entitiesOfRows({ rows, entityType })
     const views = await locks.view(entities).catch(unlessUnavailable)
     if (!views) return null
     const byId = Map.groupBy(mayView ? await visible(views, mayView) : views, ({ entityId }) => entityId)
     return Object.fromEntries(rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []]))
+  }
+
+  function entitiesOfRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>): Entity[] {
+    return rows.map(({ id, uuid }) => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid }))
   }
 
   /**
@@ -69,19 +75,33 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    * If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
-  async function watch (id: string, caller: Caller, { mayView, ...options }: WatchOptions & { mayView?: MayView | undefined } = {}): Promise<Watcher> {
-    let boardEntities = await entities(id, caller)
+  async function watch (id: string, caller: Caller, options?: LiveOptions): Promise<Watcher> {
+    return live(id, caller, (caller) => entities(id, caller), options)
+  }
+
+  /**
+   * The same of the rows of a list: their own locks, and a new snapshot when rows have come or gone.
+   * @param name of the list, the same for all who watch it
+   * @throws {Failure} as `list` and `feed.watch`
+   */
+  async function watchRows (name: string, caller: Caller, list: (caller: Caller) => Promise<Pick<EditionPage, 'rows' | 'entityType'>>, options?: LiveOptions): Promise<Watcher> {
+    return live(name, caller, async (caller) => entitiesOfRows(await list(caller)), options)
+  }
+
+  /** @param read finds what is watched, anew at every heartbeat */
+  async function live (name: string, caller: Caller, read: (caller: Caller) => Promise<Entity[]>, { mayView, ...options }: LiveOptions = {}): Promise<Watcher> {
+    let boardEntities = await read(caller)
     const watcher = await locks.feed.watch(boardEntities, options)
-    const sharedRead = share(id, caller, watcher.heartbeatMs * SHARED)
+    const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, read)
     let over = false
 
     async function next (): Promise<Batch | undefined> {
       const batch = await watcher.next()
       if (batch?.some(({ event }) => event === 'saved')) sharedRead.forget()
-      if (batch && batch[0]?.event !== 'heartbeat') return await shown(batch, mayView) ?? next()
+      if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, mayView) ?? next()
       if (!batch) return undefined
       const now = await present()
-      if (now && !isSame(now, boardEntities)) {
+      if (now && !areSameEntities(now, boardEntities)) {
         await watcher.turnTo(now)
         boardEntities = now
       }
@@ -113,7 +133,8 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     edition: (id: string): Entity => ({ type: lockType(model.entityType, model), id }),
     read,
     ofRows,
-    watch
+    watch,
+    watchRows
   }
 }
 
@@ -122,7 +143,7 @@ function unlessUnavailable (error: unknown): undefined {
 }
 
 /** The part of a batch that may be shown: the batch itself if that is all of it, undefined if it is nothing. */
-async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
+async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
   const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : undefined
   const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
@@ -137,17 +158,17 @@ async function shown (batch: Batch, mayView: MayView | undefined): Promise<Batch
 /** The locks, and petitions for them, on entities that may be viewed. */
 async function visible<Subject extends Pick<LockView, 'entityType' | 'entityId'>> (subjects: Subject[], mayView: MayView): Promise<Subject[]> {
   const byEntity = Map.groupBy(subjects, ({ entityType, entityId }) => `${entityType}-${entityId}`)
-  const hidden = new Set<Subject>()
+  const hiddenSubjects = new Set<Subject>()
   await forEach([...byEntity.values()], async (subjects) => {
-    if (!await mayView(entityOf(subjects[0]!))) for (const subject of subjects) hidden.add(subject)
+    if (!await mayView(entityOf(subjects[0]!))) for (const subject of subjects) hiddenSubjects.add(subject)
   })
-  return subjects.filter((subject) => !hidden.has(subject))
+  return subjects.filter((subject) => !hiddenSubjects.has(subject))
 }
 
 function entityOf ({ entityType, entityId }: Pick<LockView, 'entityType' | 'entityId'>): Entity {
   return { type: entityType, id: entityId }
 }
 
-function isSame (a: Entity[], b: Entity[]): boolean {
+function areSameEntities (a: Entity[], b: Entity[]): boolean {
   return a.length === b.length && a.every(({ type, id }, index) => type === b[index]!.type && id === b[index]!.id)
 }

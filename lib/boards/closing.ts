@@ -26,7 +26,7 @@ export interface Editor extends Author {
   mayView: MayView
 }
 
-/** What was looked at, and what of it speaks against closing. */
+/** What was checked, and the findings against closing. */
 export interface Look extends Readiness {
   /** Names the state of all that was looked at. */
   etag: string
@@ -39,7 +39,7 @@ export const ARTICLES_MAX = 1000
 
 /** Whether an edition is ready to close, and its closing: what editions and locks know together. */
 export function createClosing ({ locks, editions, model }: ClosingDeps) {
-  const blocking = new Set<string>(model.closing.blockers)
+  const blockerCodes = new Set<string>(model.closing.blockers)
 
   /**
    * @param id integer id or uuid
@@ -92,16 +92,16 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     ]
     const state = [etag, articles.map(({ uuid, state }) => [uuid, state]), entities.map((entity) => work.get(entity)), uid]
     return {
-      ready: !findings.some(({ code }) => blocking.has(code)),
-      blockers: findings.filter(({ code }) => blocking.has(code)),
-      warnings: findings.filter(({ code }) => !blocking.has(code)),
+      ready: !findings.some(({ code }) => blockerCodes.has(code)),
+      blockers: findings.filter(({ code }) => blockerCodes.has(code)),
+      warnings: findings.filter(({ code }) => !blockerCodes.has(code)),
       etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
     }
 
     function atWork (entity: Entity, { held: lockStates, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
-      const others = lockStates.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
+      const otherLocks = lockStates.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
       return [
-        ...others.map(({ lock, isTyped }) => {
+        ...otherLocks.map(({ lock, isTyped }) => {
           // An order that somebody has open changes without a text.
           const isOrder = entity === own && model.fields.articles.includes(lock.fieldName)
           const { fieldName, userData } = lock
@@ -122,10 +122,10 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     }
 
     function emptyFields (): Finding[] {
-      const missing = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
+      const emptyNames = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
       const [order] = model.fields.articles
       return [
-        ...missing.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
+        ...emptyNames.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
         ...(order !== undefined && articles.length === 0 ? [finding('ORDER_EMPTY', own, 'The edition has no articles', { fieldName: order })] : [])
       ]
     }
@@ -164,11 +164,11 @@ function twice (names: string[]): number[] {
 
 /** The findings that another look did not have. */
 function newOf (after: Readiness, before: Readiness): Finding[] {
-  const known = new Set([...before.blockers, ...before.warnings].map(keyOf))
-  return [...after.blockers, ...after.warnings].filter((finding) => !known.has(keyOf(finding)))
+  const known = new Set([...before.blockers, ...before.warnings].map(findingKey))
+  return [...after.blockers, ...after.warnings].filter((finding) => !known.has(findingKey(finding)))
 }
 
 /** A lock that is only renewed is the same finding. */
-function keyOf ({ code, entityType, entityId, fieldName, lock, draft }: Finding): string {
+function findingKey ({ code, entityType, entityId, fieldName, lock, draft }: Finding): string {
   return JSON.stringify([code, entityType, entityId, fieldName, lock && ownerOf(lock), draft?.id])
 }

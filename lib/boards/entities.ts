@@ -1,5 +1,5 @@
 import type { ContentModel } from '../editions/model.ts'
-import type { EditionJson, Item } from '../editions/translate/edition-json.ts'
+import type { EditionJson, FieldItem } from '../editions/translate/edition-json.ts'
 import { scalarText } from '../jsonapi/document.ts'
 import type { Entity } from '../locks/schemas.ts'
 
@@ -19,7 +19,7 @@ export function entitiesOf (edition: EditionJson, model: ContentModel): Entity[]
   return [...new Map(all.map((entity) => [`${entity.type}-${entity.id}`, entity])).values()]
 }
 
-function articleOf ({ target_type: type, target_id: id, target_uuid: uuid }: Item, model: ContentModel): Entity[] {
+function articleOf ({ target_type: type, target_id: id, target_uuid: uuid }: FieldItem, model: ContentModel): Entity[] {
   const used = model.lockIds === 'id' ? id : uuid
   const lockId = scalarText(used)
   return lockId === '' ? [] : [{ type: lockType(scalarText(type), model), id: lockId }]

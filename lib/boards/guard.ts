@@ -18,9 +18,9 @@ export interface GuardDeps {
 const CHECKED_MAX = 99
 
 /**
- * Turns of those saves that respect locks. Last before an update is sent, its ticket is taken anew in one transaction with
- * a check for each field that changes, so no lock that is held then is saved over. Where the store has no transactions the
- * locks are looked at then instead: one that is taken between that look and the sending is not seen.
+ * Turns of saves that respect locks. Right before an update is sent, one transaction takes its ticket again and checks the
+ * lock of each field that changes. So no save overwrites a field that is locked at that moment. Where the store has no
+ * transactions Quoin reads the locks instead, and misses a lock that is taken between that read and the sending.
  */
 export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns {
   /**

@@ -5,7 +5,7 @@ import { readKey } from '../jsonapi/credentials.ts'
 export interface SharedRead<T> {
   /** The newest answer; a new one if that is too old or was forgotten. A failure counts as an answer. */
   ask (): Promise<T>
-  /** Makes the next reader ask anew. */
+  /** Makes the next reader ask again. */
   forget (): void
   leave (): void
 }
@@ -17,16 +17,19 @@ interface Shared<T> {
 }
 
 /**
- * Shares one read among all readers of the same id with the same credentials and language. With a service account that is
+ * Shares one read among all readers of the same thing with the same credentials and language. With a service account that is
  * all callers. Answers are dropped when the last reader leaves.
  * @param now milliseconds, from any moment on
  */
-export function createSharedReads<T> (read: (id: string, caller: Caller) => Promise<T>, now = () => performance.now()) {
+export function createSharedReads<T> (now = () => performance.now()) {
   const reads = new Map<string, Shared<T>>()
 
-  /** @param lastsMs milliseconds for which an answer serves, from its question on */
-  return function join (id: string, caller: Caller, lastsMs: number): SharedRead<T> {
-    const key = readKey(id, caller)
+  /**
+   * @param name of what is read
+   * @param lastsMs milliseconds for which an answer serves, from its question on
+   */
+  return function join (name: string, caller: Caller, lastsMs: number, read: (caller: Caller) => Promise<T>): SharedRead<T> {
+    const key = readKey(name, caller)
     const entry = reads.get(key) ?? { readers: 0, askedAt: 0 }
     // Header fields alone: a read for many must not end when the one who began it hangs up.
     const headers = Object.fromEntries(Object.entries(caller))
@@ -38,7 +41,7 @@ export function createSharedReads<T> (read: (id: string, caller: Caller) => Prom
       ask () {
         if (entry.answer && now() - entry.askedAt < lastsMs) return entry.answer
         entry.askedAt = now()
-        entry.answer = read(id, headers)
+        entry.answer = read(headers)
         return entry.answer
       },
       forget () { delete entry.answer },

@@ -13,6 +13,7 @@ import { day, duration, nameOf } from './words.ts'
 export interface ListContext {
   model: Model
   types: Named[]
+  bundles: Named[]
   /** Goes to another list; `typing` keeps the address of before out of the history. */
   go: (query: Query, typing?: boolean) => void
 }
@@ -27,13 +28,13 @@ export function listView (list: List, context: ListContext): TemplateResult {
     ${failure ? notice('bad', reasonOf(failure), html`<button type="button" @click=${() => list.show(list.query)}>${say('tryAgain')}</button>`) : nothing}
     ${page?.age === undefined ? nothing : notice('warn', say('cmsAwayList', { duration: duration(page.age) }))}
     ${page && list.editions.length === 0 && !isLoading ? html`<p class="empty">${say('noEditionsMatch')} <a href="#/">${say('showAll')}</a></p>` : nothing}
-    <ul class="editions" aria-label=${say('editionsFound')} aria-busy=${isLoading ? 'true' : 'false'}>
+    <ul class="editions" @pointermove=${list.use} @keydown=${list.use} aria-label=${say('editionsFound')} aria-busy=${isLoading ? 'true' : 'false'}>
       ${repeat(list.editions, list.idOf, (edition) => row(edition, list, context.model))}
     </ul>
     ${page ? pages(list) : html`<p class="loading">${say('lookingForEditions')}</p>`}`
 }
 
-function filters ({ query, bundles }: List, { types, model, go }: ListContext): TemplateResult {
+function filters ({ query }: List, { types, bundles, model, go }: ListContext): TemplateResult {
   const typed = (name: 'q' | 'key') => (event: Event) => go({ ...query, [name]: (event.target as HTMLInputElement).value.trim(), offset: 0 }, true)
   const chosen = (name: 'bundle' | 'type' | 'status') => (event: Event) => go({ ...query, [name]: (event.target as HTMLSelectElement).value, offset: 0 })
   const select = (name: 'bundle' | 'type' | 'status', label: string, choices: Named[]) => html`
@@ -55,7 +56,7 @@ function filters ({ query, bundles }: List, { types, model, go }: ListContext): 
 function row (edition: Edition, list: List, model: Model): TemplateResult {
   const { keys, fields } = model
   const id = list.idOf(edition)
-  const people = list.atWork(id)
+  const people = list.atWork(edition)
   const articles = fields.articles.reduce((sum, name) => sum + (edition[name]?.length ?? 0), 0)
   const date = Object.values(edition).flatMap((items) => items ?? []).map(({ value }) => String(value)).find((value) => /^\d{4}-\d\d-\d\d$/.test(value))
   return html`

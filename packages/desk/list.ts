@@ -1,17 +1,17 @@
-import type { Client, Named, Page, QuoinError } from '../client/src/client.ts'
+import type { Client, Page, QuoinError, Search } from '../client/src/client.ts'
 import type { Query } from './address.ts'
-import { failureOf, persist } from './failures.ts'
-import { createOccupancy } from './occupancy.ts'
+import { failureOf } from './failures.ts'
+import { createLive } from './live.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { say } from './texts.ts'
 
 export const PAGE = 20
 
-/** How often the boards of what is shown are looked at again, in milliseconds; each is asked for less often. */
-const LOOK_MS = 5000
-
 /** How often a list that is shown from a copy, or could not be had, is asked for again, in milliseconds. */
 const AGAIN_MS = 10_000
+
+/** How long after the reader's last move in the list its rows stay where they are, in milliseconds. */
+const HOLD_MS = 3000
 
 export interface ListDeps {
   client: Client
@@ -28,56 +28,37 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   let page: Page | undefined
   let total: number | null = null
   let failure: QuoinError | undefined
-  let bundles: Named[] = []
   let isLoading = false
   let running = new AbortController()
   let again: ReturnType<typeof setTimeout> | undefined
-  let isClosed = false
-  const occupancy = createOccupancy({
-    read: async (id) => (await client.editions.locks(id)).locks, isSeen: () => !document.hidden, changed
-  })
-  const looking = setInterval(occupancy.next, LOOK_MS)
-  const onScreen = new Set<string>()
-  const observer = new IntersectionObserver((entries) => {
-    for (const { target, isIntersecting } of entries) {
-      const { id = '' } = (target as HTMLElement).dataset
-      if (isIntersecting) onScreen.add(id)
-      else onScreen.delete(id)
-    }
-    occupancy.show((page?.editions ?? []).map(idOf).filter((id) => onScreen.has(id)))
-  })
+  let held: ReturnType<typeof setTimeout> | undefined
+  let usedAt = -Infinity
+  const live = createLive({ watch: (listener) => client.editions.watch({ ...searchOf(query), limit: PAGE, offset: query.offset }, listener), reload, changed })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
-
-  persist(async () => {
-    bundles = await client.editions.bundles()
-    changed()
-  }, () => isClosed)
 
   /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
   async function show (wanted: Query): Promise<void> {
     clearTimeout(again)
+    clearTimeout(held)
     running.abort()
     const { signal } = running = new AbortController()
-    const { q, bundle, type, status, key, offset } = query = wanted
-    const search = {
-      ...(bundle && { bundle }), signal, ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key })
-    }
+    query = wanted
+    const search = { ...searchOf(query), signal }
     isLoading = true
     changed()
     try {
-      const { value } = await client.editions.search({ ...search, limit: PAGE, offset }).next()
+      const { value } = await client.editions.search({ ...search, limit: PAGE, offset: query.offset }).next()
       page = value as Page
       total = page.total
       failure = undefined
       isLoading = false
       if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
+      live.follow()
       announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
       changed()
       if (total !== null) return
-      // The CMS does not count by itself: the page is there before its total.
-      const counted = await client.editions.search({ ...search, limit: 1, total: true }).next()
-      total = (counted.value as Page).total
+      await count(signal)
       if (total !== null) announce(say('editionsFoundCount', { count: total }))
     } catch (error) {
       if (signal.aborted) return
@@ -88,27 +69,67 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     changed()
   }
 
+  /** Counts what the CMS does not count by itself: the page is there before its total. */
+  async function count (signal: AbortSignal): Promise<void> {
+    const { value } = await client.editions.search({ ...searchOf(query), signal, limit: 1, total: true }).next()
+    total = (value as Page).total
+  }
+
+  /** Reads the rows again, as nobody has asked for it. A page that cannot be had stays as it is. */
+  async function reload (): Promise<void> {
+    const { signal } = running
+    try {
+      const { value } = await client.editions.search({ ...searchOf(query), signal, limit: PAGE, offset: query.offset }).next()
+      if ((value as Page).age === undefined) await arrive(value as Page, signal)
+    } catch (error) {
+      if (!signal.aborted) failureOf(error)
+    }
+  }
+
+  /** Rows stay where they are while the reader is at them. */
+  async function arrive (fresh: Page, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) return
+    clearTimeout(held)
+    const isSame = idsOf(fresh) === idsOf(page!)
+    const rest = usedAt + HOLD_MS - Date.now()
+    if (!isSame && rest > 0) {
+      held = setTimeout(arrive, rest, fresh, signal)
+      return
+    }
+    page = fresh
+    changed()
+    if (isSame) return
+    await count(signal).catch(() => {})
+    changed()
+  }
+
+  const idsOf = ({ editions }: Page) => editions.map(idOf).join()
+
   return {
     get query () { return query },
     get page () { return page },
     get editions () { return (page?.editions ?? []) as Edition[] },
     get total () { return total },
     get failure () { return failure },
-    get bundles () { return bundles },
     get isLoading () { return isLoading },
     idOf,
     show,
-    atWork: occupancy.of,
-    /** To be called when the rows are there. */
-    rendered (rows: Iterable<Element>): void {
-      for (const row of rows) observer.observe(row)
-    },
+    /** Those at work in an edition, each once. */
+    atWork: (edition: Edition) => live.of(valueOf(edition, model.keys[model.lockIds])),
+    /** The page is seen, or not any more. */
+    see: live.see,
+    /** The reader is at the rows. */
+    use: (): void => { usedAt = Date.now() },
     close (): void {
-      isClosed = true
       running.abort()
       clearTimeout(again)
-      clearInterval(looking)
-      observer.disconnect()
+      clearTimeout(held)
+      live.close()
     }
   }
+}
+
+/** What a search is asked for; what is empty is not asked for. */
+function searchOf ({ q, bundle, type, status, key }: Query): Search {
+  return { ...(bundle && { bundle }), ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key }) }
 }

@@ -12,7 +12,8 @@ const EDITION = { id: [{ value: 1 }], field_articles: [{ target_id: 4, target_ty
 
 t.test('an answer serves all who are the same to the CMS, for its time', async (t) => {
   let [now, count] = [0, 0]
-  const join = createSharedReads(async (id, { authorization = 'nobody' }) => `${id} ${authorization} ${++count}`, () => now)
+  const share = createSharedReads<string>(() => now)
+  const join = (id: string, caller: Caller, lastsMs: number) => share(id, caller, lastsMs, async ({ authorization = 'nobody' }) => `${id} ${authorization} ${++count}`)
   const [ada, other, ben] = [join('1', { 'x-request-id': 'a' }, 100), join('1', { 'x-request-id': 'b' }, 100), join('1', { authorization: 'ben' }, 100)]
   t.strictSame(await Promise.all([ada, other, ben, join('2', {}, 100)].map(({ ask }) => ask())), ['1 nobody 1', '1 nobody 1', '1 ben 2', '2 nobody 3'])
   t.equal(await join('1', { 'accept-language': 'de' }, 100).ask(), '1 nobody 4', 'the CMS answers in a language')

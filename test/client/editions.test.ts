@@ -146,7 +146,7 @@ t.test('the lock board is read, and followed', async (t) => {
   const { editions } = seat()
   const { edition } = await editions.create('daily', monday('board'))
   const id = Number(edition['id']![0]!['value'])
-  t.strictSame(await editions.locks(id), { locks: [], entities: 2 })
+  t.strictSame(await editions.locks(id), { locks: [], entities: 2, count: 0 })
   const heard: LockView[][] = []
   const told: Saved[] = []
   t.teardown(editions.subscribe(id, { locks: (locks) => { heard.push(locks) }, saved: (saved) => { told.push(saved) } }))
@@ -159,6 +159,26 @@ t.test('the lock board is read, and followed', async (t) => {
   const { etag } = await seat(anna).editions.update(id, { title: [{ value: 'Another' }] })
   await until(() => told.length)
   t.match(told, [{ entityType: 'publisher_container', entityId: String(id), etag, uid: anna.uid, fields: ['title'] }])
+})
+
+t.test('a page of a search is followed', async (t) => {
+  const { seat } = await newsroom(t, { EVENTS_HEARTBEAT_SECONDS: '1' })
+  const { editions } = seat()
+  const heard: LockView[][] = []
+  const told: Saved[] = []
+  const stop = editions.watch({ q: 'followed', limit: 5 }, { locks: (locks) => { heard.push(locks) }, saved: (saved) => { told.push(saved) } })
+  t.teardown(stop)
+  await until(() => heard.length)
+  const { edition } = await editions.create('daily', { ...monday('followed'), title: [{ value: 'The followed one' }] })
+  const id = String(edition['id']![0]!['value'])
+  await until(() => heard.length === 2)
+  await seat(anna).locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
+  await until(() => heard.length === 3)
+  t.match(heard, [{ length: 0 }, { length: 0 }, [{ entityType: 'publisher_container', entityId: id, fieldName: 'title', userData: anna }]])
+  await editions.update(id, { field_page_count: [{ value: 3 }] })
+  await until(() => told.length)
+  t.match(told, [{ entityId: id, fields: ['field_page_count'] }])
+  stop()
 })
 
 t.test('a save over a field that somebody else has locked is refused, with the locks', async (t) => {

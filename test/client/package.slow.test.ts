@@ -89,6 +89,7 @@ export async function everyVerb (): Promise<void> {
   const labels: string[] = [...await editions.bundles({ signal }), ...await editions.types({ signal })].map(({ label }) => label)
   const board: Board = await editions.locks(60, { signal })
   editions.subscribe(60, { locks () {} }, { signal })()
+  editions.watch({ bundle: 'daily', q: 'x', status: 1, limit: 50, signal }, { locks () {}, saved () {} })()
   console.log(records, read, age, labels, board.entities)
 }
 

@@ -187,7 +187,7 @@ t.test('every verb sends what the document describes, and every operation has a 
   await editions.search({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1, total: true }).next()
   answered({ data: [], meta: { limit: 5 }, links: {} })
   await editions.search({ bundle: 'article', placed: true, locks: true, total: false }).next()
-  t.equal(sent.at(-1)!.path, '/api/collections/article?placed=1&locks=1&limit=20&offset=0')
+  t.equal(sent.at(-1)!.path, '/api/collections/article?placed=1&locks=1&offset=0')
   answered({ nid: [{ value: 9 }] })
   await editions.read(9, { list: 'article' })
   for (const call of [editions.bundles, editions.types, () => editions.locks(60)]) {
@@ -195,10 +195,11 @@ t.test('every verb sends what the document describes, and every operation has a 
     await call()
   }
   const streams: string[] = []
-  class Source { constructor (url: string) { streams.push(new URL(url).pathname) } readyState = 0; addEventListener () {} close () {} }
+  class Source { constructor (url: string) { streams.push(url.replace('http://127.0.0.1:1', '')) } readyState = 0; addEventListener () {} close () {} }
   const followed = createClient({ url: 'http://127.0.0.1:1', EventSource: Source })
   followed.locks.subscribe(entity, { locks () {} })
   followed.editions.subscribe(60, { locks () {} })
+  followed.editions.watch({ bundle: 'daily', q: 'a', status: 1, type: 'daily', key: 'b', limit: 5, offset: 1 }, { locks () {} })
   await new Promise((resolve) => setImmediate(resolve))
 
   const requests = [...sent, ...streams.map((path) => ({ method: 'GET', path, headers: {}, body: undefined }))]
@@ -206,7 +207,8 @@ t.test('every verb sends what the document describes, and every operation has a 
   const used = new Set<string>()
   for (const { method, path, headers, body } of requests) {
     const { pathname, searchParams } = new URL(path, 'http://127.0.0.1')
-    const template = Object.keys(paths).find((template) => paths[template]![method.toLowerCase()] && isLike(template, pathname))
+    // Of `/{id}` and `/events` the router takes the path without a parameter.
+    const [template] = Object.keys(paths).filter((template) => paths[template]![method.toLowerCase()] && isLike(template, pathname)).sort((one, other) => one.split('{').length - other.split('{').length)
     const name = `${method} ${template}`
     used.add(name)
     const { parameters = [], requestBody } = paths[template!]![method.toLowerCase()]!

@@ -5,7 +5,6 @@ import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from
 import { createDrafts, createDraftStorage } from '../../packages/desk/drafts.ts'
 import { storeOf } from './fixtures.ts'
 import { fit, rebased, settle } from '../../packages/desk/merge.ts'
-import { createOccupancy } from '../../packages/desk/occupancy.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
 import { refusalOf } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
@@ -14,7 +13,7 @@ import { say } from '../../packages/desk/texts.ts'
 import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
 import { at, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
-import { QuoinError, type Draft, type LockView } from '../../packages/client/src/client.ts'
+import { QuoinError, type Draft } from '../../packages/client/src/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { rearrange } from '../../lib/editions/order/operations.ts'
 import fc from '../fixtures/property.ts'
@@ -52,6 +51,14 @@ t.test('the kind of a field is read off its value, or off that of another editio
   ], 'what the model knows goes first; core’s own fields are left out')
   t.strictSame(shapesOf({ title: [] }, { ...model, fields: { ...model.fields, editionType: null } }).length, 1)
   t.equal(labelOf('field_more', { ...model, fields: { ...model.fields, articles: ['field_articles', 'field_more'] } }), 'More')
+})
+
+t.test("labels, help texts and required marks are Drupal's where the content model has them", async (t) => {
+  const told = contentModel({ fieldConfig: { title: { label: 'Headline', required: true }, field_note: { description: ' For <em>editors</em> only. ' }, field_print: { label: '', description: '<br>', required: false } } }) as Model
+  t.strictSame(shapesOf({ title: [], field_note: [], field_print: [] }, told).map(({ label, help, isRequired }) => [label, help, isRequired]), [
+    ['Headline', undefined, true], ['Note', 'For editors only.', undefined], ['Print', undefined, undefined]
+  ])
+  t.throws(() => contentModel({ fieldConfig: { title: { help: 'x' } } }), { message: /fieldConfig\/title\/help/ })
 })
 
 /** An entity type whose fields are base fields, and that has next to no keys. */
@@ -321,41 +328,6 @@ t.test('samples are learnt from the editions that are seen, and others are looke
   const none = createSamples({ editions: { search: async function * () {} as never } }, model)
   await none.learn({ a: [] })
   t.strictSame(none.of('a'), [])
-})
-
-t.test('a few boards are asked for at a time, those on the screen, each again after a while', async (t) => {
-  const asked: string[] = []
-  const waiting: Array<(locks: LockView[] | Error) => void> = []
-  let [time, isSeen, changes] = [0, true, 0]
-  const lock = (uid: string, fieldName = 'title') => ({ fieldName, userData: { uid } }) as LockView
-  const occupancy = createOccupancy({
-    read: (id) => { asked.push(id); return new Promise((resolve, reject) => waiting.push((found) => found instanceof Error ? reject(found) : resolve(found))) },
-    isSeen: () => isSeen,
-    changed: () => { changes++ },
-    now: () => time
-  })
-  const answer = async (locks: LockView[] | Error) => { waiting.shift()!(locks); await new Promise(setImmediate) }
-  occupancy.show(['1', '2', '3', '4'])
-  t.strictSame(asked.splice(0), ['1', '2', '3'])
-  await answer([lock('a'), lock('a', 'key'), lock('b')])
-  t.strictSame(asked.splice(0), ['4'], 'the next when one is there')
-  t.strictSame(occupancy.of('1').map(({ userData }) => userData.uid), ['a', 'b'], 'each once')
-  await answer([])
-  await answer(new Error('away'))
-  await answer([lock('c')])
-  t.strictSame([occupancy.of('2'), occupancy.of('3'), changes], [[], [], 4])
-  occupancy.next()
-  t.strictSame(asked, [], 'what is fresh is not asked for')
-  time = 20_000
-  isSeen = false
-  occupancy.next()
-  t.strictSame(asked, [], 'nor while nobody looks')
-  isSeen = true
-  occupancy.show(['4'])
-  t.strictSame(asked, ['4'])
-  await answer(new Error('away'))
-  t.equal(occupancy.of('4').length, 1, 'a board that cannot be had stays as it was')
-  t.strictSame(createOccupancy({ read: async () => [], isSeen: () => true, changed: () => {} }).of('1'), [])
 })
 
 t.test('what is in the browser alone outlives the window, each with its editor and its edition', async (t) => {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { hides, newsroom, press, rows, shows, until } from './harness.ts'
 
 t.test('the list of editions', async (t) => {
-  const { seat, client } = await newsroom(t)
+  const { seat, client, edition } = await newsroom(t)
 
   t.test('it is searched as one types, filtered, and paged through with totals', async (t) => {
     const anna = await seat(t, 'anna')
@@ -49,6 +49,26 @@ t.test('the list of editions', async (t) => {
     await hides(anna.getByText(/^Ben is editing this/))
     await press(anna.getByRole('link', { name: 'All editions' }))
     await shows(anna.getByRole('heading', { level: 1, name: 'Editions' }))
+  })
+
+  t.test('it is live: locks, saves and new editions come by themselves, and rows wait for the reader', async (t) => {
+    const anna = await seat(t, 'anna')
+    await shows(anna.getByText(/^1–20 of \d+ editions$/))
+    const { value } = await client('x').editions.search({ limit: 1 }).next()
+    const [newest] = value!.editions
+    const id = String(newest!['id']![0]!['value'])
+    await hides(rows(anna).first().getByRole('img', { name: 'Ben' }))
+    const held = await client('ben').locks.acquire({ type: 'publisher_container', id, fieldName: 'title' })
+    await shows(rows(anna).first().getByRole('img', { name: 'Ben' }))
+    await client('ben').editions.update(id, { title: [{ value: 'Saved by Ben' }] })
+    await shows(rows(anna).first().getByRole('link', { name: 'Saved by Ben' }))
+    await held.release()
+    await hides(rows(anna).first().getByRole('img', { name: 'Ben' }))
+    const link = rows(anna).first().getByRole('link')
+    await link.focus()
+    await edition('The newest of all')
+    await shows(rows(anna).first().getByRole('link', { name: 'The newest of all' }))
+    t.equal(await anna.evaluate('document.activeElement.textContent'), 'Saved by Ben', 'the focus stays with its row')
   })
 
   t.test('an address that is none of an edition says so, and leads back', async (t) => {

@@ -18,11 +18,11 @@ function EditionPage ({ client, entityType, id }: EditionProps) {
 }
 
 function Title ({ client, entityType, id, read, save }: EditionProps & { read: ReadEdition, save: (title: string) => Promise<void> }) {
-  const stored = String(read.edition['title']?.[0]?.['value'])
-  const { text, isHeld, holder, focus, change, blur } = useField(client.locks, { type: entityType, id, fieldName: 'title' }, stored, save)
+  const storedText = String(read.edition['title']?.[0]?.['value'])
+  const { text, isHeld, holder, focus, change, blur } = useField(client.locks, { type: entityType, id, fieldName: 'title' }, storedText, save)
   return (
     <>
-      <h1>{stored}</h1>
+      <h1>{storedText}</h1>
       <label>Title <input value={text} readOnly={!isHeld} onFocus={focus} onChange={({ target }) => change(target.value)} onBlur={blur} /></label>
       {holder && <p>{holder.userData.name} is editing this</p>}
     </>

@@ -4,13 +4,13 @@ import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEditio
 /**
  * A field that is locked while it has the focus. What is typed is kept in the lock until it is stored.
  *
- * @param stored the text as it is stored; it is shown while the field is not locked
+ * @param storedText the text as it is stored; it is shown while the field is not locked
  * @param store stores a text, before the lock is released
  */
-export function useField (locks: Client['locks'], { type, id, fieldName }: Field, stored: string, store: (text: string) => Promise<unknown>) {
+export function useField (locks: Client['locks'], { type, id, fieldName }: Field, storedText: string, store: (text: string) => Promise<unknown>) {
   const [isWanted, setWanted] = useState(false)
-  const [held, setHeld] = useState<Held>()
-  const [text, setText] = useState(stored)
+  const [ownLock, setOwnLock] = useState<Held>()
+  const [text, setText] = useState(storedText)
   const [error, setError] = useState<QuoinError>()
   const visits = useRef(0)
 
@@ -21,19 +21,19 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
     let lock: Held | undefined
     function fail (error: QuoinError): void {
       if (signal.aborted) return
-      setHeld(undefined)
+      setOwnLock(undefined)
       setWanted(false)
       setError(error)
     }
     setError(undefined)
     locks.acquire({ type, id, fieldName }, { signal, onLost: fail }).then((granted) => {
       lock = granted
-      setText(granted.found ?? stored)
-      setHeld(granted)
+      setText(granted.found ?? storedText)
+      setOwnLock(granted)
     }, fail)
     return () => {
       controller.abort()
-      setHeld(undefined)
+      setOwnLock(undefined)
       // A lock with a typed text stays: its user finds the text again.
       if (!lock?.isTyped) lock?.release().catch(console.warn)
     }
@@ -46,21 +46,21 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
 
   function change (text: string): void {
     setText(text)
-    held?.save(text).catch(console.warn) // the client tries it again
+    ownLock?.save(text).catch(console.warn) // the client tries it again
   }
 
   async function blur (): Promise<void> {
     const visit = visits.current
-    if (held?.isTyped) {
+    if (ownLock?.isTyped) {
       await store(text)
       // Whoever came back meanwhile goes on with the lock.
       if (visit !== visits.current) return
-      await held.release()
+      await ownLock.release()
     }
     setWanted(false)
   }
 
-  return { text: held ? text : stored, isHeld: held !== undefined, holder: error?.lock, error, focus, change, blur }
+  return { text: ownLock ? text : storedText, isHeld: ownLock !== undefined, holder: error?.lock, error, focus, change, blur }
 }
 
 interface EditionState { read?: ReadEdition, locks: LockView[], isLive: boolean, error?: QuoinError }

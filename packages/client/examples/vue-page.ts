@@ -11,10 +11,10 @@ const props = {
 const Title = defineComponent({
   props: { ...props, read: { type: Object as PropType<ReadEdition>, required: true }, save: { type: Function as PropType<(title: string) => Promise<void>>, required: true } },
   setup (props) {
-    const stored = computed(() => String(props.read.edition['title']?.[0]?.['value']))
-    const { text, isHeld, holder, focus, change, blur } = useField(props.client.locks, { type: props.entityType, id: props.id, fieldName: 'title' }, stored, (title) => props.save(title))
+    const storedText = computed(() => String(props.read.edition['title']?.[0]?.['value']))
+    const { text, isHeld, holder, focus, change, blur } = useField(props.client.locks, { type: props.entityType, id: props.id, fieldName: 'title' }, storedText, (title) => props.save(title))
     return () => [
-      h('h1', stored.value),
+      h('h1', storedText.value),
       h('label', ['Title ', h('input', { value: text.value, readonly: !isHeld.value, onFocus: focus, onInput: ({ target }: Event) => change((target as HTMLInputElement).value), onBlur: blur })]),
       holder.value && h('p', `${holder.value.userData.name} is editing this`)
     ]

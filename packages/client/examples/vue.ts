@@ -4,65 +4,65 @@ import type { Client, EditionBody, Field, Held, LockView, QuoinError, ReadEditio
 /**
  * A field that is locked while it has the focus. What is typed is kept in the lock until it is stored.
  *
- * @param stored the text as it is stored; it is shown while the field is not locked
+ * @param storedText the text as it is stored; it is shown while the field is not locked
  * @param store stores a text, before the lock is released
  */
-export function useField (locks: Client['locks'], field: Field, stored: MaybeRefOrGetter<string>, store: (text: string) => Promise<unknown>) {
-  const held = shallowRef<Held>()
-  const typed = ref('')
+export function useField (locks: Client['locks'], field: Field, storedText: MaybeRefOrGetter<string>, store: (text: string) => Promise<unknown>) {
+  const ownLock = shallowRef<Held>()
+  const typedText = ref('')
   const error = shallowRef<QuoinError>()
-  let pending: AbortController | undefined
+  let attempt: AbortController | undefined
   let visits = 0
 
   function lose (reason: QuoinError): void {
-    held.value = undefined
+    ownLock.value = undefined
     error.value = reason
   }
 
   async function focus (): Promise<void> {
     visits++
-    if (held.value || pending) return
-    const controller = pending = new AbortController()
+    if (ownLock.value || attempt) return
+    const controller = attempt = new AbortController()
     error.value = undefined
     try {
       const granted = await locks.acquire(field, { signal: controller.signal, onLost: lose })
-      typed.value = granted.found ?? toValue(stored)
-      held.value = granted
+      typedText.value = granted.found ?? toValue(storedText)
+      ownLock.value = granted
     } catch (reason) {
       if (!controller.signal.aborted) lose(reason as QuoinError)
     } finally {
-      if (pending === controller) pending = undefined
+      if (attempt === controller) attempt = undefined
     }
   }
 
   function change (text: string): void {
-    typed.value = text
-    held.value?.save(text).catch(console.warn) // the client tries it again
+    typedText.value = text
+    ownLock.value?.save(text).catch(console.warn) // the client tries it again
   }
 
   async function blur (): Promise<void> {
     const visit = visits
-    pending?.abort()
-    pending = undefined
-    const lock = held.value
-    if (lock?.isTyped) await store(typed.value)
+    attempt?.abort()
+    attempt = undefined
+    const lock = ownLock.value
+    if (lock?.isTyped) await store(typedText.value)
     // Whoever came back meanwhile goes on with the lock.
-    if (visit !== visits || held.value !== lock) return
-    held.value = undefined
+    if (visit !== visits || ownLock.value !== lock) return
+    ownLock.value = undefined
     await lock?.release()
   }
 
   onScopeDispose(() => {
-    pending?.abort()
-    const lock = held.value
-    held.value = undefined // the blur of an input that goes comes later
+    attempt?.abort()
+    const lock = ownLock.value
+    ownLock.value = undefined // the blur of an input that goes comes later
     // A lock with a typed text stays: its user finds the text again.
     if (!lock?.isTyped) lock?.release().catch(console.warn)
   })
 
   return {
-    text: computed(() => held.value ? typed.value : toValue(stored)),
-    isHeld: computed(() => held.value !== undefined),
+    text: computed(() => ownLock.value ? typedText.value : toValue(storedText)),
+    isHeld: computed(() => ownLock.value !== undefined),
     holder: computed(() => error.value?.lock),
     error,
     focus,

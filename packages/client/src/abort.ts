@@ -1,4 +1,4 @@
-/** A call that can be aborted. What was sent by then may have been carried out. */
+/** A call that can be aborted. The service may still carry out what was sent by then. */
 export interface Abortable { signal?: AbortSignal | undefined }
 
 /** Waits for a promise until the signal is aborted. @throws the reason of the abort, or what the promise fails with */

@@ -5,7 +5,7 @@ import { later } from './later.ts'
 import { createLocks, type Locks, type User } from './locks.ts'
 
 export interface ClientOptions extends HttpOptions {
-  /** For whom the client writes. With authentication the service refuses what another is signed in for by then. */
+  /** The user for whom the client writes. With authentication the service refuses a write if another user is signed in by then. */
   user?: User
   /** The `entityType` of the site's content model, which a search without a bundle asks for; by default that of the service. */
   entityType?: string
@@ -19,7 +19,8 @@ export interface Client { locks: Locks, editions: Editions }
 export function createClient ({ user, entityType, EventSource = (globalThis as { EventSource?: EventStreamClass }).EventSource, ...options }: ClientOptions = {}): Client {
   const http = createHttp({ ...options, uid: user && String(user.uid) })
   const feed = createFeed({ http, EventSource, later })
-  return { locks: createLocks({ http, user, feed, later }), editions: createEditions({ http, feed, later, entityType }) }
+  const deps = { http, user, feed, later, entityType }
+  return { locks: createLocks(deps), editions: createEditions(deps) }
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'

@@ -86,6 +86,8 @@ export interface Board {
   locks: LockView[]
   /** How many entities are looked at: the edition and its articles. */
   entities: number
+  /** How many locks there are. */
+  count: number
 }
 
 export interface EditionsDeps {
@@ -150,15 +152,15 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     return (await http.send<JournalPage>('GET', `${pathOf(id)}/journal`, { query, signal })).body
   }
 
-  /** Saves what is answered with an edition and something of the save itself. */
+  /** Sends a save whose answer has the edition and something about the save. */
   async function saveWhole<Meta> (path: string, sent: object, options?: Conditions): Promise<ReadEdition & Meta> {
     const { body: { data, meta }, headers } = await save<{ data: Edition, meta: Meta }>(path, sent, options)
     return { ...readIn({ body: data, headers }), ...meta }
   }
 
   /**
-   * Sends what is to be saved, for any state of it or for one alone. Where the outcome is not known it is sent again under
-   * the same key, three times in all and with pauses; the service saves once.
+   * Sends a save, for any state of the edition or, with `ifMatch`, for one. While the outcome is not known it sends the save
+   * again under the same key, three times in all and with pauses. The service saves once.
    */
   async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = String(crypto.getRandomValues(new Uint8Array(16))), signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
     for (let tries = 1; ; tries++) {
@@ -188,10 +190,10 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
-  async function * search ({ bundle = entityType, limit = 20, offset: first = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
+  async function * search ({ bundle = entityType, offset: first = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     let offset = first
     for (;;) {
-      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, limit, offset }, signal })
+      const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, offset }, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
       if (!links.next) return
@@ -206,13 +208,21 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
 
   /** The lock board of an edition: who is at work in it and in its articles. */
   async function locks (id: string | number, options?: Abortable): Promise<Board> {
-    const { body: { data, meta } } = await http.send<{ data: LockView[], meta: { entities: number } }>('GET', `${pathOf(id)}/locks`, options)
-    return { locks: data, entities: meta.entities }
+    const { body: { data: locks, meta } } = await http.send<{ data: LockView[], meta: Omit<Board, 'locks'> }>('GET', `${pathOf(id)}/locks`, options)
+    return { locks, ...meta }
   }
 
   /** Follows the lock board of an edition until `signal` is aborted, or the returned function is called. */
   function subscribe (id: string | number, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(id)}/locks/events`, listener, options)
+  }
+
+  /**
+   * Follows one page of a search until `signal` is aborted, or the returned function is called: the locks on its rows, and the
+   * saves of these. `locks` is called too when rows have come or gone.
+   */
+  function watch ({ bundle = entityType, ...search }: Search, listener: Listener): () => void {
+    return feed(pathOf('events', bundle), listener, search)
   }
 
   return {
@@ -231,7 +241,8 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
     bundles: reader('/api/collection/bundles'),
     types: reader('/api/publisher-edition/bundles'),
     locks,
-    subscribe
+    subscribe,
+    watch
   }
 }
 

@@ -5,7 +5,7 @@ export type ErrorCode = FailureCode | 'UNREACHABLE' | 'INVALID_RESPONSE'
 
 export interface QuoinErrorOptions {
   cause?: unknown
-  /** What was answered, as JSON. */
+  /** The body of the answer, parsed as JSON. */
   body?: unknown
   /** Retry-After, in seconds. */
   retryAfter?: number | undefined
@@ -50,5 +50,5 @@ export class QuoinError extends Error {
 export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
   const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }
   const own = error?.code ?? code
-  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `The answer, of status ${status}, is not Quoin's`, { body, retryAfter: Number(retryAfter) || undefined })
+  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `Quoin did not answer this ${status}`, { body, retryAfter: Number(retryAfter) || undefined })
 }

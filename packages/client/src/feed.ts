@@ -1,5 +1,5 @@
 import type { Abortable } from './abort.ts'
-import type { Http } from './http.ts'
+import type { Http, Values } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { LockView, Petition } from './wire.ts'
 
@@ -26,11 +26,13 @@ export interface Listener {
   /**
    * Receives all present locks: at first, after each change, and when the stream is back after `down`.
    * @param isStale whether the service still cannot read the locks: these are the last that it knew, without expired ones
+   * @param isWhole whether the service sent all of them: at first, when the stream is back, and when what is followed has
+   *   changed, such as the rows of a list
    */
-  locks (locks: LockView[], isStale?: boolean): void
+  locks (locks: LockView[], isStale?: boolean, isWhole?: boolean): void
   /** Called when the stream breaks off, or the service cannot read the locks. The last locks may be out of date. The stream comes back by itself. */
   down? (): void
-  /** Receives what is known of each save of the edition. */
+  /** Receives an event for each save of the edition. */
   saved? (saved: Saved): void
   /** Receives what users ask the holders of locks for; with `until` 0 when that is over. */
   requested? (petition: Petition): void
@@ -38,8 +40,8 @@ export interface Listener {
 
 const CLOSED = 2
 
-/** After how many missed heartbeats a stream is opened again. */
-const MISSED = 3
+/** After so many milliseconds for each second between heartbeats a stream is opened again: when three have been missed. */
+const MISSED_MS = 3000
 
 export interface FeedDeps {
   http: Http
@@ -50,12 +52,11 @@ export interface FeedDeps {
 /** Follows event streams of locks, and opens them again when they break off. */
 export function createFeed ({ http, EventSource, later }: FeedDeps) {
   /**
-   * Follows the locks at a path until `signal` is aborted, or the returned function is called.
+   * Follows the locks at a path, with a query of all that `options` has beside `signal`, until `signal` is aborted, or the returned function is called.
    * @throws {TypeError} where there is no EventSource
    */
-  return function subscribe (path: string, listener: Listener, { signal }: Abortable = {}): () => void {
+  return function subscribe (path: string, listener: Listener, { signal, ...query }: Abortable = {}): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
-    const Source = EventSource
     let present = new Map<string, LockView>()
     let source: EventStream | undefined
     let isKnown = false
@@ -63,14 +64,14 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let isStale = false
     let isStopped = false
     let failures = 0
-    let cancel = () => {}
-    let stopWaiting = () => {}
+    let cancel: (() => void) | undefined
+    let stopWaiting: (() => void) | undefined
     /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
     let silenceMs = 0
 
     /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
     function listen (): void {
-      stopWaiting()
+      stopWaiting?.()
       if (silenceMs) {
         stopWaiting = later(silenceMs, () => {
           source!.close()
@@ -80,10 +81,10 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       }
     }
 
-    function deliver (): void {
+    function deliver (isWhole?: boolean): void {
       isDown &&= isStale
       failures = 0
-      listener.locks([...present.values()], isStale)
+      listener.locks([...present.values()], isStale, isWhole)
     }
 
     function breakOff (): void {
@@ -93,17 +94,16 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     }
 
     function retry (): void {
+      breakOff()
+      stopWaiting?.()
       if (!isStopped) cancel = later(backoff(++failures), open)
     }
 
     async function open (): Promise<void> {
-      const url = await http.streamUrl(path).catch(() => undefined)
+      const url = await http.streamUrl(path, query as Values).catch(() => undefined)
       if (isStopped) return
-      if (!url) {
-        breakOff()
-        return retry()
-      }
-      const stream = source = new Source(url, { withCredentials: true })
+      if (!url) return retry()
+      const stream = source = new EventSource!(url, { withCredentials: true })
       const on = (type: string, run: (data: any) => void) => stream.addEventListener(type, ({ data }) => {
         if (!isStopped) {
           listen()
@@ -115,7 +115,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       on('snapshot', ({ data }: { data: LockView[] }) => {
         present = new Map(data.map((lock) => [keyOf(lock), lock]))
         isKnown = true
-        deliver()
+        deliver(true)
       })
       on('locked', (lock: LockView) => {
         present.set(keyOf(lock), lock)
@@ -126,7 +126,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
         deliver()
       })
       on('heartbeat', ({ seconds }: { seconds: number }) => {
-        silenceMs = seconds * 1000 * MISSED || silenceMs
+        silenceMs = seconds * MISSED_MS || silenceMs
         listen()
         // The stream came back by itself and nothing has changed: no snapshot follows.
         if (isDown && isKnown && !isStale) deliver()
@@ -140,20 +140,15 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       // A snapshot follows.
       on('open', () => { isStale = false })
       on('live', () => { isStale = false })
-      on('error', () => {
-        breakOff()
-        // Anything but 200 ends an EventSource for good.
-        if (stream.readyState !== CLOSED) return
-        stopWaiting()
-        retry()
-      })
+      // Anything but 200 ends an EventSource for good.
+      on('error', () => stream.readyState === CLOSED ? retry() : breakOff())
     }
 
     function stop (): void {
       isStopped = true
       signal?.removeEventListener('abort', stop)
-      cancel()
-      stopWaiting()
+      cancel?.()
+      stopWaiting?.()
       source?.close()
     }
 

@@ -59,7 +59,7 @@ export interface HeldDeps {
   later: Later
   /** Writes the lock if it is still in this version. */
   write (payload: string | undefined, version: string): Promise<Granted>
-  /** The lock as it is now, if there is one, be it expired. */
+  /** The present lock, if there is one. It may have expired. */
   read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
   remove (version: string, signal?: AbortSignal): Promise<void>
@@ -76,7 +76,7 @@ export interface Hold {
   since: number | undefined
   /** Ends it, when the page has released the lock on its way out. */
   leave (): void
-  /** Ends it, when the page has taken the lock anew; `onLost` is not called. */
+  /** Ends it, when the page has taken the lock again. `onLost` is not called. */
   drop (): void
   /** Writes the lock soon. */
   renew (): void
@@ -89,16 +89,16 @@ export interface Hold {
 }
 
 /** Keeps a lock that was granted. */
-export function hold ({ field, granted, payload, found, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
-  let now = granted
+export function hold ({ field, granted: grant, payload, found: foundText, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
+  let now = grant
   /** The text to be in the lock, and that which is. */
   let text = payload
   let storedText = payload
-  let isTyped = found !== undefined
+  let isTyped = foundText !== undefined
   /** How many texts were given, without those that were withdrawn. */
   let saves = 0
   /** The writes whose outcome is not known. */
-  let unanswered: Array<{ text: string | undefined }> = []
+  let openWrites: Array<{ text: string | undefined }> = []
   let failures = 0
   let retryMs = 0
   let end: QuoinError | 'released' | undefined
@@ -128,12 +128,12 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   async function attempt (): Promise<void> {
     if (end) throw over()
     const newText = text
-    const before = unanswered
+    const before = openWrites
     try {
       now = await write(newText, now.version)
         .catch(async (error: QuoinError) => write(newText, await versionAfter(error)))
       storedText = newText
-      unanswered = unanswered.filter((one) => !before.includes(one))
+      openWrites = openWrites.filter((one) => !before.includes(one))
       failures = 0
     } catch (error) {
       failed(error as QuoinError, newText)
@@ -143,7 +143,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
 
   /** The version that an own write has made whose answer did not come. @throws the error, where there is none */
   async function versionAfter (error: QuoinError): Promise<string> {
-    if (error.code !== 'LOCK_CHANGED' || unanswered.length === 0) throw error
+    if (error.code !== 'LOCK_CHANGED' || openWrites.length === 0) throw error
     const lock = await read()
     if (lock?.version === undefined || !isUnanswered(lock)) throw error
     return lock.version
@@ -154,7 +154,7 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       if (!end) lose(error)
     // The same text would be refused again.
     } else if ([400, 413].includes(error.status)) {
-      // What is refused must not keep the lock from being renewed.
+      // A refused text must not stop the renewals.
       failures = 0
       if (text === newText) text = storedText
     } else {
@@ -165,11 +165,11 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
   }
 
   function expect (text: string | undefined): void {
-    unanswered = [...unanswered, { text }]
+    openWrites = [...openWrites, { text }]
   }
 
   function isUnanswered ({ payload }: Lock): boolean {
-    return unanswered.some(({ text }) => text === payload)
+    return openWrites.some(({ text }) => text === payload)
   }
 
   function finish (how: QuoinError | 'released'): void {
@@ -213,8 +213,8 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
         .catch(async (error: QuoinError) => remove(await versionAfter(error), signal))
     } catch (error) {
       if ((error as QuoinError).code === 'LOCK_CHANGED') return
-      // Only in a version that is known: else a lock would go that the user has taken anew.
-      if ((error as QuoinError).passes && unanswered.length === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
+      // Only in a known version: otherwise this could release a lock that the user has taken again.
+      if ((error as QuoinError).passes && openWrites.length === 0) cancel = later(backoff(++failures), () => { release().catch(() => {}) })
       throw error
     }
   }
@@ -237,11 +237,11 @@ export function hold ({ field, granted, payload, found, onLost, later, write, re
       get version () { return now.version },
       get expiresAt () { return now.expiresAt },
       get isTyped () { return isTyped },
-      found,
+      found: foundText,
       save,
       release
     },
-    since: granted.since,
+    since: grant.since,
     leave: () => lose(over()),
     drop: () => finish(over()),
     renew,

@@ -14,15 +14,15 @@ export interface HttpOptions {
 /** The options of a client's requests, and for whom it writes. */
 export interface HttpDeps extends HttpOptions { uid?: string | undefined }
 
-/** Absent is what is undefined or false; true is sent as 1. */
-type Values = Record<string, string | number | boolean | undefined>
+/** Leaves out undefined and false; sends true as 1. */
+export type Values = Record<string, string | number | boolean | undefined>
 
 export interface Request extends Abortable {
   query?: Values
   /** To be sent as JSON. */
   body?: object
   headers?: Record<string, string>
-  /** Whether a read too says for whom it is. A write always does. */
+  /** Whether reads also name their user. Writes always do. */
   isMeant?: boolean
 }
 
@@ -37,7 +37,7 @@ const NOT_SENT = 'Quoin could not be reached'
 
 /** Requests of JSON, with credentials. */
 export function createHttp ({ url = '', headers: credentials, fetch = globalThis.fetch, timeoutMs = 30_000, uid }: HttpDeps) {
-  /** Whoever is signed in by now, what is written is refused unless it is meant for them. */
+  /** The service refuses a write if another user is signed in by now. */
   const meantFor: Record<string, string> = uid === undefined ? {} : { 'x-user-uid': VISIBLE.test(uid) ? uid : encodeURIComponent(uid.toWellFormed()) }
   /** The header fields that were sent last: when a page closes there is no time to ask for them. */
   let latest: Record<string, string> = {}
@@ -51,6 +51,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     const end = signal ? AbortSignal.any([signal, deadline]) : deadline
     let response: Response
     let text: string
+    let json: unknown
     try {
       await unlessAborted(credentialHeaders(), end)
       response = await fetch(`${url}${path}${queryOf(query)}`, { ...optionsOf(method, body, headers, isMeant), signal: end })
@@ -59,7 +60,11 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
       signal?.throwIfAborted()
       throw new QuoinError(0, 'UNREACHABLE', NOT_SENT, { cause })
     }
-    const json = parsed(text)
+    try {
+      json = JSON.parse(text)
+    } catch {
+      // It is another's answer.
+    }
     // A refusal has the status 200 where LOCK_REFUSED_STATUS says so.
     if (!response.ok || json === undefined || (json as { success?: boolean } | null)?.success === false) throw errorOf(response.status, json, response.headers.get('retry-after'))
     return { body: json as Body, headers: response.headers }
@@ -79,8 +84,8 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
     return latest
   }
 
-  /** Posts what is to arrive although the page closes; nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
-  function outlive (path: string, body: object, headers: Record<string, string> = {}): void {
+  /** Posts a body that has to arrive although the page closes. Nobody waits for the answer. Browsers do so with 64 KiB at once (Fetch Standard, keepalive). */
+  function outlive (path: string, body: object, headers: Record<string, string>): void {
     fetch(`${url}${path}`, { ...optionsOf('POST', body, headers, true), keepalive: true }).catch(() => {})
   }
 
@@ -88,9 +93,9 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes into the query
    * (RFC 6750 section 2.3).
    */
-  async function streamUrl (path: string): Promise<string> {
+  async function streamUrl (path: string, query?: Values): Promise<string> {
     const authorization = new Headers(await credentialHeaders()).get('authorization')
-    return `${url}${path}${queryOf({ access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
+    return `${url}${path}${queryOf({ ...query, access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
 
   return { send, outlive, streamUrl }
@@ -99,12 +104,4 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 function queryOf (values: Values): string {
   const query = String(new URLSearchParams(Object.entries(values).flatMap(([name, value]): Array<[string, string]> => value === undefined || value === false ? [] : [[name, String(value === true ? 1 : value)]])))
   return query && `?${query}`
-}
-
-function parsed (text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

@@ -1,7 +1,7 @@
 /** Runs something after so many milliseconds, unless what it returns is called before. */
 export type Later = (ms: number, run: () => void) => () => void
 
-/** The longest that timers take; they run at once what is to come later. */
+/** The longest delay of a timer. With a longer one it would run at once. */
 const LONGEST_MS = 2 ** 31 - 1
 
 export const later: Later = (ms, run) => {
@@ -13,6 +13,6 @@ const FIRST_MS = 1000
 const MOST_MS = 30_000
 
 /** How long to wait after so many failures in a row: twice as long each time, and not all at the same moment. */
-export function backoff (failures: number, random = Math.random): number {
-  return Math.min(MOST_MS, FIRST_MS * 2 ** (failures - 1)) * (0.5 + random() / 2)
+export function backoff (failures: number): number {
+  return Math.min(MOST_MS, FIRST_MS * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
 }

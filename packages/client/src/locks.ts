@@ -72,16 +72,16 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return begin(field, ...rest).held
   }
 
-  function begin (field: Field, granted: Granted, payload: string | undefined, { onLost, found }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
+  function begin (field: Field, grant: Granted, payload: string | undefined, { onLost, found: foundText }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
     const key = keyOf(field)
     const lock = hold({
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
-      granted,
+      granted: grant,
       payload,
-      found,
+      found: foundText,
       onLost,
       later,
-      write: (payload, version) => write('POST', field, { payload, since: granted.since }, ifMatch(version)),
+      write: (payload, version) => write('POST', field, { payload, since: grant.since }, ifMatch(version)),
       // One that has expired, and that nobody has taken since, is listed among the drafts alone.
       read: async () => (await list(field)).at(0) ?? (await drafts(field, field)).at(0),
       remove: (version, signal) => remove(field, version, signal),
