@@ -9,25 +9,25 @@ import { join } from 'node:path'
 interface Package { link?: boolean, dev?: boolean, devOptional?: boolean, devDependencies?: object, optionalDependencies?: object, workspaces?: unknown }
 
 const ROOT = join(import.meta.dirname, '..')
-const read = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
+const readJson = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
 /** A manifest without what production does not install. */
 function pruned<T extends Package> ({ devDependencies, optionalDependencies, workspaces, ...manifest }: T) {
   return manifest
 }
 
-const { packages, ...lock } = read('package-lock.json') as { packages: Record<string, Package> }
-const { '': root, ...others } = packages
+const { packages, ...lock } = readJson('package-lock.json') as { packages: Record<string, Package> }
+const { '': root, ...dependencies } = packages
 // A link leads to a folder of this tree (packages/): of what production runs none has a dependency.
-const installed = Object.entries(others).filter(([path, { link, dev, devOptional }]) => path.includes('node_modules/') && !link && !dev && !devOptional)
+const productionPackages = Object.entries(dependencies).filter(([path, { link, dev, devOptional }]) => path.includes('node_modules/') && !link && !dev && !devOptional)
 
 const directory = mkdtempSync(join(tmpdir(), 'sbom-'))
 try {
   // npm calls the whole by the name of its directory.
   const cwd = join(directory, 'quoin')
   mkdirSync(cwd)
-  writeFileSync(join(cwd, 'package.json'), JSON.stringify(pruned(read('package.json'))))
-  writeFileSync(join(cwd, 'package-lock.json'), JSON.stringify({ ...lock, packages: { '': pruned(root!), ...Object.fromEntries(installed) } }))
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(pruned(readJson('package.json'))))
+  writeFileSync(join(cwd, 'package-lock.json'), JSON.stringify({ ...lock, packages: { '': pruned(root!), ...Object.fromEntries(productionPackages) } }))
   execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
 } finally {
   rmSync(directory, { recursive: true })

@@ -2,12 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import Negotiator from 'negotiator'
 import type { Config } from '../config/env.ts'
 import { EditionParams } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { OF_PAGES } from '../lib/http/security-headers.ts'
-import { readSources, type DeskFile } from '../lib/desk/sources.ts'
+import { LANGUAGES, readSources, type DeskFile, type Language } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
@@ -27,26 +28,38 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
 
   fastify.get('/desk', { schema }, async ({ headers }, reply) => {
     const { page } = await readSources()
-    const { body, etag } = page(settings)
-    reply.headers({ ...OF_PAGES, 'content-security-policy': csp, etag, 'cache-control': 'no-cache' })
+    const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
+    const { body, etag } = page(language ?? LANGUAGES[0], settings)
+    reply.headers({ ...OF_PAGES, 'content-security-policy': csp, etag, 'cache-control': 'no-cache', vary: 'accept-language' })
     return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
   })
 
   fastify.get<{ Params: { name: string } }>('/desk/files/:name', { schema }, async ({ params: { name }, headers }, reply) => {
     const file = (await readSources()).files.get(name)
-    if (!file) throw new Failure('NOT_FOUND', `The desk has no file ${name}; one of an earlier release is gone, so load the page again`)
+    if (!file) throw new Failure('NOT_FOUND', `The desk has no file ${name}; files of earlier releases are gone: reload the page`)
     return send(headers, reply, file)
   })
 
   // Below /api, where it is asked who calls.
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
+    .get('/api/desk/names', { schema: namesSchema, config: { staleCache: 'list' } }, names)
     .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'list' } }, labels)
 }
 
-const User = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), Type.Undefined()]) })
+const CurrentUser = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), Type.Undefined()]) })
 
-const meSchema = { hide: true, response: { 200: Type.Object({ user: Type.Union([User, Type.Null()]) }) } }
+const meSchema = { hide: true, response: { 200: Type.Object({ user: Type.Union([CurrentUser, Type.Null()]) }) } }
+
+const Names = Type.Array(Type.Object({ id: Type.String(), label: Type.String() }))
+
+const namesSchema = { hide: true, response: { 200: Type.Object({ types: Names, bundles: Names }) } }
+
+/** What the desk's choices are made of, in one request. */
+const names: Handler<typeof namesSchema> = async function ({ caller }) {
+  const [types, bundles] = await Promise.all([this.editions.types(caller), this.editions.bundles(caller)])
+  return { types, bundles }
+}
 
 const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Type.Record(Type.String(), Type.String()), published: Type.Record(Type.String(), Type.Boolean()) }) } }
 
@@ -73,6 +86,6 @@ function policyFor (cms: string): string {
 }
 
 /** What the page has to know: how callers are known, where Drupal is, and the site's names. */
-function settingsOf ({ auth, contentModel: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, references, lists, closing, lockTypes, lockIds } }: Config, cms: string) {
-  return { auth: auth?.kind ?? 'none', cms, model: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, references, lists, closing, lockTypes, lockIds } }
+function settingsOf ({ auth, contentModel: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, fieldConfig, references, lists, closing, lockTypes, lockIds } }: Config, cms: string) {
+  return { auth: auth?.kind ?? 'none', cms, model: { entityType, bundleEntityType, keys, fields, timestampFields, timeZone, fieldConfig, references, lists, closing, lockTypes, lockIds } }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { basename, extname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { OutputFile } from 'esbuild'
 import { PACKAGE_ROOT } from '../package-root.ts'
 
 /** Something of the page that a browser asks for. */
@@ -13,10 +14,15 @@ export interface DeskFile {
   gzipped: Buffer
 }
 
+/** The languages of the desk. The first is for users who ask for none of them. */
+export const LANGUAGES = ['en', 'de', 'fr'] as const
+
+export type Language = typeof LANGUAGES[number]
+
 export interface Sources {
-  /** The page, with what it has to know of the service. */
-  page: (settings: object) => { body: string, etag: string }
-  /** By name, which has a hash of what is in it, so that another content has another name. */
+  /** The page in a language, with what it has to know of the service. */
+  page: (language: Language, settings: object) => { body: string, etag: string }
+  /** By name. The name has a hash of the content, so other content has another name. */
   files: ReadonlyMap<string, DeskFile>
   /** The name of the icon in it. */
   icon: string
@@ -43,31 +49,36 @@ export function readSources (): Promise<Sources> {
 
 let sources: Promise<Sources> | undefined
 
+/** The modules with the texts of one language, which is the first group: `texts-de.ts`. */
+const TEXTS = /[\\/]texts(?:-\w+)?-(en|de|fr)\.ts$/
+
 /**
- * Makes one script of the page's modules, the client and lit-html, another of each module that is imported when it is
- * needed, and one style sheet.
+ * Makes, for each language, one script of the page's modules, the client and lit-html, and another of each module that is
+ * imported when it is needed; and one style sheet.
  */
 async function bundle (): Promise<Sources> {
   // It takes some time to load, and nothing else needs it.
   const { build } = await import('esbuild')
-  const { outputFiles, metafile } = await build({
-    entryPoints: [join(DESK, 'main.ts'), join(DESK, 'desk.css')],
-    // What scripts share becomes one of its own, which would be one request more. With this they share all of the page's.
+  const options = { outdir: DESK, absWorkingDir: DESK, write: false, metafile: true, bundle: true, minify: true, charset: 'utf8', target: 'es2022', tsconfigRaw: '{}', logLevel: 'silent' } as const
+  const buildScripts = (language: Language) => build({
+    ...options,
+    entryPoints: [join(DESK, 'main.ts')],
+    // Code that scripts share would become a script of its own, and one more request. This way they share the page's script.
     inject: [join(DESK, 'main.ts')],
-    outdir: DESK,
-    absWorkingDir: DESK,
-    write: false,
-    metafile: true,
-    bundle: true,
     splitting: true,
-    minify: true,
     format: 'esm',
-    target: 'es2022',
-    tsconfigRaw: '{}',
-    logLevel: 'silent'
+    plugins: [{
+      name: 'one language',
+      setup ({ onLoad }) {
+        onLoad({ filter: TEXTS }, ({ path }) => {
+          const [, other] = TEXTS.exec(path)!
+          return other === language ? undefined : { contents: `export const ${other} = undefined` }
+        })
+      }
+    }]
   })
+  const [styles, ...builds] = await Promise.all([build({ ...options, entryPoints: [join(DESK, 'desk.css')] }), ...LANGUAGES.map(buildScripts)])
   const files = new Map<string, DeskFile>()
-  const textOf = (name: string) => outputFiles.find(({ path }) => basename(path) === name)!.text
   async function add (name: string, text: string, hash = hashOf(text)): Promise<string> {
     const body = Buffer.from(text)
     const hashedName = nameWith(hash, name)
@@ -77,30 +88,38 @@ async function bundle (): Promise<Sources> {
   const [icon, icons, style] = await Promise.all([
     add('icon.svg', readFileSync(join(DESK, 'icon.svg'), 'utf8')),
     add('icons.svg', readFileSync(join(DESK, 'icons.svg'), 'utf8')),
-    add('desk.css', textOf('desk.css'))
+    add('desk.css', styles!.outputFiles[0]!.text)
   ])
-  const page = metafile.outputs['main.js']!.imports[0]!.path
-  const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text: text.replaceAll(`${FILES}desk/icons.svg`, FILES + icons) }))
-    .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
-  // They name each other, so each has the hash of all.
-  const hash = hashOf(scripts.map(({ text }) => text).join(''))
-  const plain = new Map(scripts.map(({ name }) => [name, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')]))
-  const linked = (text: string) => scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${nameWith(hash, plain.get(name)!)}"`), text)
-  for (const { name, text } of scripts) await add(plain.get(name)!, linked(text), hash)
-  const script = nameWith(hash, 'desk.js')
-  const names: Record<string, string> = { 'desk.css': style, 'main.ts': script }
+  const html = readFileSync(join(DESK, 'index.html'), 'utf8')
   // So small a picture comes with the page.
   const picture = `data:image/svg+xml,${encodeURIComponent(files.get(icon)!.body.toString())}`
-  const html = readFileSync(join(DESK, 'index.html'), 'utf8')
-    .replace(`${FILES}desk/icon.svg`, () => picture)
-    .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+  const pages = new Map<Language, string>()
+  for (const [index, { outputFiles, metafile }] of builds.entries()) {
+    const names: Record<string, string> = { 'desk.css': style, 'main.ts': await addScripts(outputFiles, metafile.outputs['main.js']!.imports[0]!.path) }
+    pages.set(LANGUAGES[index]!, html
+      .replace(`${FILES}desk/icon.svg`, () => picture)
+      .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
+      .replace('lang="en"', `lang="${LANGUAGES[index]!}"`))
+  }
+
+  /** @returns the name of the page's script */
+  async function addScripts (outputFiles: OutputFile[], page: string): Promise<string> {
+    const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text: text.replaceAll(`${FILES}desk/icons.svg`, FILES + icons) }))
+      .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
+    // They name each other, so each has the hash of all.
+    const hash = hashOf(scripts.map(({ text }) => text).join(''))
+    const plain = new Map(scripts.map(({ name }) => [name, name === page ? 'desk.js' : name.replace(/-\w+\.js$/, '.js')]))
+    const withLinks = (text: string) => scripts.reduce((text, { name }) => text.replaceAll(`"./${name}"`, `"./${nameWith(hash, plain.get(name)!)}"`), text)
+    for (const { name, text } of scripts) await add(plain.get(name)!, withLinks(text), hash)
+    return nameWith(hash, 'desk.js')
+  }
 
   return {
     files,
     icon,
-    page (settings) {
+    page (language, settings) {
       const text = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
-      const body = html.replace('<html ', () => `<html data-settings="${text}" `)
+      const body = pages.get(language)!.replace('<html ', () => `<html data-settings="${text}" `)
       return { body, etag: `"${hashOf(body)}"` }
     }
   }

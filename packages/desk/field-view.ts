@@ -3,6 +3,7 @@ import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
 import { askView, requestsView, type RequestActs } from './requests-view.ts'
 import type { TextChoice } from './choices.ts'
+import { editorDoor, isFormatted } from './editor-door.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
@@ -22,20 +23,27 @@ export interface FieldActs extends PreviewActs, RequestActs {
 
 /** A field with its label, its control and all that there is to say of it. */
 export function fieldView (field: Field, types: Named[], acts: FieldActs, language?: string): TemplateResult {
-  const { shape: { name, label, kind, zone }, holder, isHeld } = field
+  const { shape: { name, label, kind, zone, help, isRequired }, holder, isHeld } = field
   const { revert } = acts
+  const door = isFormatted(field) ? editorDoor(field, { language, changed: acts.changed }) : undefined
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
-      <div class="label"><label for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
-      ${control(field, types, language)}
+      <div class="label"><label id="label-${name}" for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}${isRequired ? html` <small>${say('isRequired')}</small>` : nothing}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
+      ${help === undefined ? nothing : html`<p class="quiet" id="help-${name}"><small dir="auto">${help}</small></p>`}
+      ${door?.element ?? control(field, types, language)}
+      ${door
+? html`<button type="button" class="small plain" aria-pressed=${door.isOpen ? 'true' : 'false'} @click=${door.toggle}>${say('formatted')}<span class="spoken">${say('ofField', { label })}</span></button>
+        ${door.isMissing || door.reason !== undefined ? html`<p class="quiet" role="note">${door.reason ?? say('editorNotLoaded')}</p>` : nothing}`
+: nothing}
       ${previewView(field, acts, language)}
       <div class="notes" id="notes-${name}" tabindex="-1">${notes(field, acts)}</div>
     </div>`
 }
 
 function control (field: Field, types: Named[], language: string | undefined): TemplateResult {
-  const { shape: { name, kind }, text, holder, problems } = field
+  const { shape: { name, kind, help }, text, holder, problems } = field
+  const described = `${help === undefined ? '' : `help-${name} `}notes-${name}`
   const id = `field-${name}`
   // What a browser cannot read as a value it gives as none.
   const on = ({ target }: Event) => field.type((target as HTMLInputElement).value, !(target as HTMLInputElement).validity.badInput)
@@ -47,17 +55,17 @@ function control (field: Field, types: Named[], language: string | undefined): T
   const invalid = problems.length > 0 ? 'true' : 'false'
   const locked = holder !== undefined || field.forbidden !== undefined
   switch (kind) {
-    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${described}
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
-    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}" @focus=${field.focus} @blur=${field.blur} @change=${on}>
+    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${described} @focus=${field.focus} @blur=${field.blur} @change=${on}>
       ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
       ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
       ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
     </select>`
     case 'text':
-    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${described}
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby="notes-${name}"
+    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${described}
       @focus=${field.focus} @blur=${left} @input=${on}>`
   }
 }
@@ -78,15 +86,21 @@ export function notes (field: Field, acts?: FieldActs): View {
           <span class="choices"><button type="button" class="small" @click=${() => acts ? acts.restoreOffer(field) : field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
           <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span>${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
       : nothing}
-    ${theirs !== undefined && kind !== 'order'
-      ? html`<p class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quoted(theirs)}</bdi>` })}</span>
-          <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span></button>
-          <button type="button" class="small" @click=${() => field.decide('theirs')}>${say('takeTheirs')}<span class="spoken">${say('ofLabel', { label })}</span></button></span></p>`
-      : nothing}
+    ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quoted(theirs), acts?.choiceOf(field, theirs)) : nothing}
     ${hint === undefined ? nothing : html`<p class="note">${hint}</p>`}
     ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}${forbidden}</p>`}
     ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
+}
+
+/** What somebody else has saved, as what differs from one's own text. With several changes an editor may take some. */
+function conflictView (field: Field, theirs: string, quoted: string, choice?: TextChoice): TemplateResult {
+  const { label } = field.shape
+  const isMixed = choice !== undefined && choice.text !== theirs
+  return html`<div class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quoted}</bdi>` })}</span>
+    <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span></button>
+    <button type="button" class="small" @click=${() => field.decide(isMixed ? { text: choice.text } : 'theirs')}>${say(isMixed ? 'takeChosen' : 'takeTheirs')}<span class="spoken">${say('ofLabel', { label })}</span></button></span>
+    ${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
 }
 
 /**

@@ -738,6 +738,10 @@ t.test('what others have saved comes in; where both have changed it, the editor 
   called('release')
   field.rebase([{ value: 'Theirs 4' }])
   t.equal(field.theirs, undefined)
+  field.type('Mine 4')
+  field.rebase([{ value: 'Theirs 5' }])
+  field.decide({ text: 'Mine 5' })
+  t.strictSame([field.text, field.theirs, field.isDirty], ['Mine 5', undefined, true], 'or for some of each')
 })
 
 t.test('a page that goes elsewhere leaves typed texts in their locks, and releases the others', async (t) => {

@@ -11,6 +11,12 @@ import type { Load } from '../../lib/editions/lookup/finder.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import { de } from '../../packages/desk/texts-de.ts'
+import { en } from '../../packages/desk/texts-en.ts'
+import { fr } from '../../packages/desk/texts-fr.ts'
+import { de as hereDe } from '../../packages/desk/texts-journal-de.ts'
+import { en as hereEn } from '../../packages/desk/texts-journal-en.ts'
+import { fr as hereFr } from '../../packages/desk/texts-journal-fr.ts'
 import { open } from '../editions/site.ts'
 import { build } from '../helper.ts'
 
@@ -65,6 +71,29 @@ t.test('the page is one script, one style sheet and a file of icons, small and f
   for (const name of used) t.ok(symbols.has(name), `the icon ${name} is there`)
 })
 
+t.test('a browser gets the page in a language that it wishes for, with the texts of that one alone', async (t) => {
+  const scripts = new Map<string, string>()
+  for (const [wish, language] of [['de-AT,de;q=0.9,en;q=0.8', 'de'], ['es, fr;q=0.5, de;q=0.4', 'fr'], ['es', 'en'], ['fr;q=0, *', 'en'], ['', 'en'], ['no such thing', 'en']] as const) {
+    const { statusCode, headers, body } = await get('/desk', { 'accept-language': wish })
+    t.match([statusCode, headers['vary']], [200, /accept-language/i], wish)
+    t.match(body, `lang="${language}"`, wish)
+    const [, script] = /<script type="module" src="([^"]+)/.exec(body)!
+    t.equal(scripts.get(language) ?? script, script, wish)
+    scripts.set(language, script!)
+  }
+  t.equal(new Set(scripts.values()).size, 3)
+  const lines = Object.entries({ de: de.saveChanges, en: en.saveChanges, fr: fr.saveChanges })
+  const later = Object.entries({ de: hereDe.isOff, en: hereEn.isOff, fr: hereFr.isOff })
+  for (const [language, path] of scripts) {
+    const { body } = await get(`/${path}`)
+    t.strictSame(lines.filter(([, line]) => body.includes(line)).map(([name]) => name), [language])
+    const { body: journal } = await get(`/desk/files/${/import\("\.\/(journal-view-[A-Za-z0-9]{12}\.js)"\)/.exec(body)![1]}`)
+    t.strictSame(later.filter(([, line]) => journal.includes(line)).map(([name]) => name), [language], 'later, too')
+  }
+  const [english, german] = await Promise.all(['en', 'de'].map((wish) => get('/desk', { 'accept-language': wish })))
+  t.not(english!.headers.etag, german!.headers.etag)
+})
+
 t.test('what the page loads later is immutable too, and takes all that it shares from the script of the page', async (t) => {
   const name = /import\("\.\/(journal-view-[A-Za-z0-9]{12}\.js)"\)/.exec(script[1])![1]!
   const { statusCode, headers, body } = await get(`/desk/files/${name}`, { 'accept-encoding': 'identity' })
@@ -108,7 +137,7 @@ t.test('what is not there, and another method, are answered as everywhere', asyn
 
 t.test('with DESK=off, the default, there is none of it, and it is never in the documentation of the API', async (t) => {
   const off = await build(t)
-  for (const path of ['/desk', ...asked.keys(), '/api/desk/me', '/api/desk/labels/1']) t.equal((await off.inject({ url: path })).statusCode, 404, path)
+  for (const path of ['/desk', ...asked.keys(), '/api/desk/me', '/api/desk/names', '/api/desk/labels/1']) t.equal((await off.inject({ url: path })).statusCode, 404, path)
   const { paths } = (await get('/docs/json')).json<{ paths: object }>()
   t.strictSame(Object.keys(paths), Object.keys((await off.inject({ url: '/docs/json' })).json<{ paths: object }>().paths))
 })
@@ -137,6 +166,14 @@ t.test('with AUTH=drupal the session tells who sits there', async (t) => {
   const login = await fetch(`${url}/user/login?_format=json`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'editor', pass: 'editor' }) })
   const cookie = login.headers.get('set-cookie')!.split(';')[0]!
   t.strictSame((await app.inject({ url: '/api/desk/me', headers: { cookie } })).json(), { user: { uid: '2', name: 'editor' } })
+})
+
+t.test('the names of edition types and bundles come in one request, and stay while the CMS is away', async (t) => {
+  const { call, cms } = await open(t, { env: { ...ON, CMS_STALE_SECONDS: '60' } })
+  const { status, body } = await call('GET', '/api/desk/names', { as: 'editor' })
+  t.match([status, body], [200, { types: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special' }], bundles: [{ id: 'daily' }, { id: 'special' }] }])
+  cms.settings.maintenance = true
+  t.match(await call('GET', '/api/desk/names', { as: 'editor' }), { status: 200, body })
 })
 
 t.test('what an edition refers to is told by name, as far as the caller may see it', async (t) => {

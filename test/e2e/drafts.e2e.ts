@@ -41,6 +41,28 @@ t.test('drafts and offers are compared with the present text', async (t) => {
     await until(async () => (await client('anna').locks.drafts(title(id))).length === 0)
   })
 
+  t.test('what a colleague has saved meanwhile is compared with one’s own text, and taken by pieces', async (t) => {
+    const id = await edition('The ferry leaves on Monday at noon')
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'The ferry leaves on Monday at noon')
+    await fieldOf(anna, 'Title').fill('The ferry leaves on Friday at noon')
+    await client('ben').editions.update(id, { title: [{ value: 'The harbour ferry leaves on Tuesday at noon' }] })
+    const friday = button(anna, /Friday.*Tuesday/s)
+    await shows(friday)
+    await accessible(t, anna, 'a conflict with its difference')
+    await anna.setViewportSize({ width: 320, height: 900 })
+    await fits(t, anna, 'a conflict with its difference')
+    await anna.setViewportSize({ width: 1280, height: 900 })
+    await anna.emulateMedia({ colorScheme: 'dark' })
+    await accessible(t, anna, 'a conflict with its difference in the dark')
+    await press(friday)
+    await press(button(anna, 'Take what is chosen of Title'))
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The harbour ferry leaves on Friday at noon')
+    await press(button(anna, 'Save changes'))
+    await shows(anna.getByText('Saved.'))
+    t.equal((await client('ben').editions.read(id)).edition.title?.[0]?.['value'], 'The harbour ferry leaves on Friday at noon')
+  })
+
   t.test('an offer that is typed again ends', async (t) => {
     const id = await edition('The second offer')
     await client('anna').locks.acquire(title(id), { payload: 'The second offer, typed' })

@@ -1,0 +1,88 @@
+import type { Field } from './field.ts'
+import type { Editor } from './formatted-editor.ts'
+
+interface Door {
+  isOpen: boolean
+  isMissing: boolean
+  editor?: Editor | undefined
+  reason?: string | undefined
+}
+
+const doors = new WeakMap<Field, Door>()
+
+/** Where a browser keeps that its editor wants formatted texts to be shown so. */
+const KEY = 'quoin-formatted'
+
+function isWanted (): boolean {
+  try {
+    return localStorage.getItem(KEY) === 'on'
+  } catch {
+    return false
+  }
+}
+
+function want (isOn: boolean): void {
+  try {
+    if (isOn) localStorage.setItem(KEY, 'on')
+    else localStorage.removeItem(KEY)
+  } catch {
+    // A browser that keeps nothing asks again.
+  }
+}
+
+const load = () => import('./formatted-editor.ts')
+
+/** Whether a field has a formatted text. That of Drupal's format for plain texts has no markup. */
+export function isFormatted ({ shape: { template } }: Field): boolean {
+  return 'format' in template && template['format'] !== 'plain_text'
+}
+
+/** The editor of a field, which comes when it is opened first; as long as it is away, or closed, the source is edited. */
+export function editorDoor (field: Field, { language, changed }: { language: string | undefined, changed: () => void }) {
+  const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
+  const isNew = !doors.has(field)
+  doors.set(field, door)
+
+  function left (reason?: string): void {
+    const { editor } = door
+    door.editor = undefined
+    door.reason = reason
+    queueMicrotask(() => {
+      editor?.end()
+      changed()
+    })
+  }
+
+  async function open (): Promise<void> {
+    door.isOpen = true
+    door.isMissing = false
+    door.reason = undefined
+    changed()
+    const loaded = await load().catch(() => undefined)
+    door.isMissing = loaded === undefined
+    if (!loaded || !door.isOpen || door.editor) return changed()
+    try {
+      door.editor = loaded.createEditor({ field, language, left })
+    } catch (error) {
+      door.reason = loaded.reasonIn(error)
+    }
+    changed()
+  }
+
+  if (isNew && isWanted()) open()
+  door.editor?.update()
+  return {
+    get isOpen () { return door.isOpen },
+    get isMissing () { return door.isMissing },
+    /** The element to be shown instead of the source. */
+    get element () { return door.editor?.element },
+    /** Why the source is shown all the same. */
+    get reason () { return door.reason },
+    async toggle (): Promise<void> {
+      want(!door.isOpen)
+      if (!door.isOpen || door.reason !== undefined || door.isMissing) return open()
+      door.isOpen = false
+      left()
+    }
+  }
+}
