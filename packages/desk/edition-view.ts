@@ -6,6 +6,8 @@ import { closingButton, closingView } from './closing-view.ts'
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
+import type { Notifier } from './notifier.ts'
+import type { Windows } from './windows.ts'
 import { tokensOf } from './fields.ts'
 import { finderView } from './finder-view.ts'
 import { journalButton, journalDoorView } from './journal-door-view.ts'
@@ -20,6 +22,8 @@ export interface EditionContext {
   settings: Settings
   uid: string
   types: Named[]
+  notifier: Notifier
+  windows: Windows
 }
 
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
@@ -36,7 +40,7 @@ export function editionView (session: Session, context: EditionContext): Templat
 }
 
 function content (session: Session, context: EditionContext): TemplateResult {
-  const { settings: { model, cms }, types, uid } = context
+  const { settings: { model, cms }, types, uid, notifier, windows } = context
   const { titleOf, isPublished } = session
   const edition = session.edition!
   const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed' && shape.name !== closingFieldOf(model))
@@ -119,6 +123,8 @@ function content (session: Session, context: EditionContext): TemplateResult {
       ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
       <ul class="board">${board.map((lock) => html`
         <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}
-      </ul></section>`
+      </ul>
+      ${windows.isElsewhere(session.id) ? html`<p class="quiet">${say('elsewhere')}</p>` : nothing}
+      ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}</section>`
   }
 }

@@ -52,12 +52,14 @@ export interface SessionDeps {
   changed: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
+  /** Tells the reader of a field outside of the page. */
+  notify: (title: string, text: string, fieldName: string) => void
 }
 
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, loadJournal, changed, announce }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, loadJournal, changed, announce, notify }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -136,7 +138,10 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     changed,
     announce,
     begun ({ fieldName, userData }) {
-      if (fieldOf(fieldName)?.isHeld) announce(say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) }))
+      if (!fieldOf(fieldName)?.isHeld) return
+      const text = say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) })
+      announce(text)
+      notify(titleNow(), text, fieldName)
     },
     refused (fieldName, error) {
       notice = { tone: 'bad', text: say('notAsked', { label: labelOf(fieldName), reason: reasonOf(error) }) }
@@ -287,11 +292,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const isTyped = text !== field.base
     if (isTyped) drafts.add({ fieldName: shape.name, payload: text, displacedBy: by.userData })
     notice = displacementNotice(displacement, field, isTyped)
+    notify(titleNow(), notice.text, shape.name)
     persist(drafts.load, () => isClosed)
   }
 
   const fieldOf = (name: string) => fields.find((field) => field.shape.name === name)
   const labelOf = (name: string) => fieldOf(name)?.shape.label ?? name
+  const titleNow = () => edition ? valueOf(edition, model.keys.label) : ''
 
   /** Whether a field has a change that Drupal has not forbidden. */
   const isToSave = ({ isDirty, forbidden }: Field) => isDirty && forbidden === undefined
@@ -433,7 +440,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     get edition () { return edition },
     titleOf: labels.titleOf,
     isPublished: labels.isPublished,
-    get title () { return edition ? valueOf(edition, model.keys.label) : '' },
+    get title () { return titleNow() },
     get age () { return age },
     get failure () { return failure },
     get fields () { return fields },

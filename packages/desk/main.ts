@@ -14,6 +14,7 @@ import { goToFinder } from './order-view.ts'
 import { outlive } from './requests.ts'
 import { createBackground } from './background.ts'
 import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
+import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
 import { ask, seat, type Seat } from './seat.ts'
@@ -21,6 +22,7 @@ import { endedView, otherView, seatView } from './seat-view.ts'
 import type { Settings } from './settings.ts'
 import { language, say, sayWith, useLanguage } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
+import { createWindows, type Windows } from './windows.ts'
 import { nameOf, useZone } from './words.ts'
 
 /** How long the reader pauses in a search before it is sent, in milliseconds. */
@@ -28,6 +30,9 @@ const PAUSE_MS = 250
 
 /** How often times are shown anew, in milliseconds. */
 const TICK_MS = 30_000
+
+/** How long to wait before names that could not be had are asked for again, in milliseconds. */
+const AGAIN_MS = 10_000
 
 const root = document.getElementById('desk')!
 const settings: Settings = JSON.parse(document.documentElement.dataset['settings']!)
@@ -37,14 +42,16 @@ document.documentElement.lang = language()
 const here: Seat = await seat(settings, changed)
 root.replaceChildren()
 
+const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, changed })
 const press = createPress(() => { if (isStale) changed() })
 let client: Client
 let list: List | undefined
 let session: Session | undefined
 let maker: Maker | undefined
-let types: Named[] = []
+let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
 const background = createBackground<Session>()
 let samples: Samples
+let windows: Windows
 let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
@@ -61,7 +68,6 @@ function changed (): void {
     const places = placesOf(focused)
     render(page(), root)
     keepFocus(focused, places)
-    list?.rendered(root.querySelectorAll('[data-id]'))
     document.title = session && !here.other ? `${session.title || say('editionNamed', { id: session.id })} · Quoin desk` : `${say(maker ? 'newEdition' : 'editions')} · Quoin desk`
   })
 }
@@ -90,9 +96,19 @@ function content (): View {
   const { user } = here
   if (!user) return seatView(here)
   if (here.other) return otherView(here)
-  if (session) return editionView(session, { settings, uid: user.uid, types })
-  if (maker) return makerView(maker, { model: settings.model, types })
-  return list ? listView(list, { model: settings.model, types, go }) : nothing
+  if (session) return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  if (maker) return makerView(maker, { model: settings.model, types: names.types })
+  return list ? listView(list, { model: settings.model, ...names, go }) : nothing
+}
+
+/** Asks what edition types and bundles are called, again and again while that cannot be had. */
+async function loadNames (): Promise<void> {
+  try {
+    names = await ask('api/desk/names', here)
+    changed()
+  } catch {
+    setTimeout(loadNames, AGAIN_MS)
+  }
 }
 
 function labelsOf (id: string): Promise<Labels> {
@@ -101,7 +117,7 @@ function labelsOf (id: string): Promise<Labels> {
 
 /** The keys of the page; a text box undoes by itself what was typed into it. */
 function pressed (event: KeyboardEvent): void {
-  const isInText = (event.target as Element).matches('textarea, select, input:not([type="checkbox"])')
+  const isInText = (event.target as Element).matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
   if (event.key === '?' && !isInText) return showKeys()
   if (event.key === '/' && !isInText && session?.edition) {
     event.preventDefault()
@@ -155,6 +171,7 @@ async function open (isFirst = false): Promise<void> {
   }
   if (place.view === 'list') {
     list ??= createList({ client, model: settings.model, changed, announce })
+    list.see(!document.hidden)
     list.show(place.query)
   } else {
     list?.close()
@@ -163,8 +180,9 @@ async function open (isFirst = false): Promise<void> {
   if (place.view === 'new') {
     maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
   }
+  windows.show(session?.id)
   changed()
   if (isFirst || before === shown()) return
   scrollTo(0, 0)
@@ -175,18 +193,21 @@ if (here.user) {
   client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetch), url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples(client, settings.model)
   storage = createDraftStorage(localStorage, here.user.uid)
+  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, changed })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()
+    windows.show(undefined)
   })
   client.locks.releaseOnPageHide()
   addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
-  client.editions.types().then((found) => { types = found; changed() }, () => {})
+  loadNames()
   addEventListener('hashchange', () => {
     open()
     queueMicrotask(resetSearch)
   })
   addEventListener('keydown', pressed)
+  addEventListener('visibilitychange', () => list?.see(!document.hidden))
   setInterval(changed, TICK_MS)
   open(true)
 } else changed()

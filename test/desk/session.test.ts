@@ -67,6 +67,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
   }
   const present = { edition, etag: 1 }
   const said: string[] = []
+  const notices: string[][] = []
   const released: string[] = []
 
   async function answer (given: Edition | Error | undefined): Promise<{ edition: Edition, etag: string, age?: number }> {
@@ -145,7 +146,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       }
     }),
     changed: () => {},
-    announce: (text) => { said.push(text) }
+    announce: (text) => { said.push(text) },
+    notify: (...told) => { notices.push(told) }
   }, '5')
   t.teardown(() => session.close())
   const field = (name = 'title') => session.fields.find(({ shape }) => shape.name === name)!
@@ -157,7 +159,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     mock.timers.tick(ms)
     await turn()
   }
-  return { session, storage, service, said, released, field, board, pass }
+  return { session, storage, service, said, notices, released, field, board, pass }
 }
 
 t.test('what was read before a save does not take its place', async (t) => {
@@ -344,12 +346,13 @@ t.test('what others begin and end is said, and what they ended is read again', a
 })
 
 t.test('who is displaced is told by whom, and finds the text', async (t) => {
-  const { session, service, field, board } = open(t)
+  const { notices, session, service, field, board } = open(t)
   await turn()
   field().focus()
   await turn()
   await board(lockOf('ben'))
   t.strictSame([session.notice?.text, session.drafts], ['ben took over Title.', []], 'nothing was typed')
+  t.strictSame(notices, [['Saved', 'ben took over Title.', 'title']])
   await board()
   field().type('Mine')
   await turn()
@@ -949,7 +952,7 @@ t.test('a finding is told with the labels and titles that are known', async (t) 
 })
 
 t.test('the holder is told who asks, and may hand the field over with his text kept', async (t) => {
-  const { session, service, said, board, field } = open(t)
+  const { session, service, said, notices, board, field } = open(t)
   await turn()
   await board()
   const petition = { entityType: model.entityType, entityId: '5', fieldName: 'title', userData: { uid: 'ben', name: 'Ben' }, until: 60 }
@@ -961,7 +964,7 @@ t.test('the holder is told who asks, and may hand the field over with his text k
   field().type('Typed')
   await turn()
   service.listener!.requested!(petition)
-  t.strictSame(said, ['Ben asks for Title.'])
+  t.strictSame([said, notices], [['Ben asks for Title.'], [['Saved', 'Ben asks for Title.', 'title']]])
   await session.handOver(field(), session.requests.of('title')[0]!)
   t.strictSame([field().isHeld, session.drafts[0]?.payload, session.notice?.text], [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.'])
   await session.handOver(field(), session.requests.of('title')[0]!)

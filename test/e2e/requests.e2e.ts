@@ -31,6 +31,47 @@ t.test('an editor asks the one who has a field for it', async (t) => {
     await shows(anna.getByRole('region', { name: 'Kept drafts' }).getByText('Harbour bridge'))
   })
 
+  t.test('two windows of one editor know of each other', async (t) => {
+    const id = await edition('Two windows')
+    const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+    await openEdition(anna, id, 'Two windows')
+    await openEdition(ben, id, 'Two windows')
+    const note = 'You have this edition open in another window, too.'
+    const other = await anna.context().newPage()
+    await other.goto(anna.url())
+    for (const page of [anna, other]) await shows(page.getByText(note))
+    t.equal(await ben.getByText(note).count(), 0)
+    await other.close({ runBeforeUnload: true })
+    await hides(anna.getByText(note))
+  })
+
+  t.test('who has allowed it is told outside the tab of a request, and of a text that is taken over', async (t) => {
+    const id = await edition('Ferry')
+    const anna = await seat(t, 'anna')
+    await anna.context().addInitScript(`
+      class Notification {
+        static permission = sessionStorage.getItem('allowed') ?? 'default'
+        static async requestPermission () {
+          sessionStorage.setItem('allowed', Notification.permission = 'granted')
+        }
+        constructor (title, { body }) { (window.told ??= []).push(title + ': ' + body) }
+      }
+      window.Notification = Notification
+      document.hasFocus = () => window.isLooking ?? true`)
+    await anna.reload()
+    await openEdition(anna, id, 'Ferry')
+    await press(button(anna, 'Notify me outside this tab'))
+    await hides(button(anna, 'Notify me outside this tab'))
+    await fieldOf(anna, 'Title').fill('Ferry, typed')
+    await shows(anna.getByText('You are editing this'))
+    await anna.evaluate('window.isLooking = false')
+    await client('ben').locks.ask({ type: 'publisher_container', id, fieldName: 'title' })
+    await shows(anna.getByText('Ben asks for this'))
+    await client('ben').locks.overwrite({ type: 'publisher_container', id, fieldName: 'title' })
+    await shows(anna.getByText(/^Ben took over Title\./))
+    t.strictSame(await anna.evaluate('window.told'), ['Ferry: Ben asks for Title.', 'Ferry: Ben took over Title. What you had typed is under Kept drafts.'])
+  })
+
   t.test('a request that is put off leaves the field; it ends when its page closes, and when it is withdrawn', async (t) => {
     const id = await edition('Lighthouse')
     const [anna, ben, cora] = [await seat(t, 'anna'), await seat(t, 'ben'), await seat(t, 'cora')]
