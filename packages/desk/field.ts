@@ -261,7 +261,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       changed()
     },
 
-    decide (which: 'mine' | 'theirs'): void {
+    decide (which: Parameters<typeof text.decide>[0]): void {
       text.decide(which)
       changed()
       keepOrRelease()

@@ -2,9 +2,12 @@ import type { Finding, QuoinError } from '../client/src/client.ts'
 import { codeText, say } from './texts.ts'
 import { nameOf } from './words.ts'
 
-/** What the service says of a failure: in the reader's language where its code has a text, else in the service's words. */
+/**
+ * What the service says of a failure: in the reader's language by its code, else in the service's words. These are in the
+ * text too where a code has many reasons, or the reason is Drupal's.
+ */
 export function reasonOf ({ code, message }: Pick<QuoinError, 'code' | 'message'>): string {
-  return codeText(code) ?? message
+  return codeText(code, { message }) ?? message
 }
 
 /** Why nobody could tell who sits here: what the service says, or that there is no answer of the service. */

@@ -71,10 +71,11 @@ export function createText (shape: Shape, items: Item[]) {
       ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, read(items)))
     },
 
-    /** Decides between one's own text and what somebody else has saved. */
-    decide (which: 'mine' | 'theirs'): void {
-      if (which === 'theirs') reset()
-      else theirs = undefined
+    /** Decides between one's own text and what somebody else has saved, or for a text that is made of both. */
+    decide (which: 'mine' | 'theirs' | { text: string }): void {
+      if (which === 'theirs') return reset()
+      theirs = undefined
+      if (which !== 'mine') now = which.text
     },
 
     /** The CMS does not take it. */

@@ -32,6 +32,31 @@ type Code =
   | 'CMS_UNAVAILABLE'
   | 'CMS_TIMEOUT'
   | 'CMS_FAILED'
+  | 'CMS_UNAUTHORIZED'
+  | 'FORBIDDEN'
+  | 'USER_CHANGED'
+  | 'CMS_FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'REQUEST_TIMEOUT'
+  | 'CONFLICT'
+  | 'ORDER_CONFLICT'
+  | 'FIELD_NOT_LOCKED'
+  | 'IDEMPOTENCY_KEY_BUSY'
+  | 'OUTCOME_UNKNOWN'
+  | 'TOO_LARGE'
+  | 'HEADERS_TOO_LARGE'
+  | 'BAD_REQUEST'
+  | 'UNPROCESSABLE'
+  | 'INTERNAL'
+  | 'STORE_FAILED'
+  | 'TOO_MANY_WATCHERS'
+  | 'CMS_INVALID_RESPONSE'
+  | 'CMS_LOGIN_REFUSED'
+  | 'CMS_READ_ONLY'
+  | 'CMS_REFUSED'
+  | 'PLACED_UNKNOWN'
+  | 'LIST_TOO_DEEP'
+  | 'INVALID_RESPONSE'
   | 'LOCKED'
   | 'LOCK_IDLE'
   | 'DRAFT_KEPT'
@@ -54,7 +79,8 @@ type Values<Line, Value> = [NamesOf<Line>] extends [never] ? [] : [values: Recor
 
 type Spoken = Lines & Partial<Readonly<Record<Code, string>>>
 
-const languages: Record<string, Spoken> = { en, de, fr }
+/** In a browser the texts of one language are there; the service leaves the others out of the script. */
+const languages: Record<string, Spoken | undefined> = { en, de, fr }
 
 let locale: string
 let texts: Spoken
@@ -62,18 +88,23 @@ let plurals: Intl.PluralRules
 let numbers: Intl.NumberFormat
 
 /**
- * Speaks the first of some languages that the desk has, else English. Dates and numbers are those of its region.
+ * Speaks the first of some languages that the desk has, else English, or the only one that it has. Dates and numbers are
+ * those of its region.
  * @param wishes such as `['fr-CH', 'de']`, the reader's favourite first
  */
 export function useLanguage (wishes: readonly string[]): void {
-  const wish = wishes.find((tag) => Object.hasOwn(languages, primary(tag))) ?? 'en-GB'
-  texts = languages[primary(wish)]!
+  const wish = [...wishes, 'en-GB', 'de', 'fr'].find((tag) => languageOf(tag))!
+  texts = languageOf(wish)!
   locale = wish
   plurals = new Intl.PluralRules(wish)
   numbers = new Intl.NumberFormat(wish)
 }
 
 useLanguage([])
+
+function languageOf (tag: string): Spoken | undefined {
+  return Object.hasOwn(languages, primary(tag)) ? languages[primary(tag)] : undefined
+}
 
 /** The language that the desk speaks, such as `fr`. */
 export function language (): string {

@@ -12,6 +12,9 @@ import * as journalDe from '../../packages/desk/texts-journal-de.ts'
 import * as journalEn from '../../packages/desk/texts-journal-en.ts'
 import * as journalFr from '../../packages/desk/texts-journal-fr.ts'
 import { sayHere } from '../../packages/desk/texts-journal.ts'
+import * as formattedDe from '../../packages/desk/texts-formatted-de.ts'
+import * as formattedEn from '../../packages/desk/texts-formatted-en.ts'
+import * as formattedFr from '../../packages/desk/texts-formatted-fr.ts'
 import { figure, language, localeOfReader, say, sayWith, useLanguage, type TextKey, type Texts } from '../../packages/desk/texts.ts'
 import { duration } from '../../packages/desk/words.ts'
 import { ROOT } from '../app/fixtures/processes.ts'
@@ -23,6 +26,12 @@ const languages: Record<string, Texts> = { de, fr }
 /** English leaves the codes to the service. */
 const codes = Object.keys(de).filter((key) => /^[A-Z_]+$/.test(key))
 
+/** What the client alone fails with. */
+const OF_CLIENT = ['UNREACHABLE', 'INVALID_RESPONSE']
+
+/** What no editor meets: the desk asks for no other method, path or media type, uses no key for two requests, and hears nothing of what it has left. */
+const NEVER_MET = ['METHOD_NOT_ALLOWED', 'CALLER_GONE', 'URI_TOO_LONG', 'UNSUPPORTED_MEDIA_TYPE', 'MISDIRECTED', 'IDEMPOTENCY_KEY_REUSED']
+
 /** The sentences of a line, one for each plural. */
 const sentences = (line: Texts[TextKey]): string[] => typeof line === 'string' ? [line] : Object.values(line)
 const namesIn = (line: Texts[TextKey]) => [...new Set(sentences(line).flatMap((sentence) => [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))].sort()
@@ -31,6 +40,7 @@ t.test('each language has all lines, with the same values in them, and none besi
   for (const [name, texts] of Object.entries(languages)) {
     t.strictSame(Object.keys(texts).filter((key) => !codes.includes(key)), keys, `${name} has the lines of English, in the same order`)
     for (const key of keys) t.strictSame(namesIn(texts[key]), namesIn(en[key]), `${name}: ${key}`)
+    t.strictSame(Object.keys(texts).filter((key) => codes.includes(key)), codes, `${name} has the codes of German`)
     for (const key of codes as TextKey[]) t.strictSame(namesIn(texts[key]), namesIn(de[key]), `${name}: ${key}`)
   }
   for (const texts of [en, de, fr]) {
@@ -59,11 +69,33 @@ t.test('the history has lines of its own, in each language, and uses all of them
   t.strictSame([sayHere('older'), sayHere('fields', { count: 1 })], ['Plus anciennes', '1 champ'])
 })
 
+t.test('the editor of formatted texts has lines of its own, in each language, and uses all of them', async (t) => {
+  const own = Object.keys(formattedEn.en) as Array<keyof typeof formattedEn.en>
+  const sources = ['formatted-editor.ts', 'markup.ts'].map((name) => readFileSync(join(ROOT, 'packages/desk', name), 'utf8')).join('\n')
+  for (const [name, texts] of Object.entries({ de: formattedDe.de, fr: formattedFr.fr })) {
+    t.strictSame(Object.keys(texts), own, `${name} has the lines of English, in the same order`)
+    for (const key of own) t.strictSame(namesIn(texts[key]), namesIn(formattedEn.en[key]), `${name}: ${key}`)
+  }
+  for (const key of own) t.ok(sources.includes(`'${key}'`), `${key} is used`)
+  for (const line of [formattedEn.en, formattedDe.de, formattedFr.fr].flatMap((texts) => Object.values(texts))) {
+    t.ok(line.trim() !== '' && !/["']|\.\.\./.test(line), `typographic marks: ${line}`)
+  }
+})
+
 t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
   const sources = globSync('packages/desk/*.ts', { cwd: ROOT }).filter((path) => !/^texts-/.test(basename(path))).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
   for (const key of keys) t.match(sources, `'${key}'`, `${key} is used`)
-  const known: string[] = ['UNREACHABLE', ...Object.keys(failures), ...FINDING_CODES]
+  const known: string[] = [...OF_CLIENT, ...Object.keys(failures), ...FINDING_CODES]
   for (const code of codes) t.ok(known.includes(code), `${code} is a code of the service or of its client`)
+})
+
+t.test('each code that an editor can meet has a text in each language but English, which the service speaks', async (t) => {
+  const met = [...OF_CLIENT, ...Object.keys(failures).filter((code) => !NEVER_MET.includes(code)), ...FINDING_CODES]
+  for (const [name, texts] of Object.entries(languages)) {
+    for (const code of met) t.ok(Object.hasOwn(texts, code), `${name}: ${code}`)
+    for (const code of NEVER_MET) t.notOk(Object.hasOwn(texts, code), `${name}: ${code} is never met`)
+  }
+  for (const code of NEVER_MET) t.ok(Object.hasOwn(failures, code), `${code} is a code of the service`)
 })
 
 t.test("the reader's first language that the desk has is spoken, with the dates and numbers of its region", async (t) => {
@@ -98,7 +130,8 @@ t.test('failures and findings are told in the language of the reader as far as t
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], [failure.message, finding.message], 'English is what the service speaks')
   useLanguage(['de'])
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)'])
-  t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Access denied', 'Drupal says why')
+  t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Drupal lässt das nicht zu: Access denied', 'Drupal says why')
+  t.equal(reasonOf({ code: 'MISDIRECTED', message: 'Another host' }), 'Another host', 'a code without a text')
   t.equal(wordsOfFinding({ ...finding, lock: { ...finding.lock!, userData: { uid: '8' } } }, about), 'jemand bearbeitet Titel (Ausgabe)', 'whose name is not told')
   const { fieldName: _, lock: _2, ...hidden } = finding
   t.equal(wordsOfFinding(hidden, { what: 'X', label: undefined }), finding.message, 'whose lock it is, is not told')

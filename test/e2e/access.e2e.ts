@@ -11,8 +11,10 @@ t.test('the desk for everybody', async (t) => {
   const id = String(sample!['id']![0]!['value'])
   const name = String(sample!['title']![0]!['value'])
   const article = String(sample!['field_articles']![1]!['target_id'])
-  const other = await client('carla').locks.acquire({ type: 'node', id: article, fieldName: 'title' }, { payload: 'x' })
-  t.teardown(() => other.release())
+  for (const field of [{ type: 'node', id: article, fieldName: 'title' }, { type: 'publisher_container', id, fieldName: 'field_page_count' }]) {
+    const held = await client('carla').locks.acquire(field, { payload: 'x' })
+    t.teardown(() => held.release())
+  }
 
   for (const colorScheme of ['light', 'dark'] as const) {
     for (const [size, viewport] of Object.entries(SIZES)) {

@@ -7,12 +7,13 @@ const EDITABLE_MS = 25_000
 const MOVE_MS = 5000
 
 /** A connection of 150 ms and 1.6 Mbit/s. @returns what was asked for, and how many bytes came */
-async function slow (page: Page): Promise<{ asked: string[], bytes: number }> {
-  const seen = { asked: [] as string[], bytes: 0 }
+async function slow (page: Page): Promise<{ asked: string[], cached: string[], bytes: number }> {
+  const seen = { asked: [] as string[], cached: [] as string[], bytes: 0 }
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
   await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 })
   session.on('Network.requestWillBeSent', ({ request: { url, method } }) => { if (url.startsWith('http')) seen.asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`) })
+  session.on('Network.responseReceived', ({ response: { url, fromDiskCache } }) => { if (fromDiskCache) seen.cached.push(new URL(url).pathname) })
   session.on('Network.loadingFinished', ({ encodedDataLength }) => { seen.bytes += encodedDataLength })
   return seen
 }
@@ -34,7 +35,7 @@ t.test('how fast the desk is', async (t) => {
     t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 4, 'the page, its script, its style sheet and its icons')
   })
 
-  t.test('the list comes by eight requests', async (t) => {
+  t.test('the list comes by eight requests, and again by three', async (t) => {
     const anna = await seat(t, 'anna')
     const page = await anna.context().newPage()
     const cold = await slow(page)
@@ -42,9 +43,16 @@ t.test('how fast the desk is', async (t) => {
     await page.getByRole('link', { name: /2026/ }).first().waitFor()
     t.comment(`cold: ${cold.asked.length} requests, ${cold.bytes} bytes: ${cold.asked.join(', ')}`)
     /** Who is at work, and covers, come when the list is there. */
-    const ofList = ({ asked }: typeof cold) => asked.filter((path) => !/\/locks$|\/covers\//.test(path))
+    const ofList = ({ asked }: typeof cold) => asked.filter((path) => !/\/events|\/covers\//.test(path))
     t.ok(ofList(cold).length <= 8, ofList(cold).join(', '))
-    t.ok(cold.bytes < 60 * 1024 + 20 * 4096, `${cold.bytes} bytes, covers and boards included`)
+    t.ok(cold.bytes < 60 * 1024 + 20 * 4096, `${cold.bytes} bytes, covers included`)
+    const [began, kept] = [cold.asked.length, cold.cached.length]
+    await page.reload()
+    await page.getByRole('link', { name: /2026/ }).first().waitFor()
+    const cached = new Set(cold.cached.slice(kept))
+    const warm = cold.asked.slice(began).filter((path) => !cached.has(path.split(' ')[1]!.split('?')[0]!))
+    t.comment(`warm: ${warm.join(', ')}`)
+    t.ok(warm.filter((path) => !/\/events|\/covers\/|total=1/.test(path)).length <= 3, 'and again by three; its total, who is at work and covers follow')
   })
 
   t.test('a move among 300 articles is shown at once', async (t) => {
