@@ -1,0 +1,3 @@
+import { load } from './load.ts'
+
+load('desk/*.test.ts')
