@@ -76,7 +76,8 @@ function articles (): Seed[] {
         body: { value: `<p>${title}. The full report of our ${section} desk.</p>`, format: 'basic_html', summary: '' },
         comment: { status: 2, cid: 0, last_comment_timestamp: createdAt, last_comment_name: null, last_comment_uid: author, comment_count: 0 },
         path: id % 10 === 0 ? { alias: `/articles/${slug(title)}`, pid: id / 10, langcode: 'en' } : { alias: null, pid: null, langcode: 'en' },
-        field_tags: [{ target_id: sections.length + 1 + index % tags.length }]
+        ...(id % 7 !== 0 && { field_image: { target_id: 1 + index % covers, alt: '', title: null, width: 1200, height: 1600 } }),
+        field_tags: [{ target_id: 1 + index % sections.length }, { target_id: sections.length + 1 + index % tags.length }]
       }
     }
   })

@@ -61,11 +61,13 @@ const names: Handler<typeof namesSchema> = async function ({ caller }) {
   return { types, bundles }
 }
 
-const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Type.Record(Type.String(), Type.String()), published: Type.Record(Type.String(), Type.Boolean()) }) } }
+const Texts = Type.Record(Type.String(), Type.String())
+
+const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Texts, published: Type.Record(Type.String(), Type.Boolean()), images: Texts, sections: Texts }) } }
 
 const labels: Handler<typeof labelsSchema> = async function (request) {
-  const { labels: data, published } = await this.editions.labels(request.params.id, request.caller)
-  return { data, published }
+  const { labels: data, ...rest } = await this.editions.labels(request.params.id, request.caller)
+  return { data, ...rest }
 }
 
 function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: DeskFile) {

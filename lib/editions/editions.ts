@@ -126,7 +126,7 @@ export interface Editions {
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED
    */
   readListed (list: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
-  /** The labels of an edition's articles and other references, and whether they are published, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
+  /** The labels of an edition's articles and other references, whether they are published, and the articles' images and sections, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Labels>
   /** The bundles of editions, with their labels. */
   bundles (caller: Caller): Promise<Named[]>

@@ -18,6 +18,8 @@ function described<T extends TSchema> (description: string, schema: T): T {
 
 const List = Type.Object({
   entityType: described('A content entity type.', Type.String()),
+  image: described('Its image field, of which the desk shows the first image; `field_media.field_media_image` for one in a media entity.', Type.Optional(Type.String({ pattern: '^\\w{1,64}(\\.\\w{1,64}){0,2}$' }))),
+  section: described('Its field with its section, which the desk shows: a reference, whose label is shown, a text or a list.', Type.Optional(Type.String({ pattern: '^\\w{1,64}$' }))),
   bundles: described('Its bundles that the list has; all of them by default.', Type.Optional(Type.Array(Type.String(), { minItems: 1 }))),
   bundleEntityType: described('The config entity type of its bundles; known for those of Drupal core, else `<entity type>_type`.', Type.Optional(Type.String())),
   keys: described('Its `entity_keys` that are not as in Drupal core.', Type.Optional(Type.Object({

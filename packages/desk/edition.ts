@@ -404,8 +404,8 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
       remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
       /** Puts in what was found, at the place that the search names. */
-      add ({ item, title, isPublished }: SearchResult): void {
-        labels.learn(item, title, isPublished)
+      add ({ item, title, isPublished, image }: SearchResult): void {
+        labels.learn(item, title, isPublished, image)
         const length = order.items.length
         done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
       },
@@ -440,6 +440,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     get edition () { return edition },
     titleOf: labels.titleOf,
     isPublished: labels.isPublished,
+    imageOf: labels.imageOf,
+    sectionOf: labels.sectionOf,
+    nameOf: labels.nameOf,
     get title () { return titleNow() },
     get age () { return age },
     get failure () { return failure },

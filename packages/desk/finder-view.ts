@@ -18,6 +18,7 @@ export interface FinderContext {
   /** The edition's own id, which is not told of as another edition. */
   id: string
   order: Order
+  sectionOf: (result: SearchResult) => string | undefined
   /** Puts an article into the order. */
   add: (result: SearchResult) => void
 }
@@ -56,14 +57,15 @@ function placeIn (order: Order, item: SearchResult['item']): number | undefined 
   return index < 0 ? undefined : index + 1
 }
 
-function resultRow (result: SearchResult, { id, order, add }: FinderContext): TemplateResult {
+function resultRow (result: SearchResult, { id, order, sectionOf, add }: FinderContext): TemplateResult {
   const { item, title, isPublished, image, placed, locks } = result
   const place = placeIn(order, item)
+  const section = sectionOf(result)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
   return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
     ${image === undefined ? nothing : html`<img src=${image} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer">`}
     <div class="what"><b dir="auto">${title}</b>
-      <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+      <p class="meta">${section === undefined ? nothing : html`<span dir="auto">${section}</span>`}${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
         ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)} dir="auto">${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
         ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${place === undefined

@@ -20,6 +20,8 @@ export interface SearchResult {
   isPublished: boolean | undefined
   /** The address of its first picture. */
   image: string | undefined
+  /** The first item of the field with its section: a text, or a reference. */
+  section: Item | undefined
   /** The editions that hold it, the newest first. */
   placed: Placement[]
   locks: LockView[]
@@ -63,6 +65,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
       title: valueOf(row, labelKeyOf(lists[list]!)),
       isPublished: typeof status === 'boolean' ? status : undefined,
       image: image && String(image['url']),
+      section: row[lists[list]!.section ?? '']?.[0],
       placed,
       locks: [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
     }

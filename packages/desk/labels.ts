@@ -6,17 +6,24 @@ export interface Labels {
   data: Record<string, string>
   /** Of what can be published. */
   published: Record<string, boolean>
+  /** Urls of the images of articles. */
+  images: Record<string, string>
+  sections: Record<string, string>
 }
 
 /** What an edition refers to is called, and whether it is published, as far as `ask` tells it. */
 export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, changed: () => void }) {
   const labels = new Map<string, string>()
   let published: Record<string, boolean> = {}
+  let images: Record<string, string> = {}
+  let sections: Record<string, string> = {}
 
   async function load (): Promise<void> {
     const answer = await ask()
     for (const [uuid, label] of Object.entries(answer.data)) labels.set(uuid, label)
     published = { ...published, ...answer.published }
+    images = { ...images, ...answer.images }
+    sections = { ...sections, ...answer.sections }
   }
 
   return {
@@ -29,11 +36,16 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, ch
     knows: (item: Item): boolean => labels.has(String(item['target_uuid'])),
     /** Whether it is published; undefined where that is not told. */
     isPublished: (item: Item): boolean | undefined => published[String(item['target_uuid'])],
+    imageOf: (item: Item): string | undefined => images[String(item['target_uuid'])],
+    sectionOf: (item: Item): string | undefined => sections[String(item['target_uuid'])],
+    /** What something is called that was told without being referred to itself, such as the section of an article. */
+    nameOf: (item: Item | undefined): string | undefined => labels.get(String(item?.['target_uuid'])),
     /** Takes in what something is called that is about to be referred to. */
-    learn (item: Item, label: string, isPublished: boolean | undefined): void {
+    learn (item: Item, label: string, isPublished: boolean | undefined, image?: string): void {
       const uuid = String(item['target_uuid'])
       labels.set(uuid, label)
       if (isPublished !== undefined) published = { ...published, [uuid]: isPublished }
+      if (image !== undefined) images = { ...images, [uuid]: image }
     },
     /** Asks what these are called, where there is something new among them. */
     async load (items: Item[]): Promise<void> {

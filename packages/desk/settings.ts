@@ -22,7 +22,7 @@ export interface Model {
   references: Record<string, string>
   bundleEntityType: string | null
   /** What editions are made of, by the names of lists. */
-  lists: Record<string, { entityType: string, keys?: Partial<Record<string, string>> }>
+  lists: Record<string, { entityType: string, bundles?: string[], image?: string, section?: string, keys?: Partial<Record<string, string>> }>
   /** The field that closing an edition sets, by default the key `published`, and to what. */
   closing: { field?: string, value: boolean | number | string }
   lockTypes: Record<string, string>

@@ -25,6 +25,11 @@ export function statusPill (edition: Edition, model: Model): View {
   return isOn === undefined ? nothing : html`<span class="pill ${isOn ? 'is-on' : ''}">${say(isOn ? 'published' : 'notPublished')}</span>`
 }
 
+/** The image of an article, in a box of one size that is empty where there is none. */
+export function picture (url: string | undefined): TemplateResult {
+  return html`<span class="picture">${url === undefined ? nothing : html`<img src=${url} alt="" width="40" height="40" loading="lazy" decoding="async" draggable="false" referrerpolicy="no-referrer" @error=${(event: Event) => (event.target as Element).classList.add('is-missing')}>`}</span>`
+}
+
 /** An edition's cover: the first picture that it refers to, or where it has none its title on plain paper. */
 export function cover (edition: Edition, { keys: { label } }: Model, size: 'small' | 'large'): TemplateResult {
   const image = Object.values(edition).flatMap((items) => items ?? []).find((item) => 'alt' in item && typeof item['url'] === 'string')

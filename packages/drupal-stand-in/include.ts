@@ -16,11 +16,14 @@ function parseInclude (entityType: string, include: string): Tree {
   for (const path of include.split(',').filter(one => one !== '')) {
     let at = tree
     let type: string | undefined = entityType
-    for (const name of path.split('.')) {
+    const names = path.split('.')
+    for (const [depth, name] of names.entries()) {
       const relationships: { public: string, target?: string }[] = (entityTypes[type ?? '']?.fields ?? []).filter(isReference)
       const field = relationships.find(one => one.public === name)
       if (!field) {
-        throw new CmsError(400, `\`${name}\` is not a valid relationship field name. Possible values: ${relationships.map(one => one.public).join(', ')}.`)
+        const nested = depth > 0 ? `\`${path}\` is not a valid include path. ` : ''
+        const possible = relationships.length > 0 ? ` Possible values: ${relationships.map(one => one.public).join(', ')}.` : ''
+        throw new CmsError(400, `${nested}\`${name}\` is not a valid relationship field name.${possible}`)
       }
       at = at[name] ??= {}
       type = field.target

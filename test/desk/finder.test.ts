@@ -7,7 +7,7 @@ import { QuoinError, type Client, type Page, type Search } from '../../packages/
 mock.timers.enable({ apis: ['setTimeout'] })
 t.teardown(() => mock.timers.reset())
 
-const lists = { article: { entityType: 'node' }, brief: { entityType: 'brief' }, story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } } }
+const lists = { article: { entityType: 'node', section: 'field_section' }, brief: { entityType: 'brief' }, story: { entityType: 'story', keys: { id: 'sid', label: 'headline' } } }
 
 /** A finder, and what its searches are answered with: a page or an error, at once or later. */
 function open (answers: Array<Partial<Page> | Error | Promise<never>>) {
@@ -27,7 +27,7 @@ function open (answers: Array<Partial<Page> | Error | Promise<never>>) {
   return { finder, asked, said, pass }
 }
 
-const article = { nid: [{ value: 7 }], uuid: [{ value: 'u7' }], title: [{ value: 'Seven' }], status: [{ value: true }], field_image: [{ target_id: 1, alt: 'A', url: 'https://cms.example/7.jpg' }] }
+const article = { nid: [{ value: 7 }], uuid: [{ value: 'u7' }], title: [{ value: 'Seven' }], status: [{ value: true }], field_section: [{ value: 'Sport' }], field_image: [{ target_id: 1, alt: 'A', url: 'https://cms.example/7.jpg' }] }
 
 t.test('an article is found with its picture, where it stands and who is in it', async (t) => {
   const placed = [{ id: '1', uuid: 'e1', bundle: 'daily', label: 'Monday', published: true }]
@@ -38,8 +38,8 @@ t.test('an article is found with its picture, where it stands and who is in it',
   t.match(asked, [{ bundle: 'article', placed: true, locks: true }])
   t.notOk('q' in asked[0]!)
   t.strictSame(finder.results, [
-    { item: { target_id: 7, target_uuid: 'u7', target_type: 'node' }, title: 'Seven', isPublished: true, image: 'https://cms.example/7.jpg', placed, locks: [{ ...lock, fieldName: 'body' }] },
-    { item: { target_id: undefined, target_uuid: 'u8', target_type: 'node' }, title: '', isPublished: undefined, image: undefined, placed: [], locks: [] }
+    { item: { target_id: 7, target_uuid: 'u7', target_type: 'node' }, title: 'Seven', isPublished: true, image: 'https://cms.example/7.jpg', section: { value: 'Sport' }, placed, locks: [{ ...lock, fieldName: 'body' }] },
+    { item: { target_id: undefined, target_uuid: 'u8', target_type: 'node' }, title: '', isPublished: undefined, image: undefined, section: undefined, placed: [], locks: [] }
   ])
   t.strictSame(said, ['2 articles shown'])
   finder.open()

@@ -203,7 +203,7 @@ t.test('an edition that refers to nothing has no labels', async (t) => {
   const seed = content.entities.find(({ type, id }) => type === 'publisher_container--daily' && id === 60)!
   for (const name of ['field_articles', 'field_section', 'field_cover', 'uid', 'revision_uid']) delete seed.fields![name]
   const { call } = await open(t, { env: ON, content })
-  t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {}, published: {} })
+  t.strictSame((await call('GET', '/api/desk/labels/60', { as: 'editor' })).body, { data: {}, published: {}, images: {}, sections: {} })
 })
 
 t.test('labels are given of what Drupal includes where it does not include another field, and of editions of the same type', async (t) => {
@@ -220,10 +220,11 @@ t.test('labels are given of what Drupal includes where it does not include anoth
   const options = {
     cms: { request } as unknown as Jsonapi,
     catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
     model: contentModel({ entityType: 'issue', references: { field_related: 'issue', field_section: 'term' } })
   }
   const load: Load = async () => ({ resource, urlOf: () => undefined })
-  t.strictSame(await createLabels(options, load)('a', {}), { labels: { b: 'B' }, published: { b: true } })
+  t.strictSame(await createLabels(options, load)('a', {}), { labels: { b: 'B' }, published: { b: true }, images: {}, sections: {} })
   t.strictSame(asked.map((query) => query.split('&')), [
     ['include=field_articles,field_related,field_section', 'fields[node--article]=title,name,display_name,status', 'fields[issue--daily]=title,name,display_name,status,field_articles,field_related,field_section', 'fields[term--x]=title,name,display_name,status'],
     ['include=field_articles,field_related', 'fields[node--article]=title,name,display_name,status', 'fields[issue--daily]=title,name,display_name,status,field_articles,field_related'],
@@ -236,12 +237,62 @@ t.test('labels are what the CMS includes, and its refusal is passed on', async (
   const labels = (answer: object) => createLabels({
     cms: { request: async () => answer } as unknown as Jsonapi,
     catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
     model: contentModel({ entityType: 'issue' })
   }, async () => ({ resource, urlOf: () => undefined }))('a', {})
   const included = [{ type: 'node--article', id: 'b' }, { type: 'node--article', id: 'c', attributes: { title: 'C' } }]
-  t.strictSame(await labels({ status: 200, document: { included } }), { labels: { c: 'C' }, published: {} })
-  t.strictSame(await labels({ status: 200, document: {} }), { labels: {}, published: {} }, 'nothing that the caller may see')
+  t.strictSame(await labels({ status: 200, document: { included } }), { labels: { c: 'C' }, published: {}, images: {}, sections: {} })
+  t.strictSame(await labels({ status: 200, document: {} }), { labels: {}, published: {}, images: {}, sections: {} }, 'nothing that the caller may see')
   await t.rejects(labels({ status: 404, document: { errors: [{ status: '404', detail: 'gone' }] } }), { name: 'NotFoundError' })
+})
+
+t.test('articles have their image and section from the one request with labels, and without a path that Drupal does not include', async (t) => {
+  const identifier = (type: string, id: string) => ({ data: { type, id } })
+  const article = (id: string, attributes: object, picture: string, section = 'sport') => ({
+    type: 'node--article', id, attributes: { title: id, ...attributes }, relationships: { field_media: identifier('media--image', picture), field_section: identifier('taxonomy_term--sections', section) }
+  })
+  const picture = (id: string, url: unknown) => [{ type: 'media--image', id, relationships: { field_image: identifier('file--file', `file of ${id}`) } }, { type: 'file--file', id: `file of ${id}`, attributes: { uri: url } }]
+  const included = [
+    article('a', {}, 'near'), article('b', {}, 'far'), article('c', { field_section: ['Culture'] }, 'long', 'hidden'), article('d', {}, 'odd', 'hidden'), article('e', {}, 'none'),
+    ...picture('near', { url: '/sites/default/files/a.jpg' }), ...picture('far', { url: 'https://elsewhere.example/a.jpg' }), ...picture('long', { url: `/${'a'.repeat(2048)}` }), ...picture('odd', 'a.jpg'),
+    { type: 'taxonomy_term--sections', id: 'sport', attributes: { name: 'S'.repeat(300) } }
+  ]
+  const resource = { type: 'issue--daily', id: 'i', relationships: { field_articles: { data: ['a', 'b', 'c', 'd', 'e'].map((id) => ({ type: 'node--article', id })) }, uid: { data: { type: 'user--user', id: 'u' } } } }
+  const asked: Array<Array<[string, string]>> = []
+  const refusals = ['field_articles.field_section']
+  const labels = createLabels({
+    cms: {
+      async request ({ query }: { query: Array<[string, string]> }) {
+        asked.push(query)
+        const gone = refusals.find((path) => query[0]![1].split(',').includes(path))
+        return gone ? { status: 400, document: { errors: [{ detail: `\`${gone}\` is not a valid include path. \`field_section\` is not a valid relationship field name.` }] } } : { status: 200, document: { included } }
+      }
+    } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
+    model: contentModel({ entityType: 'issue', references: { uid: 'user' }, lists: { other: { entityType: 'node', bundles: ['page'], image: 'field_other' }, article: { entityType: 'node', image: 'field_media.field_image', section: 'field_section' } } })
+  }, async () => ({ resource, urlOf: () => undefined }))
+  const { images, sections } = await labels('i', {})
+  t.strictSame(images, { a: 'https://cms.example/sites/default/files/a.jpg' }, 'of the origin of the CMS alone')
+  t.strictSame(sections, { a: 'S'.repeat(255), b: 'S'.repeat(255), c: 'Culture', e: 'S'.repeat(255) })
+  t.strictSame(asked.map(([include]) => include), [
+    ['include', 'field_articles,uid,field_articles.field_media.field_image,field_articles.field_section'],
+    ['include', 'field_articles,uid,field_articles.field_media.field_image']
+  ])
+  await labels('i', {})
+  t.equal(asked.length, 3, 'what Drupal does not include is remembered')
+  t.match(asked[2], [asked[1]![0], ['fields[node--article]', 'title,name,display_name,status,uri,field_media,field_image,field_section']])
+  t.strictSame(asked[2]!.slice(1).map(([name]) => name), ['node--article', 'user--user', 'file--file', 'media--image', 'taxonomy_term--sections', 'issue--daily'].map((type) => `fields[${type}]`), 'and types that were seen are asked for with few fields')
+})
+
+t.test('the articles of the sample site have images and sections', async (t) => {
+  const { call, cms } = await open(t, { env: { ...ON, CONTENT_MODEL: 'config/content-model.json' } })
+  const { body } = await call('GET', '/api/desk/labels/58', { as: 'editor' })
+  t.ok(Object.values(body.images).length > 0)
+  for (const url of Object.values<string>(body.images)) t.equal((await fetch(url)).status, 200, url)
+  t.ok(Object.values(body.sections).length > 0)
+  const query = cms.requestLines.find((line) => line.includes('field_articles.field_image'))
+  t.match(query, / 200$/)
 })
 
 t.test('the covers of the sample site are pictures', async (t) => {

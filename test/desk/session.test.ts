@@ -38,6 +38,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     /** Why the drafts cannot be told, each time that they are asked for. */
     undrafted: [] as Error[],
     labels: {} as Record<string, string>,
+    images: {} as Record<string, string>,
+    sections: {} as Record<string, string>,
     /** Why the labels cannot be told. */
     nameless: undefined as Error | undefined,
     published: {} as Record<string, boolean>,
@@ -137,7 +139,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     samples: { of: () => [], learn: async () => service.learning },
     labelsOf: async () => {
       if (service.nameless) throw service.nameless
-      return { data: service.labels, published: service.published }
+      return { data: service.labels, published: service.published, images: service.images, sections: service.sections }
     },
     loadJournal: async () => ({
       createJournalPanel (deps) {
@@ -290,11 +292,15 @@ t.test('the texts that were typed before are offered, and what an edition refers
   const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
   const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
   const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_other: [{ target_id: 4, target_uuid: 'four' }], field_key: [{ value: 'k' }] }) })
-  service.labels = { one: 'Harbour' }
+  service.labels = { one: 'Harbour', sport: 'Sport' }
+  service.images = { one: 'https://cms.example/1.jpg' }
+  service.sections = { one: 'Sport' }
   await turn()
   await turn()
   t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
   t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 }), session.titleOf({ target_id: 4, target_uuid: 'four' })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9', 'No. 4'])
+  t.strictSame(articles.slice(0, 2).map((item) => [session.imageOf(item), session.sectionOf(item)]), [['https://cms.example/1.jpg', 'Sport'], [undefined, undefined]])
+  t.strictSame([session.nameOf({ target_uuid: 'sport' }), session.nameOf(undefined)], ['Sport', undefined])
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
 })
@@ -641,7 +647,7 @@ t.test('what a search has found goes where the search says, by its title, and is
   await turn()
   const order = session.orders[0]!
   const { add } = session.acts(order)
-  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: undefined, placed: [], locks: [] })
+  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: undefined, section: undefined, placed: [], locks: [] })
   add(found(7, false))
   t.strictSame([numbers(order.items), said.at(-1)], [[1, 2, 7], 'Article 7: added at place 3 of 3'], 'by default at the end')
   await turn()

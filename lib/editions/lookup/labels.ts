@@ -1,11 +1,12 @@
 import type { Caller } from '../../http/calls.ts'
-import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
+import { identifiers, isSameUuid, type Document, type Resource } from '../../jsonapi/document.ts'
 import { publicName } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { mismatch } from '../translate/verify.ts'
 import type { Load } from './finder.ts'
+import { lookOf, looksIn, URI, type Looks } from './looks.ts'
 
 /** The attributes with the label of a reference's target: of nodes, of media and terms, of users. */
 const LABELS = ['title', 'name', 'display_name']
@@ -15,51 +16,77 @@ const STATUS = 'status'
 
 const FIELDS = [...LABELS, STATUS]
 
+/** For how many resource types of images and sections a request names fields. */
+const REACHED_MAX = 20
+
 /** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
-export interface Labels {
+export interface Labels extends Looks {
   labels: Record<string, string>
   /** Whether it is published, of what can be. */
   published: Record<string, boolean>
 }
 
-/** Reads the labels of an edition's articles and its other references, which its own JSON does not have. */
-export function createLabels ({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>, load: Load) {
+/** Reads the labels of an edition's articles and its other references, which its own JSON does not have, and how the articles look. */
+export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load) {
+  /** Paths to images and sections that Drupal does not include, such as `issue--daily field_articles.field_section`. */
+  const refused = new Set<string>()
+  /** The resource types that these paths have led to, so that the next request names their fields. */
+  const reached = new Set(['file--file'])
+
   /**
    * @param id integer id or uuid of the edition
    * @throws {Failure} as `Load`
    */
   return async function labels (id: string, caller: Caller): Promise<Labels> {
     const { resource } = await load(id, caller, 'bare')
-    const fields = new Set([...model.fields.articles, ...Object.keys(model.references)])
-    const names = [...fields].map((field) => publicName(model, field)).filter((name) => resource.relationships?.[name] !== undefined)
+    const articles = model.fields.articles.map((field) => publicName(model, field))
+    const others = Object.keys(model.references).map((field) => publicName(model, field))
+    const names = [...new Set([...articles, ...others])].filter((name) => resource.relationships?.[name] !== undefined)
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === resource.type)!
     return including(names)
 
     async function including (names: string[]): Promise<Labels> {
-      const types = new Set(names.flatMap((name) => identifiers(resource.relationships![name])).map(({ type }) => type))
-      if (types.size === 0) return { labels: {}, published: {} }
-      const fields = new Map([...types].map((type) => [type, FIELDS]))
+      const typesIn = (name: string) => [...new Set(identifiers(resource.relationships![name]).map(({ type }) => type))]
+      const types = new Set(names.flatMap(typesIn))
+      if (types.size === 0) return { labels: {}, published: {}, images: {}, sections: {} }
+      const looks = names.filter((name) => articles.includes(name)).flatMap((name) => [...new Set(typesIn(name).flatMap((type) => {
+        const { image, section } = lookOf(model, type)
+        return [image, section].flatMap((path) => path === undefined ? [] : `${name}.${path}`)
+      }))])
+      const paths = looks.filter((path) => !refused.has(`${resource.type} ${path}`))
+      const ownFields = [...FIELDS, ...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
+      const fields = new Map([...types, ...(looks.length > 0 ? [...reached].slice(0, REACHED_MAX) : [])].map((type) => [type, ownFields]))
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
-      const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, names.join(',')])
-      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', names.join(',')], ...sparse], caller })
-      const excludedField = notIncludable(answer)
-      if (excludedField !== undefined && names.includes(excludedField)) return including(names.filter((name) => name !== excludedField))
+      const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
+      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', [...names, ...paths].join(',')], ...sparse], caller })
+      const excluded = notIncludable(answer)
+      if (excluded !== undefined && paths.includes(excluded)) {
+        refused.add(`${resource.type} ${excluded}`)
+        return including(names)
+      }
+      if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
       if (answer.status >= 400) throw refusal(answer)
       const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
       if (other) throw mismatch(`edition ${resource.id}`, other)
-      return labelsIn(answer.document)
+      const { included = [] } = answer.document
+      for (const { type } of included) if (!types.has(type)) reached.add(type)
+      return { ...labelsIn(answer.document), ...looksIn(answer.document, { model, origin, labelOf }) }
     }
   }
 }
 
-function labelsIn ({ included = [] }: Document): Labels {
-  const result: Labels = { labels: {}, published: {} }
-  for (const { id, attributes = {} } of included) {
-    const label = LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
-    if (typeof label === 'string') result.labels[id] = label
-    const status = attributes[STATUS]
-    if (typeof status === 'boolean') result.published[id] = status
+function labelsIn ({ included = [] }: Document): Pick<Labels, 'labels' | 'published'> {
+  const result: Pick<Labels, 'labels' | 'published'> = { labels: {}, published: {} }
+  for (const resource of included) {
+    const label = labelOf(resource)
+    if (label !== undefined) result.labels[resource.id] = label
+    const status = resource.attributes?.[STATUS]
+    if (typeof status === 'boolean') result.published[resource.id] = status
   }
   return result
+}
+
+function labelOf ({ attributes = {} }: Resource): string | undefined {
+  return LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
 }

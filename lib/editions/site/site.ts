@@ -15,6 +15,8 @@ import { createTargetMemory, type TargetMemory } from './targets.ts'
 export interface Site {
   cms: Jsonapi
   model: ContentModel
+  /** The CMS's, where a page may load its files from. */
+  origin: string
   /** What one of its entities is called in messages. */
   noun: string
   /** Its collections, bundles and edition types. */
@@ -75,6 +77,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   return {
     cms,
     model,
+    origin: address.origin,
     noun: 'edition',
     catalog,
     filters: createFilters({ cms, warn }),

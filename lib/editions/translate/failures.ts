@@ -91,12 +91,12 @@ export function isAbout ({ document: { errors = [] } }: JsonapiAnswer, name: str
 }
 
 /**
- * The relationship that Drupal does not include: its field is gone, or there is no bundle that it may refer to. Drupal looks at
- * `include` only when it makes the answer; a write is saved by then.
+ * The relationship that Drupal does not include, or the path of several: a field is gone, is no relationship, or there is no bundle
+ * that it may refer to. Drupal looks at `include` only when it makes the answer; a write is saved by then.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalIncludePath().
  */
 export function notIncludable ({ status, document }: JsonapiAnswer): string | undefined {
-  return status === 400 ? /^`([^`]+)` is not a valid relationship field name/.exec(firstDetail(document))?.[1] : undefined
+  return status === 400 ? /^`([^`]+)` is not a valid (?:relationship field name|include path)/.exec(firstDetail(document))?.[1] : undefined
 }
 
 function detailOf ({ detail }: ErrorObject): string {
