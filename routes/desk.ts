@@ -23,14 +23,13 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
  */
 export default async function desk (fastify: FastifyInstance, { config }: { config: Config }) {
   const { origin } = new URL(config.cms.url)
-  const csp = policyFor(origin)
   const settings = settingsOf(config, origin)
 
   fastify.get('/desk', { schema }, async ({ headers }, reply) => {
-    const { page } = await readSources()
+    const { page, inlineHash } = await readSources()
     const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
     const { body, etag } = page(language ?? LANGUAGES[0], settings)
-    reply.headers({ ...OF_PAGES, 'content-security-policy': csp, etag, 'cache-control': 'no-cache', vary: 'accept-language' })
+    reply.headers({ ...OF_PAGES, 'content-security-policy': policyFor(origin, inlineHash), etag, 'cache-control': 'no-cache', vary: 'accept-language' })
     return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
   })
 
@@ -45,6 +44,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
     .get('/api/desk/names', { schema: namesSchema, config: { staleCache: 'list' } }, names)
     .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'list' } }, labels)
+    .get('/api/desk/samples/:id', { schema: samplesSchema, config: { staleCache: 'list' } }, samples)
 }
 
 const CurrentUser = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), Type.Undefined()]) })
@@ -70,6 +70,12 @@ const labels: Handler<typeof labelsSchema> = async function (request) {
   return { data, ...rest }
 }
 
+const samplesSchema = { hide: true, params: EditionParams, response: { 200: Type.Record(Type.String(), Type.Array(Type.Record(Type.String(), Type.Unknown()))) } }
+
+const samples: Handler<typeof samplesSchema> = async function (request) {
+  return this.editions.samples(request.params.id, request.caller)
+}
+
 function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: DeskFile) {
   reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(type)
   return takesGzip(headers['accept-encoding']) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
@@ -80,10 +86,10 @@ function takesGzip (accepted = ''): boolean {
   return accepted.split(',').some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding))
 }
 
-function policyFor (cms: string): string {
+function policyFor (cms: string, inlineHash: string): string {
   return [
     "default-src 'none'", "base-uri 'none'", "connect-src 'self'", "form-action 'none'", "frame-ancestors 'none'", `img-src 'self' data: ${cms}`,
-    "script-src 'self'", "style-src 'self'", "require-trusted-types-for 'script'", 'trusted-types lit-html'
+    `script-src 'self' ${inlineHash}`, "style-src 'self'", "require-trusted-types-for 'script'", 'trusted-types lit-html'
   ].join('; ')
 }
 

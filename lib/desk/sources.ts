@@ -22,6 +22,8 @@ export type Language = typeof LANGUAGES[number]
 export interface Sources {
   /** The page in a language, with what it has to know of the service. */
   page: (language: Language, settings: object) => { body: string, etag: string }
+  /** The hash of the script that the page has in it, as a Content-Security-Policy names it. */
+  inlineHash: string
   /** By name. The name has a hash of the content, so other content has another name. */
   files: ReadonlyMap<string, DeskFile>
   /** The name of the icon in it. */
@@ -77,7 +79,12 @@ async function bundle (): Promise<Sources> {
       }
     }]
   })
-  const [styles, ...builds] = await Promise.all([build({ ...options, entryPoints: [join(DESK, 'desk.css')] }), ...LANGUAGES.map(buildScripts)])
+  const [styles, early, ...builds] = await Promise.all([
+    build({ ...options, entryPoints: [join(DESK, 'desk.css')] }),
+    build({ ...options, entryPoints: [join(DESK, 'early.ts')], format: 'iife' }),
+    ...LANGUAGES.map(buildScripts)
+  ])
+  const inline = early.outputFiles[0]!.text.trim()
   const files = new Map<string, DeskFile>()
   async function add (name: string, text: string, hash = hashOf(text)): Promise<string> {
     const body = Buffer.from(text)
@@ -98,6 +105,7 @@ async function bundle (): Promise<Sources> {
     const names: Record<string, string> = { 'desk.css': style, 'main.ts': await addScripts(outputFiles, metafile.outputs['main.js']!.imports[0]!.path) }
     pages.set(LANGUAGES[index]!, html
       .replace(`${FILES}desk/icon.svg`, () => picture)
+      .replace('<script></script>', () => `<script>${inline}</script>`)
       .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
       .replace('lang="en"', `lang="${LANGUAGES[index]!}"`))
   }
@@ -117,6 +125,7 @@ async function bundle (): Promise<Sources> {
   return {
     files,
     icon,
+    inlineHash: `'sha256-${createHash('sha256').update(inline).digest('base64')}'`,
     page (language, settings) {
       const text = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
       const body = pages.get(language)!.replace('<html ', () => `<html data-settings="${text}" `)

@@ -8,6 +8,7 @@ import { createSearch, type Search } from './list/search.ts'
 import { createContents, type PlacedArticle } from './lookup/contents.ts'
 import { createFinder, type Load } from './lookup/finder.ts'
 import { createLabels, type Labels } from './lookup/labels.ts'
+import { createSamples, type FieldSamples } from './lookup/samples.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName, type ContentModel } from './model.ts'
@@ -128,6 +129,8 @@ export interface Editions {
   readListed (list: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** The labels of an edition's articles and other references, whether they are published, and the articles' images and sections, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Labels>
+  /** What an edition's empty fields hold in the newest others of its bundle. @throws {Failure} NOT_FOUND. */
+  samples (id: string, caller: Caller): Promise<FieldSamples>
   /** The bundles of editions, with their labels. */
   bundles (caller: Caller): Promise<Named[]>
   /** The edition types, with their labels. */
@@ -174,11 +177,13 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   const references = createReferences(site)
   const editionTexts = createTexts(site)
   const { editionOf } = editionTexts
-  const rows = createRows(site, createSearch(site, resources), editionTexts)
+  const searchEditions = createSearch(site, resources)
+  const rows = createRows(site, searchEditions, editionTexts)
   const placementsOf = createPlacements(site, resources)
   const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list))]))
   const contents = createContents(site)
   const labels = createLabels(site, find)
+  const samples = createSamples({ model, load: find, jsonOf: jsonObjectOf, newest: async (bundle, limit, caller) => (await searchEditions(bundle, { limit, offset: 0, total: false }, caller)).rows })
   const saves = createSaveQueue({ turns })
   /** For each update that is reading its edition: the editions saved since, of which it may have read an earlier state. */
   const reads = new Set<Set<string>>()
@@ -508,6 +513,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
     search,
     labels: (id, caller) => reportRefusal(labels(id, caller), caller, id),
+    samples: (id, caller) => reportRefusal(samples(id, caller), caller, id),
     bundles: (caller) => reportRefusal(catalog.bundles(caller), caller),
     types: (caller) => reportRefusal(catalog.editionTypes(caller), caller),
     age: site.age,

@@ -155,6 +155,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     clearTimeout(again)
     const before = edition
     try {
+      if (!edition) samples.prepare(id)
       const read = await client.editions.read(id)
       if (isClosed) return
       // It was saved, or read, meanwhile: this may be what it was before.
@@ -185,7 +186,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   async function begin (): Promise<void> {
-    await samples.learn(edition!)
+    await samples.learn(id, edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
       shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })

@@ -13,6 +13,7 @@ import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { outlive } from './requests.ts'
 import { createBackground } from './background.ts'
+import { fetchOnce } from './early-answers.ts'
 import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPress } from './press.ts'
@@ -190,8 +191,8 @@ async function open (isFirst = false): Promise<void> {
 }
 
 if (here.user) {
-  client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetch), url: serviceOf(location.pathname), entityType: settings.model.entityType })
-  samples = createSamples(client, settings.model)
+  client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetchOnce), url: serviceOf(location.pathname), entityType: settings.model.entityType })
+  samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
   storage = createDraftStorage(localStorage, here.user.uid)
   windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, changed })
   // First, so that a lock with a text that was typed just now is not released.

@@ -67,7 +67,7 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       if (keys.bundle !== null && bundles.length === 0) bundles = await editions.bundles()
       before = from !== undefined && from !== 'latest' ? (await editions.read(from)).edition as Edition : await newest(bundle)
       bundle = (before && valueOf(before, keys.bundle)) || bundle || bundles[0]?.id || ''
-      if (before) await samples.learn(before)
+      if (before) await samples.learn(valueOf(before, keys.id), before)
       propose()
       failure = undefined
     } catch (error) {

@@ -1,33 +1,38 @@
-import { QuoinError, type Client } from '../client/src/client.ts'
-import { valueOf, type Edition, type Item, type Model } from './settings.ts'
-
-/** How many other editions are looked at. */
-const LOOKED_AT = 20
+import type { Edition, Item } from './settings.ts'
 
 export type Samples = ReturnType<typeof createSamples>
 
-/** What fields look like where they have a value: an empty one of another edition does not tell what it is. */
-export function createSamples ({ editions }: { editions: Pick<Client['editions'], 'search'> }, { keys }: Pick<Model, 'keys'>) {
+/**
+ * What fields look like where they have a value: an empty one does not tell what it is.
+ * @param ask what the empty fields of an edition hold in others
+ */
+export function createSamples (ask: (id: string) => Promise<Record<string, Item[]>>) {
   const examples = new Map<string, Item[]>()
+  const asked = new Map<string, Promise<void>>()
 
-  function learn (edition: Edition): void {
+  function learnFrom (edition: Edition): void {
     for (const [name, items = []] of Object.entries(edition)) {
       if (items.length > (examples.get(name)?.length ?? 0)) examples.set(name, items)
     }
   }
 
+  /** Where it cannot be told, it is asked again with the next edition. */
+  function look (id: string): Promise<void> {
+    const answer = asked.get(id) ?? ask(id).then(learnFrom, () => { asked.delete(id) })
+    asked.set(id, answer)
+    return answer
+  }
+
   return {
     of: (name: string): Item[] => examples.get(name) ?? [],
-    /** Learns from an edition, and from others of its bundle (if it has one) where it has empty fields that nothing is known of. */
-    async learn (edition: Edition): Promise<void> {
-      learn(edition)
-      if (Object.keys(edition).every((name) => examples.has(name))) return
-      try {
-        const { value } = await editions.search({ ...(keys.bundle !== null && { bundle: valueOf(edition, keys.bundle) }), limit: LOOKED_AT }).next()
-        for (const other of value?.editions ?? []) learn(other as Edition)
-      } catch (error) {
-        if (!(error instanceof QuoinError)) throw error
-      }
+    /** Asks for an edition that is still being read, where nothing is known yet. */
+    prepare (id: string): void {
+      if (examples.size === 0) look(id)
+    },
+    /** Learns from an edition, and from others where it has empty fields that nothing is known of. */
+    async learn (id: string, edition: Edition): Promise<void> {
+      learnFrom(edition)
+      if (!Object.keys(edition).every((name) => examples.has(name))) await look(id)
     }
   }
 }

@@ -1,8 +1,10 @@
 import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
+import { fetchOnce } from './early-answers.ts'
 import { signInReason } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
+import { bearer, TOKEN, tokenOfTab } from './token.ts'
 
 /** Somebody as the service knows them. */
 interface Person { uid: string, name?: string }
@@ -41,9 +43,6 @@ const SUSPECT = new Set([401, 403, 423])
 /** The addresses of lock writes and reads. */
 const LOCKS = /\/api\/cloud\/data-state\//
 
-/** Where a bearer token is kept: by the tab alone, until it is closed. */
-const TOKEN = 'quoin-token'
-
 /**
  * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
  * a token that the reader gives.
@@ -60,12 +59,12 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   let checking: Promise<void> | undefined
   /** The token to go on with once the page is left; null for none. */
   let next: string | null | undefined
-  const headers = auth === 'jwt' ? () => bearer(sessionStorage.getItem(TOKEN)) : () => (csrf ??= csrfToken())
+  const headers = auth === 'jwt' ? () => bearer(tokenOfTab()) : () => (csrf ??= csrfToken())
   const here: Seat = { auth, options: { headers, fetch: watched }, resume, check, leave: () => location.reload(), signOut }
 
   async function watched (...request: Parameters<typeof fetch>): Promise<Response> {
     if (here.other) throw new TypeError('Somebody else is signed in')
-    const answer = await fetch(...request)
+    const answer = await fetchOnce(...request)
     // A token is that of one session: after another login it is refused.
     if (answer.status === 401 || answer.status === 403) csrf = undefined
     if (answer.status === 401) {
@@ -151,7 +150,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
 export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
-  const answer = await fetch(path, { headers: await headers?.() ?? {} })
+  const answer = await fetchOnce(path, { headers: await headers?.() ?? {} })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
 }
@@ -161,10 +160,6 @@ async function isRefusal (answer: Response): Promise<boolean> {
   if (answer.status !== 200 || !LOCKS.test(answer.url)) return false
   const body = await answer.clone().json().catch(() => undefined) as { success?: boolean } | undefined
   return body?.success === false
-}
-
-function bearer (token: string | null): Record<string, string> {
-  return token ? { authorization: `Bearer ${token}` } : {}
 }
 
 /** Drupal wants a token of its own with whatever is written under a session; it is to be had where Drupal is of the same origin. */

@@ -307,27 +307,24 @@ t.test('an edition tells its values, and what its locks are on', async (t) => {
 })
 
 t.test('samples are learnt from the editions that are seen, and others are looked at only where that is needed', async (t) => {
-  const asked: unknown[] = []
-  let answer: () => Edition[] = () => [{ a: [{ value: 1 }] }]
-  const samples = createSamples({ editions: { search: async function * (search: unknown) { asked.push(search); yield { editions: answer() } as never } as never } }, model)
-  await samples.learn({ type: [{ target_id: 'daily' }], a: [], b: [{ value: 2 }] })
-  t.strictSame(samples.of('a'), [{ value: 1 }])
-  t.strictSame(samples.of('none'), [])
-  await samples.learn({ a: [], b: [{ value: 2 }, { value: 3 }] })
+  const asked: string[] = []
+  let answer = async (): Promise<Edition> => ({ a: [{ value: 1 }] })
+  const samples = createSamples((id) => {
+    asked.push(id)
+    return answer() as Promise<Record<string, Item[]>>
+  })
+  samples.prepare('1')
+  await samples.learn('1', { a: [], b: [{ value: 2 }] })
+  t.strictSame([samples.of('a'), samples.of('none')], [[{ value: 1 }], []])
+  samples.prepare('2')
+  await samples.learn('2', { a: [], b: [{ value: 2 }, { value: 3 }] })
   t.strictSame(samples.of('b'), [{ value: 2 }, { value: 3 }], 'the longer, which tells more')
-  t.strictSame(asked, [{ bundle: 'daily', limit: 20 }])
-  answer = () => { throw new QuoinError(502, 'CMS_UNREACHABLE', 'away') }
-  await samples.learn({ c: undefined })
-  answer = () => { throw new TypeError('a defect') }
-  await t.rejects(samples.learn({ d: [] }), /a defect/)
-  asked.length = 0
-  answer = () => [{ a: [{ value: 1 }] }]
-  const bundleless = createSamples({ editions: { search: async function * (search: unknown) { asked.push(search); yield { editions: answer() } as never } as never } }, dossiers)
-  await bundleless.learn({ a: [], type: [{ value: 'loose' }] })
-  t.strictSame([bundleless.of('a'), asked], [[{ value: 1 }], [{ limit: 20 }]], 'without bundles all are looked at')
-  const none = createSamples({ editions: { search: async function * () {} as never } }, model)
-  await none.learn({ a: [] })
-  t.strictSame(none.of('a'), [])
+  t.strictSame(asked, ['1'], 'once, as soon as nothing is known')
+  answer = async () => { throw new Error('away') }
+  await samples.learn('3', { c: undefined })
+  answer = async () => ({ c: [{ value: 4 }] })
+  await samples.learn('3', { c: undefined })
+  t.strictSame([samples.of('c'), asked], [[{ value: 4 }], ['1', '3', '3']], 'again where it could not be told')
 })
 
 t.test('what is in the browser alone outlives the window, each with its editor and its edition', async (t) => {

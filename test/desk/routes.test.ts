@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -5,6 +6,9 @@ import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import type { Catalog } from '../../lib/editions/site/catalog.ts'
 import { createLabels } from '../../lib/editions/lookup/labels.ts'
+import { createSamples } from '../../lib/editions/lookup/samples.ts'
+import type { EditionJson } from '../../lib/editions/translate/edition-json.ts'
+import type { LoadedEdition } from '../../lib/editions/translate/read.ts'
 import { readSources } from '../../lib/desk/sources.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import type { Load } from '../../lib/editions/lookup/finder.ts'
@@ -36,13 +40,14 @@ for (const text of [page.body, ...asked.values()]) {
 const script = [...asked].find(([path]) => path.endsWith('.js'))!
 for (const [, address] of script[1].matchAll(/<use href="([^"#]+)/g)) asked.set(`/${address}`, (await get(`/${address}`)).body)
 
-t.test('the page may load nothing but its own files and the covers of the CMS, and has nothing inline', async (t) => {
+t.test('the page may load nothing but its own files and the covers of the CMS, and has one script inline', async (t) => {
+  const [, inline] = /<script>([^<]+)<\/script>\s*<link rel="stylesheet"/.exec(page.body)!
   t.equal(page.statusCode, 200)
   t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
   t.equal(page.headers['content-security-policy'], "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; " +
-    "img-src 'self' data: http://cms.example; script-src 'self'; style-src 'self'; require-trusted-types-for 'script'; trusted-types lit-html")
+    `img-src 'self' data: http://cms.example; script-src 'self' 'sha256-${createHash('sha256').update(inline!).digest('base64')}'; style-src 'self'; require-trusted-types-for 'script'; trusted-types lit-html`)
   t.match(page.headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'x-frame-options': 'DENY' })
-  t.notMatch(page.body.replace(/ data-settings="[^"]*"/, ''), /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:/, 'no inline scripts or styles, no other hosts')
+  t.notMatch(page.body.replace(/ data-settings="[^"]*"/, '').replace(`<script>${inline}`, ''), /<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:/, 'no other inline scripts, no styles, no other hosts')
   for (const path of globSync('packages/desk/*.ts', { cwd: ROOT })) t.notMatch(readFileSync(join(ROOT, path), 'utf8'), /\sstyle="|\bunsafeHTML\b|\.innerHTML\b|https?:\/\//, path)
 })
 
@@ -174,6 +179,37 @@ t.test('the names of edition types and bundles come in one request, and stay whi
   t.match([status, body], [200, { types: [{ id: 'daily', label: 'Daily Editions' }, { id: 'special' }], bundles: [{ id: 'daily' }, { id: 'special' }] }])
   cms.settings.maintenance = true
   t.match(await call('GET', '/api/desk/names', { as: 'editor' }), { status: 200, body })
+})
+
+t.test('what an empty field holds in other editions comes in small pieces, as far as the caller may see them', async (t) => {
+  const { call, cms } = await open(t, { env: ON })
+  const { body: newest } = await call('GET', '/api/collections/daily?limit=20', { as: 'editor' })
+  const { id: [{ value: id }] } = (await call('POST', '/api/collection', { as: 'editor', body: { type: [{ target_id: 'daily' }], title: [{ value: 'Bare' }], field_key: [{ value: 'bare' }], field_publisher_edition_type: [{ value: 'daily' }] } })).body
+  const { body: edition } = await call('GET', `/api/collection/${id}`, { as: 'editor' })
+  const { status, body } = await call('GET', `/api/desk/samples/${id}`, { as: 'editor' })
+  t.equal(status, 200)
+  const names = Object.keys(edition).filter((name) => edition[name].length === 0)
+  t.ok(names.length > 5)
+  t.strictSame(Object.keys(body).sort(), names.filter((name) => newest.data.some((other: Record<string, unknown[]>) => other[name]!.length > 0)).sort())
+  t.ok(Object.values<object[]>(body).flat().length > Object.keys(body).length, 'more than one item where a field has more')
+  t.ok(JSON.stringify(body).length < 4096)
+  t.strictSame((await call('GET', `/api/desk/samples/${id}`, { as: 'editor' })).body, body)
+  t.equal((await call('GET', '/api/desk/samples/99999', { as: 'editor' })).status, 404)
+  t.equal((await call('GET', '/api/desk/samples/nonsense', { as: 'editor' })).status, 400)
+  cms.settings.maintenance = true
+  t.equal((await call('GET', '/api/desk/samples/60', { as: 'editor' })).status, 503)
+})
+
+t.test('of long texts a sample has the beginning, and that there are several lines', async (t) => {
+  const resource = { type: 'publisher_container--daily', id: 'u' }
+  const loaded = { resource } as LoadedEdition
+  const jsonOf = ({ resource }: LoadedEdition): EditionJson => resource === loaded.resource ? { a: [], b: [], c: [], d: [{ value: 1 }] } : { a: [{ value: `${'x'.repeat(200)}\n` }], b: [{ value: 'y'.repeat(200), format: 'html' }], c: [], d: [{ value: 2 }] }
+  const asked: unknown[] = []
+  const samples = createSamples({ model: contentModel({}), load: async () => loaded, jsonOf, newest: async (...question) => { asked.push(question); return [{ resource: { ...resource } } as LoadedEdition] } })
+  const caller = {}
+  t.strictSame(await samples('1', caller), { a: [{ value: `${'x'.repeat(100)}\n` }], b: [{ value: 'y'.repeat(100), format: 'html' }] })
+  t.strictSame(asked, [['daily', 20, caller]])
+  t.strictSame(await createSamples({ model: contentModel({}), load: async () => loaded, jsonOf: () => ({ d: [{ value: 1 }] }), newest: () => { throw new Error('not asked') } })('1', caller), {}, 'nothing is asked where nothing is empty')
 })
 
 t.test('what an edition refers to is told by name, as far as the caller may see it', async (t) => {

@@ -136,7 +136,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     storage,
     settings: { auth: 'none', cms: 'https://cms.example', model },
     user: { uid: 'anna' },
-    samples: { of: () => [], learn: async () => service.learning },
+    samples: { of: () => [], prepare: () => {}, learn: async () => service.learning },
     labelsOf: async () => {
       if (service.nameless) throw service.nameless
       return { data: service.labels, published: service.published, images: service.images, sections: service.sections }

@@ -6,13 +6,19 @@ import { newsroom, openEdition, shows } from './harness.ts'
 const EDITABLE_MS = 25_000
 const MOVE_MS = 5000
 
-/** A connection of 150 ms and 1.6 Mbit/s. @returns what was asked for, and how many bytes came */
+/** A connection of 150 ms and 1.6 Mbit/s, with nothing in the browser's cache. @returns what was asked for, and how many bytes came */
 async function slow (page: Page): Promise<{ asked: string[], cached: string[], bytes: number }> {
   const seen = { asked: [] as string[], cached: [] as string[], bytes: 0 }
   const session = await page.context().newCDPSession(page)
   await session.send('Network.enable')
+  await session.send('Network.clearBrowserCache')
   await session.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 100_000 })
-  session.on('Network.requestWillBeSent', ({ request: { url, method } }) => { if (url.startsWith('http')) seen.asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`) })
+  const paths = new Map<string, string>()
+  session.on('Network.requestWillBeSent', ({ requestId, request: { url, method } }) => {
+    paths.set(requestId, new URL(url).pathname)
+    if (url.startsWith('http')) seen.asked.push(`${method} ${new URL(url).pathname}${new URL(url).search}`)
+  })
+  session.on('Network.requestServedFromCache', ({ requestId }) => { seen.cached.push(paths.get(requestId)!) })
   session.on('Network.responseReceived', ({ response: { url, fromDiskCache } }) => { if (fromDiskCache) seen.cached.push(new URL(url).pathname) })
   session.on('Network.loadingFinished', ({ encodedDataLength }) => { seen.bytes += encodedDataLength })
   return seen
