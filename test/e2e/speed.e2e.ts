@@ -2,8 +2,17 @@ import t from 'tap'
 import type { Page } from 'playwright-core'
 import { newsroom, openEdition, shows } from './harness.ts'
 
+/** Keeps when the first frame with the title's control is shown, in milliseconds from the start of the navigation. */
+const WATCH = `{
+  const look = () => {
+    if (!document.getElementById('field-title')) requestAnimationFrame(look)
+    else requestAnimationFrame(() => { window.editableAt = performance.now() })
+  }
+  requestAnimationFrame(look)
+}`
+
 /** Far more than it takes, since CI's machines are slow and busy; what it took is told. */
-const EDITABLE_MS = 25_000
+const EDITABLE_MS = 5000
 const MOVE_MS = 5000
 
 /** A connection of 150 ms and 1.6 Mbit/s, with nothing in the browser's cache. @returns what was asked for, and how many bytes came */
@@ -32,10 +41,10 @@ t.test('how fast the desk is', async (t) => {
     const first = await seat(t, 'anna')
     const page = await first.context().newPage()
     const seen = await slow(page)
-    const started = performance.now()
+    await page.addInitScript({ content: WATCH })
     await page.goto(`${url}/desk?as=anna#/editions/${id}`, { waitUntil: 'commit' })
-    await page.getByLabel('Title', { exact: true }).waitFor()
-    const ms = Math.round(performance.now() - started)
+    await shows(page.getByLabel('Title', { exact: true }))
+    const ms = Math.round(Number(await (await page.waitForFunction('window.editableAt')).jsonValue()))
     t.comment(`editable after ${ms} ms: ${seen.asked.length} requests, ${seen.bytes} bytes: ${seen.asked.join(', ')}`)
     t.ok(ms < EDITABLE_MS, `${ms} ms`)
     t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 4, 'the page, its script, its style sheet and its icons')

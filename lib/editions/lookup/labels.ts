@@ -16,7 +16,7 @@ const STATUS = 'status'
 
 const FIELDS = [...LABELS, STATUS]
 
-/** For how many resource types of images and sections a request names fields. */
+/** Of how many resource types of images and sections the fields are named. */
 const REACHED_MAX = 20
 
 /** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
@@ -55,7 +55,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       }))])
       const paths = looks.filter((path) => !refused.has(`${resource.type} ${path}`))
       const ownFields = [...FIELDS, ...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
-      const fields = new Map([...types, ...(looks.length > 0 ? [...reached].slice(0, REACHED_MAX) : [])].map((type) => [type, ownFields]))
+      const fields = new Map([...types, ...(looks.length > 0 ? [...reached] : [])].map((type) => [type, ownFields]))
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
@@ -70,7 +70,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
       if (other) throw mismatch(`edition ${resource.id}`, other)
       const { included = [] } = answer.document
-      for (const { type } of included) if (!types.has(type)) reached.add(type)
+      for (const { type } of included) if (!types.has(type) && reached.size < REACHED_MAX) reached.add(type)
       return { ...labelsIn(answer.document), ...looksIn(answer.document, { model, origin, labelOf }) }
     }
   }
