@@ -42,7 +42,9 @@ export function editionView (session: Session, context: EditionContext): Templat
 function content (session: Session, context: EditionContext): TemplateResult {
   const { settings: { model, cms }, types, uid, notifier, windows } = context
   const { titleOf, isPublished, imageOf, sectionOf } = session
-  const hasImages = Object.values(model.lists).some(({ image }) => image !== undefined)
+  const lists = Object.values(model.lists)
+  const hasImages = lists.some(({ image }) => image !== undefined)
+  const hasSections = lists.some(({ section }) => section !== undefined)
   const edition = session.edition!
   const fields = session.fields.filter(({ shape }) => shape.kind !== 'order' && shape.kind !== 'fixed' && shape.name !== closingFieldOf(model))
   const fixed = session.fields.filter(({ shape, text }) => shape.kind === 'fixed' && text !== '')
@@ -90,7 +92,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
     <div class="columns">
       <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
-        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, imageOf, sectionOf, addressOf, locksOf, ...session.acts(order) }))}
+        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, ...session.acts(order) }))}
         <h2 class="spoken">${say('fields')}</h2>
         <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
         ${fixed.length === 0

@@ -14,8 +14,9 @@ export interface OrderContext {
   titleOf: (item: Item | undefined) => string
   /** Whether an article is published; undefined where that is not known. */
   isPublished: (item: Item) => boolean | undefined
-  /** Whether articles have images; then each row has a place for one. */
+  /** Whether articles have images, and sections; then each row has a place for one. */
   hasImages: boolean
+  hasSections: boolean
   imageOf: (item: Item) => string | undefined
   sectionOf: (item: Item) => string | undefined
   /** Where an article is in Drupal. */
@@ -51,10 +52,9 @@ export function goToFinder (): void {
   document.getElementById('find')?.focus()
 }
 
-function row (field: Field, { titleOf, isPublished, hasImages, imageOf, sectionOf, addressOf, locksOf, ...context }: OrderContext, item: Item, token: string, index: number, length: number): TemplateResult {
+function row (field: Field, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, ...context }: OrderContext, item: Item, token: string, index: number, length: number): TemplateResult {
   const title = titleOf(item)
   const address = addressOf(item)
-  const section = sectionOf(item)
   const isLocked = field.holder !== undefined
   const locks = locksOf(item)
   async function move (to: number, list: Element, pressed: string): Promise<void> {
@@ -98,7 +98,7 @@ function row (field: Field, { titleOf, isPublished, hasImages, imageOf, sectionO
       @dragend=${endDrag}>
       <span class="grip">${icon('grip-vertical')}</span><span class="place">${index + 1}</span>
       ${hasImages ? picture(imageOf(item)) : nothing}
-      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${section === undefined ? nothing : html`<small class="section" dir="auto">${section}</small>`}</span>
+      <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span>
       ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
       <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span>
       ${button('up', 'arrow-up', index - 1)}${button('down', 'arrow-down', index + 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}

@@ -203,7 +203,7 @@ t.test('what an empty field holds in other editions comes in small pieces, as fa
 t.test('of long texts a sample has the beginning, and that there are several lines', async (t) => {
   const resource = { type: 'publisher_container--daily', id: 'u' }
   const loaded = { resource } as LoadedEdition
-  const jsonOf = ({ resource }: LoadedEdition): EditionJson => resource === loaded.resource ? { a: [], b: [], c: [], d: [{ value: 1 }] } : { a: [{ value: `${'x'.repeat(200)}\n` }], b: [{ value: 'y'.repeat(200), format: 'html' }], c: [], d: [{ value: 2 }] }
+  const jsonOf = ({ resource }: LoadedEdition): EditionJson => resource === loaded.resource ? { a: [], b: [], c: [], d: [{ value: 1 }], e: [] } : { a: [{ value: `${'x'.repeat(200)}\n` }], b: [{ value: 'y'.repeat(200), format: 'html' }], c: [], d: [{ value: 2 }] }
   const asked: unknown[] = []
   const samples = createSamples({ model: contentModel({}), load: async () => loaded, jsonOf, newest: async (...question) => { asked.push(question); return [{ resource: { ...resource } } as LoadedEdition] } })
   const caller = {}
@@ -280,6 +280,7 @@ t.test('labels are what the CMS includes, and its refusal is passed on', async (
   t.strictSame(await labels({ status: 200, document: { included } }), { labels: { c: 'C' }, published: {}, images: {}, sections: {} })
   t.strictSame(await labels({ status: 200, document: {} }), { labels: {}, published: {}, images: {}, sections: {} }, 'nothing that the caller may see')
   await t.rejects(labels({ status: 404, document: { errors: [{ status: '404', detail: 'gone' }] } }), { name: 'NotFoundError' })
+  await t.rejects(labels({ status: 400, document: { errors: [{ status: '400', detail: '`field_else` is not a valid relationship field name.' }] } }), /field_else/, 'what was not asked for cannot be left out')
 })
 
 t.test('articles have their image and section from the one request with labels, and without a path that Drupal does not include', async (t) => {
@@ -319,6 +320,25 @@ t.test('articles have their image and section from the one request with labels, 
   t.equal(asked.length, 3, 'what Drupal does not include is remembered')
   t.match(asked[2], [asked[1]![0], ['fields[node--article]', 'title,name,display_name,status,uri,field_media,field_image,field_section']])
   t.strictSame(asked[2]!.slice(1).map(([name]) => name), ['node--article', 'user--user', 'file--file', 'media--image', 'taxonomy_term--sections', 'issue--daily'].map((type) => `fields[${type}]`), 'and types that were seen are asked for with few fields')
+})
+
+t.test('however many types of images and sections there are, a request names the fields of 20', async (t) => {
+  const types = Array.from({ length: 30 }, (_, index) => `media--m${index}`)
+  const asked: number[] = []
+  const labels = createLabels({
+    cms: {
+      request: async ({ query }: { query: unknown[] }) => {
+        asked.push(query.length)
+        return { status: 200, document: { included: types.map((type) => ({ type, id: type })) } }
+      }
+    } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
+    model: contentModel({ entityType: 'issue', lists: { article: { entityType: 'node', image: 'field_image' } } })
+  }, async () => ({ resource: { type: 'issue--daily', id: 'i', relationships: { field_articles: { data: [{ type: 'node--article', id: 'a' }] } } }, urlOf: () => undefined }))
+  await labels('i', {})
+  await labels('i', {})
+  t.strictSame(asked, [4, 23], 'include, those two types, and files or 20')
 })
 
 t.test('the articles of the sample site have images and sections', async (t) => {

@@ -926,8 +926,8 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   const { shapeOf, labelOf, isOffered, present, saved, labels } = service.journal!
   const article = { target_id: 3, target_uuid: 'u3' }
   t.notOk(labels.knows(article))
-  labels.learn(article, 'The bridge')
-  t.strictSame([labels.knows(article), session.titleOf(article)], [true, 'The bridge'])
+  labels.learn(article, 'The bridge', undefined, 'https://cms.example/3.jpg')
+  t.strictSame([labels.knows(article), session.titleOf(article), session.imageOf(article)], [true, 'The bridge', 'https://cms.example/3.jpg'])
   t.equal(session.processedOf(field()), undefined, 'a line has no markup')
   t.strictSame([shapeOf('title')?.kind, shapeOf('none'), labelOf('title')], ['line', undefined, 'Title'])
   t.strictSame(['title', 'status', 'none'].map(isOffered), [true, false, false], 'what closing sets has checks of its own')

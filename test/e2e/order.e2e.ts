@@ -26,6 +26,8 @@ t.test('the running order', async (t) => {
     await inOrder(anna, 4, 9, 2, 11)
     await isSaved(id, 4, 9, 2, 11)
     const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+    await shows(rows.nth(0).locator('.picture img'))
+    await shows(rows.nth(0).getByText('Culture'))
     await drag(rows.nth(0), rows.nth(2))
     await inOrder(anna, 9, 2, 4, 11)
     await isSaved(id, 9, 2, 4, 11)
