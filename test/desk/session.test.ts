@@ -647,7 +647,7 @@ t.test('what a search has found goes where the search says, by its title, and is
   await turn()
   const order = session.orders[0]!
   const { add } = session.acts(order)
-  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: undefined, section: undefined, placed: [], locks: [] })
+  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: isPublished ? `https://cms.example/${id}.jpg` : undefined, section: undefined, placed: [], locks: [] })
   add(found(7, false))
   t.strictSame([numbers(order.items), said.at(-1)], [[1, 2, 7], 'Article 7: added at place 3 of 3'], 'by default at the end')
   await turn()
@@ -660,6 +660,7 @@ t.test('what a search has found goes where the search says, by its title, and is
   t.strictSame([numbers(order.items), said.at(-1)], [[8, 1, 2, 7, 9], 'Article 9: added at place 5 of 5'])
   await turn()
   t.strictSame([order.items.map(session.isPublished), session.titleOf(articles(8)[0])], [[undefined, undefined, undefined, false, true], 'Article 8'])
+  t.strictSame([articles(8), articles(9)].map(([item]) => session.imageOf(item!)), [undefined, 'https://cms.example/9.jpg'])
   t.equal(service.arranged.length, 3)
 })
 
@@ -926,8 +927,8 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   const { shapeOf, labelOf, isOffered, present, saved, labels } = service.journal!
   const article = { target_id: 3, target_uuid: 'u3' }
   t.notOk(labels.knows(article))
-  labels.learn(article, 'The bridge', undefined, 'https://cms.example/3.jpg')
-  t.strictSame([labels.knows(article), session.titleOf(article), session.imageOf(article)], [true, 'The bridge', 'https://cms.example/3.jpg'])
+  labels.learn(article, 'The bridge')
+  t.strictSame([labels.knows(article), session.titleOf(article)], [true, 'The bridge'])
   t.equal(session.processedOf(field()), undefined, 'a line has no markup')
   t.strictSame([shapeOf('title')?.kind, shapeOf('none'), labelOf('title')], ['line', undefined, 'Title'])
   t.strictSame(['title', 'status', 'none'].map(isOffered), [true, false, false], 'what closing sets has checks of its own')
