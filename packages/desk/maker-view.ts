@@ -34,18 +34,20 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
   }
 
   function row (one: FormInput): TemplateResult {
-    const { shape: { name, label, kind }, text, problems } = one
+    const { shape: { name, label, kind, help, isRequired }, text, problems } = one
     const id = `new-${name}`
-    const isNeeded = [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
+    const isNeeded = isRequired || [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
+    const described = `${help === undefined ? '' : `help-${id} `}notes-${id}`
     const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
     const invalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
+      ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${kind === 'choice'
-        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby="notes-${id}" @change=${on}>
+        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${described} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
-        : html`<input id=${id} type=${kind === 'date' ? 'date' : kind === 'number' ? 'number' : 'text'} step="any" autocomplete="off" .value=${live(text)} aria-required=${isNeeded ? 'true' : 'false'} aria-invalid=${invalid} aria-describedby="notes-${id}" @input=${on}>`}
+        : html`<input id=${id} type=${kind === 'date' ? 'date' : kind === 'number' ? 'number' : 'text'} step="any" autocomplete="off" .value=${live(text)} aria-required=${isNeeded ? 'true' : 'false'} aria-invalid=${invalid} aria-describedby=${described} @input=${on}>`}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}</div>
     </div>`
   }

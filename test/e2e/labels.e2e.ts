@@ -6,7 +6,7 @@ import { accessible } from './axe.ts'
 import { fieldOf, newsroom, openEdition, shows } from './harness.ts'
 
 t.test('fields have the labels, help texts and required marks that the content model tells', async (t) => {
-  const fieldConfig = { title: { label: 'Headline of the day', required: true }, field_page_count: { description: 'How many pages are <em>printed</em>.' }, field_articles: { label: 'Stories' } }
+  const fieldConfig = { title: { label: 'Headline of the day', required: true }, field_publication_date: { description: 'The day it is <em>sold</em>.', required: true }, field_page_count: { description: 'How many pages are <em>printed</em>.' }, field_articles: { label: 'Stories' } }
   const model = join(t.testdir({ 'model.json': JSON.stringify({ ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), fieldConfig }) }), 'model.json')
   const { seat, edition } = await newsroom(t, { CONTENT_MODEL: model })
   const page = await seat(t, 'anna')
@@ -17,4 +17,12 @@ t.test('fields have the labels, help texts and required marks that the content m
   t.equal(await pages.getAttribute('aria-describedby'), 'help-field_page_count notes-field_page_count')
   await shows(page.getByRole('heading', { level: 2, name: 'Stories' }))
   await accessible(t, page, 'an edition with labels of Drupal')
+
+  await page.goto(`${page.url().split('#')[0]}#/new`)
+  await shows(page.getByRole('textbox', { name: 'Headline of the day needed' }))
+  const date = page.getByLabel('Publication date needed')
+  await shows(date)
+  t.strictSame(await Promise.all(['aria-describedby', 'aria-required'].map((name) => date.getAttribute(name))), ['help-new-field_publication_date notes-new-field_publication_date', 'true'])
+  await shows(page.getByText('The day it is sold.'))
+  await accessible(t, page, 'a new edition with labels of Drupal')
 })
