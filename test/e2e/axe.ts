@@ -16,6 +16,21 @@ export async function accessible (t: Test, page: Page, what: string): Promise<vo
   t.strictSame(violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `${id} (${help}): ${target.join(' ')}: ${failureSummary}`)), [], `axe finds nothing wrong with ${what}`)
 }
 
+/**
+ * Accessible, and no wider than its window, in a window of 320 px, at 200 %, in the dark and in forced colours. Leaves the page
+ * as the tests open it.
+ */
+export async function accessibleAnywhere (t: Test, page: Page, what: string): Promise<void> {
+  const usual = { viewport: { width: 1280, height: 900 }, media: { colorScheme: 'light', forcedColors: 'none' } } as const
+  const views = { narrow: { viewport: { width: 320, height: 900 } }, 'at 200 %': { viewport: { width: 640, height: 450 } }, 'in the dark': { media: { colorScheme: 'dark' } }, 'in forced colours': { media: { forcedColors: 'active' } } } as const
+  for (const [name, view] of [...Object.entries(views), ['as usual', {}]] as Array<[string, Partial<Record<'viewport' | 'media', object>>]>) {
+    await page.setViewportSize({ ...usual.viewport, ...view.viewport })
+    await page.emulateMedia({ ...usual.media, ...view.media })
+    await accessible(t, page, `${what}, ${name}`)
+    await fits(t, page, `${what}, ${name}`)
+  }
+}
+
 /** No page is wider than its window. */
 export async function fits (t: Test, page: Page, what: string): Promise<void> {
   t.equal(await page.evaluate('document.documentElement.scrollWidth <= document.documentElement.clientWidth'), true, `${what} fits into the window`)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Page } from 'playwright-core'
+import { accessibleAnywhere } from './axe.ts'
 import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 const named = (...ids: number[]) => ids.map(articleOf)
@@ -28,6 +29,7 @@ t.test('the running order', async (t) => {
     const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
     await shows(rows.nth(0).locator('.picture img'))
     await shows(rows.nth(0).getByText('Culture'))
+    await accessibleAnywhere(t, anna, 'a running order with images and sections')
     await drag(rows.nth(0), rows.nth(2))
     await inOrder(anna, 9, 2, 4, 11)
     await isSaved(id, 9, 2, 4, 11)
