@@ -33,7 +33,7 @@ const readinessSchema = {
   params: EditionParams,
   headers: ReadinessHeaders,
   response: answers({
-    200: ref(Readiness, { description: 'What speaks against closing it' }),
+    200: ref(Readiness, { description: 'The findings against closing it' }),
     304: noBody('Nothing of it has changed since the answer that If-None-Match names')
   }, ...ALWAYS)
 }
@@ -53,7 +53,7 @@ const closeSchema = {
   description: 'Repeats the checks when the save has its turn. If there are blockers, the answer is 409 NOT_READY and nothing is saved. Otherwise the field that the content model names is set, by default `status` to true. After the save Quoin checks again, and `meta.since` has the findings that are new.',
   params: EditionParams,
   headers: UpdateHeaders,
-  body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Nothing is read from it', examples: [{}] }),
+  body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Ignored', examples: [{}] }),
   response: answers({ 200: orReplayed(asText(Closed)) }, 409, 412, 415, 422, 423, ...ALWAYS)
 }
 

@@ -11,7 +11,7 @@ export const lockAnswers = {
   otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
   otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
   changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
-  unheld: failed('FIELD_NOT_LOCKED', 'Nobody holds the field, or only the caller', texts.fieldNotLocked),
+  unheld: failed('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),
   crowded: failed('TOO_MANY_REQUESTS', 'The most users allowed already ask for this field, or for fields of this entity; see Retry-After', '5 users already ask for this field, the most allowed; try again in 12 s'),
   largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
   largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),

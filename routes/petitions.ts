@@ -39,8 +39,8 @@ const file: Handler<ReturnType<typeof fileSchema>> = async function (request, re
 const withdrawSchema = {
   operationId: 'withdrawLockRequest',
   tags: ['locks'],
-  summary: 'Ask for a field no longer',
-  description: 'At least one of `fieldName` and `uid` is needed. Whoever is authenticated and no administrator withdraws only their own. Withdrawing what does not stand succeeds.',
+  summary: 'Withdraw requests for a field',
+  description: 'At least one of `fieldName` and `uid` is needed. With authentication, only administrators withdraw those of others. Withdrawing what does not stand succeeds.',
   params: Entity,
   querystring: PetitionQuery,
   response: { 200: done('Withdrawn'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }

@@ -50,7 +50,7 @@ export const OrderOperation = Type.Object({
   before: Type.Optional(ArticleRef),
   after: Type.Optional(ArticleRef),
   at: Type.Optional(Type.Unsafe<'start' | 'end'>({ type: 'string', enum: ['start', 'end'] })),
-  occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Which one is meant, if the article is in the order several times. Default: 1, the first' }))
+  occurrence: Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description: 'Which occurrence, if the article is in the order several times. Default: 1, the first' }))
 }, { description: 'An insert and a move have one of `before`, `after` and `at`' })
 export type OrderOperation = Static<typeof OrderOperation>
 
@@ -102,7 +102,7 @@ export type SearchParams = Static<typeof SearchParams>
 
 export const KeyParams = Type.Object({
   bundle: Type.String({ minLength: 1, maxLength: 64, description: 'A bundle of editions, or an edition type', examples: ['daily'] }),
-  key: Type.String({ minLength: 1, maxLength: 255, description: 'What the publishing system calls the edition', examples: ['daily-2031-01-06'] })
+  key: Type.String({ minLength: 1, maxLength: 255, description: "The edition's key in the publishing system", examples: ['daily-2031-01-06'] })
 })
 export type KeyParams = Static<typeof KeyParams>
 
