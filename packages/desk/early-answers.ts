@@ -5,6 +5,9 @@ declare global {
   }
 }
 
+/** How long an answer may take that the page waits for, in milliseconds. */
+export const ANSWER_MS = 30_000
+
 /** Fetches; what was asked for early is not asked for again, once. */
 export function fetchOnce (...[address, init]: Parameters<typeof fetch>): Promise<Response> {
   const { href } = new URL(String(address), location.href)

@@ -1,4 +1,5 @@
 import { placeOf, serviceOf } from './address.ts'
+import { ANSWER_MS } from './early-answers.ts'
 import { bearer, tokenOfTab } from './token.ts'
 import type { Settings } from './settings.ts'
 
@@ -10,7 +11,7 @@ const place = placeOf(location.hash)
 const token = auth === 'jwt' ? tokenOfTab() : null
 if (place.view === 'edition' && (auth !== 'jwt' || token)) {
   window.early = new Map([`${serviceOf(location.pathname)}/api/collection/${place.id}`, `api/desk/samples/${place.id}`].map((path) => {
-    const answer = fetch(path, { headers: bearer(token) })
+    const answer = fetch(path, { headers: bearer(token), signal: AbortSignal.timeout(ANSWER_MS) })
     answer.catch(() => {})
     return [new URL(path, location.href).href, answer]
   }))

@@ -16,7 +16,7 @@ export function createSamples (ask: (id: string) => Promise<Record<string, Item[
     }
   }
 
-  /** Where it cannot be told, it is asked again with the next edition. */
+  /** Learns what others show in the empty fields of an edition. Where that cannot be told, the next call asks again. */
   function look (id: string): Promise<void> {
     const answer = asked.get(id) ?? ask(id).then(learnFrom, () => { asked.delete(id) })
     asked.set(id, answer)

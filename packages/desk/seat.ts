@@ -1,6 +1,6 @@
 import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
-import { fetchOnce } from './early-answers.ts'
+import { ANSWER_MS, fetchOnce } from './early-answers.ts'
 import { signInReason } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
@@ -150,7 +150,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
 export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
-  const answer = await fetchOnce(path, { headers: await headers?.() ?? {} })
+  const answer = await fetchOnce(path, { headers: await headers?.() ?? {}, signal: AbortSignal.timeout(ANSWER_MS) })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
 }

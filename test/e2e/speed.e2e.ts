@@ -47,6 +47,7 @@ t.test('how fast the desk is', async (t) => {
     const ms = Math.round(Number(await (await page.waitForFunction('window.editableAt')).jsonValue()))
     t.comment(`editable after ${ms} ms: ${seen.asked.length} requests, ${seen.bytes} bytes: ${seen.asked.join(', ')}`)
     t.ok(ms < EDITABLE_MS, `${ms} ms`)
+    t.strictSame(seen.asked.filter((path) => /api\/(collection\/\d+|desk\/samples\/\d+)$/.test(path)).sort(), [`GET /api/collection/${id}`, `GET /api/desk/samples/${id}`], 'what was asked for early is asked for once')
     t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 4, 'the page, its script, its style sheet and its icons')
   })
 
