@@ -322,6 +322,26 @@ t.test('articles have their image and section from the one request with labels, 
   t.strictSame(asked[2]!.slice(1).map(([name]) => name), ['node--article', 'user--user', 'file--file', 'media--image', 'taxonomy_term--sections', 'issue--daily'].map((type) => `fields[${type}]`), 'and types that were seen are asked for with few fields')
 })
 
+t.test('a refused path is asked for again after a while', async (t) => {
+  const asked: string[] = []
+  const request = async ({ query }: { query: Array<[string, string]> }) => {
+    asked.push(query[0]![1])
+    return query[0]![1].includes('.') ? { status: 400, document: { errors: [{ detail: '`field_articles.field_image` is not a valid include path. `field_image` is not a valid relationship field name.' }] } } : { status: 200, document: {} }
+  }
+  const labels = createLabels({
+    cms: { request } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
+    model: contentModel({ entityType: 'issue', lists: { article: { entityType: 'node', image: 'field_image' } } })
+  }, async () => ({ resource: { type: 'issue--daily', id: 'i', relationships: { field_articles: { data: [{ type: 'node--article', id: 'a' }] } } }, urlOf: () => undefined }), 50)
+  for (const pause of [0, 0, 100]) {
+    await new Promise((resolve) => setTimeout(resolve, pause))
+    await labels('i', {})
+  }
+  const [both, alone] = ['field_articles,field_articles.field_image', 'field_articles']
+  t.strictSame(asked, [both, alone, alone, both, alone])
+})
+
 t.test('however many types of images and sections there are, a request names the fields of 20', async (t) => {
   const types = Array.from({ length: 30 }, (_, index) => `media--m${index}`)
   const asked: number[] = []

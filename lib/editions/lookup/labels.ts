@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
 import { identifiers, isSameUuid, type Document, type Resource } from '../../jsonapi/document.ts'
 import { publicName } from '../model.ts'
@@ -16,6 +17,10 @@ const STATUS = 'status'
 
 const FIELDS = [...LABELS, STATUS]
 
+/** How many refused paths are remembered, and for how long, in milliseconds: a site may get the field. */
+const REFUSED_MAX = 100
+const REFUSED_MS = 600_000
+
 /** Of how many resource types of images and sections the fields are named. */
 const REACHED_MAX = 20
 
@@ -27,9 +32,9 @@ export interface Labels extends Looks {
 }
 
 /** Reads the labels of an edition's articles and its other references, which its own JSON does not have, and how the articles look. */
-export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load) {
+export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load, refusedMs = REFUSED_MS) {
   /** Paths to images and sections that Drupal does not include, such as `issue--daily field_articles.field_section`. */
-  const refused = new Set<string>()
+  const refusedPaths = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs })
   /** The resource types that these paths have led to, so that the next request names their fields. */
   const reached = new Set(['file--file'])
 
@@ -53,7 +58,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
         const { image, section } = lookOf(model, type)
         return [image, section].flatMap((path) => path === undefined ? [] : `${name}.${path}`)
       }))])
-      const paths = looks.filter((path) => !refused.has(`${resource.type} ${path}`))
+      const paths = looks.filter((path) => !refusedPaths.has(`${resource.type} ${path}`))
       const ownFields = [...FIELDS, ...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
       const fields = new Map([...types, ...(looks.length > 0 ? [...reached] : [])].map((type) => [type, ownFields]))
       // An edition may refer to an edition of its own type.
@@ -62,7 +67,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', [...names, ...paths].join(',')], ...sparse], caller })
       const excluded = notIncludable(answer)
       if (excluded !== undefined && paths.includes(excluded)) {
-        refused.add(`${resource.type} ${excluded}`)
+        refusedPaths.set(`${resource.type} ${excluded}`, true)
         return including(names)
       }
       if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
