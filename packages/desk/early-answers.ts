@@ -1,17 +1,18 @@
-declare global {
-  interface Window {
-    /** The answers to what the page has asked for before its script was there, by address. */
-    early?: Map<string, Promise<Response>>
-  }
-}
-
 /** How long an answer may take that the page waits for, in milliseconds. */
 export const ANSWER_MS = 30_000
 
-/** Fetches; what was asked for early is not asked for again, once. */
-export function fetchOnce (...[address, init]: Parameters<typeof fetch>): Promise<Response> {
-  const { href } = new URL(String(address), location.href)
-  const answer = (init?.method ?? 'GET') === 'GET' ? window.early?.get(href) : undefined
-  window.early?.delete(href)
-  return answer ? answer.catch(() => fetch(address, init)) : fetch(address, init)
+/**
+ * Fetches. The first time it hands out what the page has asked for early. Without a signal of its own a request ends after
+ * ANSWER_MS.
+ * @param answers by absolute address
+ * @param page the address of the page
+ */
+export function withAnswers (answers: Map<string, Promise<Response>>, page: string): typeof fetch {
+  return (address, init) => {
+    const again = () => fetch(address, { signal: AbortSignal.timeout(ANSWER_MS), ...init })
+    const { href } = new URL(String(address), page)
+    const answer = (init?.method ?? 'GET') === 'GET' ? answers.get(href) : undefined
+    answers.delete(href)
+    return answer ? answer.catch(again) : again()
+  }
 }

@@ -6,6 +6,13 @@ import type { Settings } from './settings.ts'
 // The page has this script in it. It begins to read the edition that the address names, while the page's script is still on
 // its way; `early-answers.ts` hands the answers out.
 
+declare global {
+  interface Window {
+    /** The answers to what the page has asked for before its script was there, by address. */
+    early?: Map<string, Promise<Response>>
+  }
+}
+
 const { auth }: Settings = JSON.parse(document.documentElement.dataset['settings']!)
 const place = placeOf(location.hash)
 const token = auth === 'jwt' ? tokenOfTab() : null

@@ -1,6 +1,6 @@
 import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
-import { ANSWER_MS, fetchOnce } from './early-answers.ts'
+import { withAnswers } from './early-answers.ts'
 import { signInReason } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
@@ -27,6 +27,9 @@ export interface Seat {
   /** Forgets the token, with AUTH=jwt, and begins anew. */
   signOut: () => void
 }
+
+/** Fetches; what the page has asked for early it does not ask for again. */
+export const fetchOnce = withAnswers(window.early ?? new Map(), location.href)
 
 /** How long Drupal may take to give its token, in milliseconds. */
 const TOKEN_MS = 10_000
@@ -150,7 +153,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
 export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
-  const answer = await fetchOnce(path, { headers: await headers?.() ?? {}, signal: AbortSignal.timeout(ANSWER_MS) })
+  const answer = await fetchOnce(path, { headers: await headers?.() ?? {} })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
 }
