@@ -33,7 +33,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   let again: ReturnType<typeof setTimeout> | undefined
   let held: ReturnType<typeof setTimeout> | undefined
   let usedAt = -Infinity
-  const live = createLive({ watch: (listener) => client.editions.watch({ ...searchOf(query), limit: PAGE, offset: query.offset }, listener), reload, changed })
+  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, changed })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
@@ -44,12 +44,10 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     running.abort()
     const { signal } = running = new AbortController()
     query = wanted
-    const search = { ...searchOf(query), signal }
     isLoading = true
     changed()
     try {
-      const { value } = await client.editions.search({ ...search, limit: PAGE, offset: query.offset }).next()
-      page = value as Page
+      page = await read(signal)
       total = page.total
       failure = undefined
       isLoading = false
@@ -69,6 +67,13 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     changed()
   }
 
+  const pageSearch = (): Search => ({ ...searchOf(query), limit: PAGE, offset: query.offset })
+
+  async function read (signal: AbortSignal): Promise<Page> {
+    const { value } = await client.editions.search({ ...pageSearch(), signal }).next()
+    return value as Page
+  }
+
   /** Counts what the CMS does not count by itself: the page is there before its total. */
   async function count (signal: AbortSignal): Promise<void> {
     const { value } = await client.editions.search({ ...searchOf(query), signal, limit: 1, total: true }).next()
@@ -79,8 +84,8 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   async function reload (): Promise<void> {
     const { signal } = running
     try {
-      const { value } = await client.editions.search({ ...searchOf(query), signal, limit: PAGE, offset: query.offset }).next()
-      if ((value as Page).age === undefined) await arrive(value as Page, signal)
+      const fresh = await read(signal)
+      if (fresh.age === undefined) await arrive(fresh, signal)
     } catch (error) {
       if (!signal.aborted) failureOf(error)
     }
