@@ -76,8 +76,9 @@ export interface Tickets extends Turns {
  * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
  *
  * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
- * uncontended save costs two write units and no read. The record also tells the edition's newest revision. The versions of records only grow, so a put that reaches the table
- * late finds a greater one and is refused: it may be sent again where it got no answer.
+ * uncontended save costs two write units and no read. The record also tells the edition's newest revision. The versions of
+ * records only grow, so a put that reaches the table late finds a greater one and is refused: it may be sent again where it
+ * got no answer.
  */
 export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, revisions, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
   const table = createLockTable({ client, table: name, wait, random })

@@ -52,7 +52,8 @@ export interface FeedDeps {
 /** Follows event streams of locks, and opens them again when they break off. */
 export function createFeed ({ http, EventSource, later }: FeedDeps) {
   /**
-   * Follows the locks at a path, with a query of all that `options` has beside `signal`, until `signal` is aborted, or the returned function is called.
+   * Follows the locks at a path until `signal` is aborted, or the returned function is called. All other options go into the
+   * query.
    * @throws {TypeError} where there is no EventSource
    */
   return function subscribe (path: string, listener: Listener, { signal, ...query }: Abortable = {}): () => void {
