@@ -1,9 +1,5 @@
 import type { Client, Draft, Holder } from '../client/src/client.ts'
 import type { Field } from './field.ts'
-import type { Shape } from './fields.ts'
-
-/** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
-export interface Displacement { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
 /** A text of an editor that is in no lock: a draft of the service or, without `displacedAt`, in this browser alone. */
 export interface EditorDraft {

@@ -1,7 +1,6 @@
 import { QuoinError, type Client, type Held, type Holder, type LockRecord, type LockView } from '../client/src/client.ts'
 import { createCopy } from './copy.ts'
 import type { Shape } from './fields.ts'
-import type { Displacement } from './drafts.ts'
 import { createTrouble, failureOf } from './failures.ts'
 import { createOffer } from './offer.ts'
 import { createDebounce } from './debounce.ts'
@@ -9,6 +8,9 @@ import type { Item } from './settings.ts'
 import { createBoard, takeFrom } from './board.ts'
 import { createText } from './text.ts'
 import { say } from './texts.ts'
+
+/** The text of a field that another user has now. Without `wasHeld` the other user had it before this one typed. */
+export interface Displacement { shape: Shape, text: string, by: Holder, wasHeld: boolean }
 
 export interface FieldDeps {
   shape: Shape

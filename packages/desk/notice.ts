@@ -1,6 +1,6 @@
 import type { QuoinError } from '../client/src/client.ts'
-import type { Field } from './field.ts'
-import { isAtRisk, type Displacement } from './drafts.ts'
+import type { Displacement, Field } from './field.ts'
+import { isAtRisk } from './drafts.ts'
 import { refusalOf } from './refusal.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'

@@ -1,4 +1,4 @@
-import type { Texts } from './texts.ts'
+import type { Texts } from './lines.ts'
 
 /** What the desk says, in German. */
 export const de: Texts = {

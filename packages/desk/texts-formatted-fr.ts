@@ -1,4 +1,4 @@
-import type { LinesOf } from './texts.ts'
+import type { LinesOf } from './lines.ts'
 import type { en } from './texts-formatted-en.ts'
 
 /** What the editor of formatted texts says, in French. */

@@ -1,4 +1,4 @@
-import type { LinesOf } from './texts.ts'
+import type { LinesOf } from './lines.ts'
 import type { en } from './texts-journal-en.ts'
 
 /** What the history of an edition says, in German. */

@@ -1,74 +1,9 @@
+import type { Code, English, Lines, LinesOf, Plural } from './lines.ts'
 import { en } from './texts-en.ts'
 import { de } from './texts-de.ts'
 import { fr } from './texts-fr.ts'
 
-/** A line that depends on a number, by the plural categories of CLDR; `other` stands for those that a language leaves out. */
-interface Plural { one: string, other: string }
-
-type English = typeof en
-
 export type TextKey = keyof English
-
-/** The lines of English in another language. */
-export type LinesOf<Source> = { readonly [Key in keyof Source]: Source[Key] extends string ? string : Plural }
-
-type Lines = LinesOf<English>
-
-/** The codes of failures and findings that editors meet. In English the service's own words say it. */
-type Code =
-  | 'UNREACHABLE'
-  | 'UNAUTHENTICATED'
-  | 'AUTH_UNAVAILABLE'
-  | 'FIELD_LOCKED'
-  | 'LOCK_CHANGED'
-  | 'STALE_EDIT'
-  | 'PRECONDITION_FAILED'
-  | 'NOT_READY'
-  | 'EDITION_BUSY'
-  | 'OVERLOADED'
-  | 'TOO_MANY_REQUESTS'
-  | 'STORE_UNAVAILABLE'
-  | 'CMS_UNREACHABLE'
-  | 'CMS_UNAVAILABLE'
-  | 'CMS_TIMEOUT'
-  | 'CMS_FAILED'
-  | 'CMS_UNAUTHORIZED'
-  | 'FORBIDDEN'
-  | 'USER_CHANGED'
-  | 'CMS_FORBIDDEN'
-  | 'NOT_FOUND'
-  | 'REQUEST_TIMEOUT'
-  | 'CONFLICT'
-  | 'ORDER_CONFLICT'
-  | 'FIELD_NOT_LOCKED'
-  | 'IDEMPOTENCY_KEY_BUSY'
-  | 'OUTCOME_UNKNOWN'
-  | 'TOO_LARGE'
-  | 'HEADERS_TOO_LARGE'
-  | 'BAD_REQUEST'
-  | 'UNPROCESSABLE'
-  | 'INTERNAL'
-  | 'STORE_FAILED'
-  | 'TOO_MANY_WATCHERS'
-  | 'CMS_INVALID_RESPONSE'
-  | 'CMS_LOGIN_REFUSED'
-  | 'CMS_READ_ONLY'
-  | 'CMS_REFUSED'
-  | 'PLACED_UNKNOWN'
-  | 'LIST_TOO_DEEP'
-  | 'INVALID_RESPONSE'
-  | 'LOCKED'
-  | 'LOCK_IDLE'
-  | 'DRAFT_KEPT'
-  | 'ARTICLE_UNPUBLISHED'
-  | 'ARTICLE_TWICE'
-  | 'FIELD_EMPTY'
-  | 'ORDER_EMPTY'
-  | 'ARTICLE_GONE'
-  | 'ARTICLE_HIDDEN'
-
-/** All lines in another language. */
-export type Texts = Lines & Readonly<Record<Code, string>>
 
 /** The names in braces of a line. */
 type Names<Line> = Line extends `${string}{${infer Name}}${infer Rest}` ? Name | Names<Rest> : never

@@ -86,15 +86,14 @@ function valuesIn (text: string): string {
   return text.replaceAll(/^(?:import|export) type [^;]*? from '[^']+'$/gm, '')
 }
 
-/** Circles of imports; those of the desk may be of types alone. */
+/** Circles of imports, types included. */
 function cycles (sources: Sources): string[] {
   const found: string[] = []
   const done = new Set<string>()
   function visit (path: string, above: string[]): void {
     if (above.includes(path)) found.push(`imports go in a circle: ${[...above.slice(above.indexOf(path)), path].join(' > ')}`)
     if (above.includes(path) || done.has(path)) return
-    const text = sources.get(path)!
-    for (const target of importsOf(path, path.startsWith('packages/desk/') ? valuesIn(text) : text)) if (sources.has(target)) visit(target, [...above, path])
+    for (const target of importsOf(path, sources.get(path)!)) if (sources.has(target)) visit(target, [...above, path])
     done.add(path)
   }
   for (const path of sources.keys()) visit(path, [])
