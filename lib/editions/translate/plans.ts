@@ -68,13 +68,11 @@ export function planOf ({ type, attributes: values, relationships: references }:
   const fields = new Set([uuid, ...attributes.map(({ field }) => field), ...relationships])
   const hasBundle = bundle === null || fields.has(bundle)
   if (bundle !== null) fields.add(bundle)
-  const members = [...fields].map((field) => `${JSON.stringify(field)}:[]`)
   return {
     type,
     attributes,
     relationships,
-    // Of an object that is put together member by member V8 makes a hash table, slow to fill and slow to write out.
-    blank: JSON.parse(`{${members.join(',')}}`),
+    blank: Object.fromEntries([...fields].map((field) => [field, []])),
     bundle: hasBundle ? undefined : { target_id: splitType(model, type).bundle, target_type: model.bundleEntityType },
     names
   }
