@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib'
-import type { Dispatcher } from 'undici'
-import Agent from 'undici/lib/dispatcher/agent.js'
+import { Agent, type Dispatcher } from 'undici'
 import { exchange, type HttpAnswer } from '../http/exchange.ts'
 import type { Clock } from './clock.ts'
 

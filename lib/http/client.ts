@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import Pool from 'undici/lib/dispatcher/pool.js'
+import { Pool } from 'undici'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import type { Signal } from './aborter.ts'
