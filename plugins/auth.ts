@@ -89,6 +89,7 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
   switch (auth?.kind) {
     case undefined: return {}
     case 'jwt': {
+      // It takes 22 ms of CPU and 4 MiB to load.
       const { jwtCheck } = await import('../lib/auth/jwt.ts')
       return { check: jwtCheck(auth.jwt), access: claimAccess }
     }

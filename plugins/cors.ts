@@ -1,4 +1,4 @@
-import type { FastifyCorsOptions } from '@fastify/cors'
+import cors, { type FastifyCorsOptions } from '@fastify/cors'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
@@ -46,7 +46,7 @@ async function corsByList (fastify: FastifyInstance, { config: { corsOrigins } }
     })
   }))
 
-  await fastify.register(import('@fastify/cors'), {
+  await fastify.register(cors, {
     delegator ({ headers }, done) {
       const origin = headers.origin !== undefined && allowedOrigins.has(headers.origin) && headers.origin
       done(null, { ...options, origin, preflight: headers['access-control-request-method'] !== undefined })

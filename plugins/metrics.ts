@@ -26,6 +26,7 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
   fastify.decorate('readings', new Map<string, Reading>())
   if (!metrics) return
 
+  // It takes 14 ms of CPU and 3 MiB to load.
   const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import('@prometheus-io/client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

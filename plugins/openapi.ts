@@ -1,3 +1,5 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type RouteOptions } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
@@ -58,7 +60,7 @@ function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
 async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], withNames: <T>(document: T) => T): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
-  await documentation.register(import('@fastify/swagger'), {
+  await documentation.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       servers: [{ url: basePath || '/' }],
@@ -78,7 +80,7 @@ async function documented ({ securitySchemes, basePath }: FastifyInstance, schem
   })
   for (const schema of schemas) documentation.addSchema(schema)
   for (const route of routes) documentation.route(route)
-  await documentation.register(import('@fastify/swagger-ui'), { routePrefix: `${basePath}/docs`, staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
+  await documentation.register(swaggerUi, { routePrefix: `${basePath}/docs`, staticCSP: DOCS_CSP, theme: { title: 'Quoin: its API' } })
   return documentation
 }
 

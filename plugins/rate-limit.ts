@@ -25,6 +25,7 @@ const PATIENCE_MS = 100
 async function rateLimits (fastify: FastifyInstance, { config, bus }: { config: Config, bus?: SharedBus | undefined }) {
   const { rateLimit: max, cms: { cookieNames } } = config
   if (max === 0) return
+  // It takes 7 ms of CPU and 1.4 MiB to load.
   const { default: rateLimit, normalizeIP } = await import('@fastify/rate-limit')
   await fastify.register(rateLimit, {
     max,

@@ -28,7 +28,7 @@ export interface RedisServer {
 }
 
 /**
- * Opens a Redis or Valkey; nothing connects yet.
+ * Opens a Redis or Valkey; nothing connects yet. A service without a bus does not load ioredis, which takes 20 ms of CPU and 9 MiB.
  * @param url `redis:` or `rediss:`
  * @param channel where to publish and to listen
  * @param onError told of every failure of a connection
