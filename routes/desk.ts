@@ -29,7 +29,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     const { page, inlineHash } = await readSources()
     const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
     const { body, etag } = page(language ?? LANGUAGES[0], settings)
-    reply.headers({ ...OF_PAGES, 'content-security-policy': policyFor(origin, inlineHash), etag, 'cache-control': 'no-cache', vary: 'accept-language' })
+    reply.headers({ ...OF_PAGES, 'content-security-policy': policyFor(origin, inlineHash), etag, 'cache-control': 'no-cache' }).vary('accept-language')
     return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
   })
 
@@ -77,7 +77,7 @@ const samples: Handler<typeof samplesSchema> = async function (request) {
 }
 
 function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, gzipped }: DeskFile) {
-  reply.headers({ 'cache-control': FOR_EVER, vary: 'accept-encoding' }).type(type)
+  reply.type(type).header('cache-control', FOR_EVER).vary('accept-encoding')
   return takesGzip(headers['accept-encoding']) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
 }
 

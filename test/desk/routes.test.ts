@@ -40,6 +40,12 @@ for (const text of [page.body, ...asked.values()]) {
 const script = [...asked].find(([path]) => path.endsWith('.js'))!
 for (const [, address] of script[1].matchAll(/<use href="([^"#]+)/g)) asked.set(`/${address}`, (await get(`/${address}`)).body)
 
+t.test('caches tell answers of the desk apart by origin too, where pages of other origins may call', async (t) => {
+  const { inject } = await build(t, { ...ON, CORS_ORIGINS: 'https://ui.example' })
+  t.strictSame((await inject('/desk')).headers['vary'], 'Origin, accept-language')
+  t.strictSame((await inject(script[0])).headers['vary'], 'Origin, accept-encoding')
+})
+
 t.test('the page may load nothing but its own files and the covers of the CMS, and has one script inline', async (t) => {
   const [, inline] = /<script>([^<]+)<\/script>\s*<link rel="stylesheet"/.exec(page.body)!
   t.equal(page.statusCode, 200)
