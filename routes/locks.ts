@@ -6,7 +6,7 @@ import type { User } from '../lib/auth/identity.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { versionTag, listTag, versionsIn } from '../lib/locks/etag.ts'
-import type { Acquired, Changed, Held, Released } from '../lib/locks/outcome.ts'
+import type { AcquiredOutcome, ChangedOutcome, HeldOutcome, ReleasedOutcome } from '../lib/locks/outcome.ts'
 import { ownerOf } from '../lib/locks/record.ts'
 import {
   ChangeHeaders, Done, Entity, Holder, Listed, ListHeaders, ListQuery, LockFailure, LockList, LockRecord, LockRequest, OwnLockRequest, PostHeaders, ReleaseQuery, ReleaseRequest
@@ -63,7 +63,7 @@ const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (reque
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
   await request.demand('edit', params)
-  return told(this, reply, await this.locks.acquire(params, lock, conditions))
+  return answer(this, reply, await this.locks.acquire(params, lock, conditions))
 }
 
 const overwriteSchema = (fastify: FastifyInstance) => ({
@@ -82,7 +82,7 @@ const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (r
   const lock = { ...body, userData: claimed(user, body.userData) }
   const conditions = conditionsIn(headers)
   await request.demand('edit', params)
-  return told(this, reply, await this.locks.overwrite(params, lock, conditions))
+  return answer(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
 const listSchema = {
@@ -158,27 +158,27 @@ async function letGo (fastify: FastifyInstance, request: Releasing, what: Releas
   const isAdmin = user?.admin === true
   if (isAdmin && what.uid !== undefined && what.uid !== user.uid) {
     await request.demand('edit', params)
-    return told(fastify, reply, leftAlone(await fastify.locks.release(params, what, options)))
+    return answer(fastify, reply, leftAlone(await fastify.locks.release(params, what, options)))
   }
   const result = await fastify.locks.release(params, ownNamedOnly(user && { ...user, admin: false }, what), options)
-  if (!user || !isOfAnother(result, user)) return told(fastify, reply, leftAlone(result))
+  if (!user || !isOfAnother(result, user)) return answer(fastify, reply, leftAlone(result))
   if (what.uid === undefined && isAdmin) {
     await request.demand('edit', params)
-    return told(fastify, reply, await fastify.locks.release(params, what, options))
+    return answer(fastify, reply, await fastify.locks.release(params, what, options))
   }
   if (!await request.may('view', params)) return { success: true }
   if (what.uid === undefined && result.outcome === 'held') {
     throw new Failure('FORBIDDEN', 'Another user holds this field, and you may release only your own locks', { details: { lock: result.lock } })
   }
-  return told(fastify, reply, leftAlone(result))
+  return answer(fastify, reply, leftAlone(result))
 }
 
 /** Leaves the lock of another user than the named one as it is. That counts as a success. */
-function leftAlone (result: Changed | Held | Released): Changed | Released {
+function leftAlone (result: ChangedOutcome | HeldOutcome | ReleasedOutcome): ChangedOutcome | ReleasedOutcome {
   return result.outcome === 'held' ? { outcome: 'released' } : result
 }
 
-function isOfAnother (result: Changed | Held | Released, { uid }: User): result is (Changed | Held) & { lock: Holder } {
+function isOfAnother (result: ChangedOutcome | HeldOutcome | ReleasedOutcome, { uid }: User): result is (ChangedOutcome | HeldOutcome) & { lock: Holder } {
   return result.outcome !== 'released' && result.lock !== undefined && ownerOf(result.lock) !== uid
 }
 
@@ -192,7 +192,7 @@ function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
   return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
 }
 
-function told ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: Acquired | Held | Changed | Released): Done {
+function answer ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: AcquiredOutcome | HeldOutcome | ChangedOutcome | ReleasedOutcome): Done {
   if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', texts.held, { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', texts.lockChanged, { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {

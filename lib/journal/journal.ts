@@ -8,7 +8,7 @@ import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { scalarText } from '../jsonapi/document.ts'
 import { createDeadline, createMeasure } from '../locks/bounds.ts'
 import { all, any, condition, expressionOf, namesOf, rule } from '../locks/expression.ts'
-import { storedAgain, type Stored } from '../locks/item.ts'
+import { storedAgain, type StoredValue } from '../locks/item.ts'
 import { isNothing, type Item, type StoredItem } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
@@ -200,7 +200,7 @@ function isKept (item: Item, seconds: number): boolean {
   return Number(item[REMOVE_AT]) > seconds
 }
 
-function mapOf (members: Record<string, string | number | undefined>): Map<string, Stored> {
+function mapOf (members: Record<string, string | number | undefined>): Map<string, StoredValue> {
   return new Map(Object.entries(members).filter((member): member is [string, string | number] => member[1] !== undefined))
 }
 

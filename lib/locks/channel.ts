@@ -1,5 +1,5 @@
 import { eventsBetween, stateId, presentOf, type Batch, type FeedEvent, type State } from './feed-events.ts'
-import type { Watched } from './watched.ts'
+import type { WatchedEntity } from './watched.ts'
 
 /** How many watchers are woken in one turn of the event loop: requests are answered between two turns. */
 const AT_ONCE = 50
@@ -17,10 +17,10 @@ export type Channel = ReturnType<typeof createChannel>
  * The events of some entities, made once for all watchers of just these. A watcher has no queue, only the number of the last
  * revision that it got. One that keeps up gets every change. One that is behind gets the present state.
  */
-export function createChannel (sources: Watched[]) {
+export function createChannel (sources: WatchedEntity[]) {
   /** Called, a few in a turn, after every change. */
   const wakes = new Set<() => void>()
-  const due = new Set<() => void>()
+  const dueListeners = new Set<() => void>()
   /** The newest changes. The last one led to this revision. */
   const recent: Batch[] = []
   let revision = 0
@@ -28,7 +28,7 @@ export function createChannel (sources: Watched[]) {
   let isStale = false
   let id: string | undefined
   /** The present state for a new watcher, and for a watcher that was told `stale`. */
-  let whole: Batch | undefined
+  let allEvents: Batch | undefined
   let back: Batch | undefined
   /** The revision at which the store answered again. */
   let liveAt = 0
@@ -43,38 +43,38 @@ export function createChannel (sources: Watched[]) {
     if (!states) return isStale && !wasStale ? push([STALE]) : undefined
     if (wasStale && !isStale) {
       liveAt = revision + 1
-      return push([LIVE, ...all()])
+      return push([LIVE, ...readAll()])
     }
-    if (!before) return push(all())
+    if (!before) return push(readAll())
     const changes = eventsBetween(before, states)
     if (isStale && !wasStale) changes.unshift(STALE)
     if (changes.length > 0) push(changes)
   }
 
   /** All there is to tell to somebody who knows nothing. */
-  function all (): FeedEvent[] {
+  function readAll (): FeedEvent[] {
     return [...isStale ? [STALE] : [], ...states ? presentOf(states) : []]
   }
 
   function push (batch: Batch): void {
     revision++
     id = undefined
-    whole = back = undefined
+    allEvents = back = undefined
     recent.push(batch)
     if (recent.length > RECENT) recent.shift()
     oblivion = oblivion?.refresh() ?? setTimeout(() => { recent.length = 0 }, RECENT_MS)
-    for (const wake of wakes) due.add(wake)
+    for (const wake of wakes) dueListeners.add(wake)
     turn ??= setImmediate(wakeSome)
   }
 
   function wakeSome (): void {
     let count = AT_ONCE
-    for (const wake of due) {
-      due.delete(wake)
+    for (const wake of dueListeners) {
+      dueListeners.delete(wake)
       wake()
       if (--count === 0) break
     }
-    turn = due.size > 0 ? setImmediate(wakeSome) : undefined
+    turn = dueListeners.size > 0 ? setImmediate(wakeSome) : undefined
   }
 
   /** What is to be told to a watcher that was told `position` last, and where that leads; nothing if there is no news. */
@@ -83,7 +83,7 @@ export function createChannel (sources: Watched[]) {
     const next = recent[recent.length - (revision - position)]
     if (next) return { batch: next, position: position + 1 }
     const isBack = position >= 0 && position < liveAt && !isStale
-    const batch = isBack ? back ??= [LIVE, ...all()] : whole ??= all()
+    const batch = isBack ? back ??= [LIVE, ...readAll()] : allEvents ??= readAll()
     return { batch, position: revision }
   }
 

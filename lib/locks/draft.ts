@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, expressionOf, namesOf, rule, valuesIn, type Condition } from './expression.ts'
-import { asStored, ITEM_LIMIT, itemSize, MARGIN, type Stored } from './item.ts'
+import { asStored, ITEM_LIMIT, itemSize, MARGIN, type StoredValue } from './item.ts'
 import { isForeignOver, keyOf, lockOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
@@ -49,7 +49,7 @@ export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, u
 /**
  * @param room how many bytes the draft has left for it; where it takes more, the name goes first, then the end of the uid
  */
-function displacedBy ({ uid, name }: NonNullable<Displacer>, room: number): Stored {
+function displacedBy ({ uid, name }: NonNullable<Displacer>, room: number): StoredValue {
   const bytes = Buffer.byteLength(uid + (name ?? ''))
   if (name !== undefined && bytes <= Math.max(DISPLACER_LIMIT, room)) return new Map([['uid', uid], ['name', name]])
   return new Map([['uid', Buffer.byteLength(uid) <= Math.max(DISPLACER_LIMIT, room) ? uid : cut(uid)]])
@@ -101,17 +101,17 @@ export function restOf ({ fieldName, ...key }: Key): Key {
 }
 
 /** The uid and the name from a user's data, if they are not longer than a displacer's may be. */
-function shortUser (userData: Stored | undefined): Stored {
+function shortUser (userData: StoredValue | undefined): StoredValue {
   const member = (name: string) => userData instanceof Map ? userData.get(name) : undefined
   return new Map(['uid', 'name'].map((name) => [name, member(name)] as const)
     .filter((entry): entry is [string, string] => typeof entry[1] === 'string' && Buffer.byteLength(entry[1]) <= DISPLACER_LIMIT))
 }
 
 /** A stored value as plain JSON. */
-function plain (value: Stored | undefined): unknown {
+function plain (value: StoredValue | undefined): unknown {
   if (Array.isArray(value)) return value.map(plain)
   if (value instanceof Map) return Object.fromEntries([...value].map(([name, member]) => [name, plain(member)]))
-  if ((value as unknown) instanceof Set) return [...value as unknown as Set<Stored>].map(plain)
+  if ((value as unknown) instanceof Set) return [...value as unknown as Set<StoredValue>].map(plain)
   return ArrayBuffer.isView(value) ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64') : value
 }
 

@@ -55,7 +55,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
       if (result.done || !result.unanswered) continue
       // Where the item is not there yet a tombstone keeps it off, so that nobody sees this draft beside the next one.
       const fence = await table.put(tombstoneOf(keyOf(item), seconds() + FENCE_SECONDS, nextVersion()), isNothing())
-      if (fence.done || isTombstone(await fence.found() ?? item)) return result.unanswered
+      if (fence.done || isTombstone(await fence.readItem() ?? item)) return result.unanswered
     }
     return undefined
   }
@@ -109,14 +109,14 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     const drafts = await table.query(draftsOf(key, query, seconds()), { inTime, measure, isWanted: (record) => isWanted(shownDraft(record)) })
     const lockedVersions = await heldAmong(drafts.Items, key, query, inTime)
     const all = [
-      ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shownDraft(await whole(record)), at: displacedAt(record) }))),
+      ...await Promise.all(drafts.Items.map(async (record) => ({ record, draft: shownDraft(await withText(record)), at: displacedAt(record) }))),
       ...expiredLocks.Items.map((record) => ({ record, draft: shownExpired(record, start), at: expiryOf(record, start) }))
     ]
     return all.filter(({ draft: { version } }) => version === undefined || !lockedVersions.has(version))
   }
 
   /** A draft with its text. Half of the text may be in an item of its own. */
-  async function whole (record: Item): Promise<Item> {
+  async function withText (record: Item): Promise<Item> {
     const rest = record['inTwo'] ? await table.get(restOf(keyOf(record))) : undefined
     return rest ? { ...record, payload: `${record.payload}${rest['rest']}` } : record
   }

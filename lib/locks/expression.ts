@@ -73,7 +73,7 @@ export function condition (expression: Expression, values: ExpressionValues = {}
  * DynamoDB's form, and a lock is written with one.
  * @param ruleOf the rule of a shape, of which every member counts
  */
-export function shaped<Shape extends object> (ruleOf: (shape: Shape) => Rule): (shape: Shape) => Expression {
+export function expressionsByShape<Shape extends object> (ruleOf: (shape: Shape) => Rule): (shape: Shape) => Expression {
   const expressions = new Map<string, Expression>()
   return (shape) => {
     const name = Object.values(shape).join()

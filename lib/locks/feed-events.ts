@@ -7,7 +7,7 @@ export interface State { entity: Entity, locks: ReadonlyMap<string, LockView>, p
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
 /** A save of an edition, as the event for the watchers of its locks. */
-export interface Saved {
+export interface EditionSave {
   entityType: string
   entityId: string
   /** The edition's entity tag now, as it is for who saved it. */
@@ -26,7 +26,7 @@ export type FeedEvent =
   | Snapshot
   | { event: 'locked' | 'released', id: string, lock: LockView }
   | { event: 'requested', id: string, petition: Petition }
-  | { event: 'saved', saved: Saved }
+  | { event: 'saved', saved: EditionSave }
   | { event: 'heartbeat' | 'stale' | 'live' }
 
 /** Events that are told together. All watchers of the same entities get the same object. */
@@ -43,11 +43,11 @@ export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, 
 export type Changes = ReadonlyMap<string, LockView | undefined>
 
 /** What a read finds of an entity: its locks, and the petitions for them. */
-export type Found = ReadonlyArray<LockRecord | Petition>
+export type LocksAndPetitions = ReadonlyArray<LockRecord | Petition>
 
-/** The locks in what a read has found. */
-export function locksIn (entity: Entity, found: Found): State['locks'] {
-  return new Map(found.filter((each): each is LockRecord => !isPetition(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
+/** The locks among what a read returned. */
+export function locksIn (entity: Entity, items: LocksAndPetitions): State['locks'] {
+  return new Map(items.filter((each): each is LockRecord => !isPetition(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
 }
 
 /** The petitions in it. */
@@ -63,11 +63,11 @@ export function withChanges (locks: State['locks'], changes: Changes): State['lo
 }
 
 /** The state of an entity from its locks, and the petitions for them. The last state itself if nothing has changed. */
-export function nextState (entity: Entity, locks: State['locks'], all: readonly Petition[], lastState: State | undefined): State {
-  const petitions = all.filter(({ fieldName, userData: { uid } }) => locks.has(fieldName) && locks.get(fieldName)!.userData?.uid !== uid)
-  const same = lastState?.locks.size === locks.size && [...locks].every(([field, lock]) => versionMark(lastState.locks.get(field)) === versionMark(lock)) &&
+export function nextState (entity: Entity, locks: State['locks'], allPetitions: readonly Petition[], lastState: State | undefined): State {
+  const petitions = allPetitions.filter(({ fieldName, userData: { uid } }) => locks.has(fieldName) && locks.get(fieldName)!.userData?.uid !== uid)
+  const sameState = lastState?.locks.size === locks.size && [...locks].every(([field, lock]) => versionMark(lastState.locks.get(field)) === versionMark(lock)) &&
     petitionMarks(lastState.petitions) === petitionMarks(petitions)
-  return same ? lastState : { entity, locks, petitions }
+  return sameState ? lastState : { entity, locks, petitions }
 }
 
 /** Tells the petitions of an entity apart. */
@@ -91,13 +91,13 @@ function versionMark (lock: LockView | undefined): string | undefined {
 
 /** All that is watched: in one event, and one more for each petition. */
 export function presentOf (states: State[]): FeedEvent[] {
-  return named([
+  return nameLast([
     { event: 'snapshot', id: '', locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length },
-    ...states.flatMap(({ petitions }) => petitions).map(requested)
+    ...states.flatMap(({ petitions }) => petitions).map(petitionEvent)
   ], states)
 }
 
-function requested (petition: Petition): StateEvent {
+function petitionEvent (petition: Petition): StateEvent {
   return { event: 'requested', id: '', petition }
 }
 
@@ -108,11 +108,11 @@ export function eventsBetween (before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
   const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => versionMark(lock) !== versionMark(before[index]!.locks.get(lock.fieldName))))
   const [petitionsBefore, petitionsAfter] = [petitionsByKey(before), petitionsByKey(after)]
-  return named([
+  return nameLast([
     ...releases.map((lock) => ({ event: 'released' as const, id: '', lock })),
     ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock })),
-    ...[...petitionsBefore].filter(([key]) => !petitionsAfter.has(key)).map(([, petition]) => requested({ ...petition, until: 0 })),
-    ...[...petitionsAfter].filter(([key, { until }]) => petitionsBefore.get(key)?.until !== until).map(([, petition]) => requested(petition))
+    ...[...petitionsBefore].filter(([key]) => !petitionsAfter.has(key)).map(([, petition]) => petitionEvent({ ...petition, until: 0 })),
+    ...[...petitionsAfter].filter(([key, { until }]) => petitionsBefore.get(key)?.until !== until).map(([, petition]) => petitionEvent(petition))
   ], after)
 }
 
@@ -124,7 +124,7 @@ function petitionsByKey (states: State[]): Map<string, Petition> {
 type StateEvent = Extract<FeedEvent, { id: string }>
 
 /** Has the last of some events name the state to which they lead. */
-function named (events: StateEvent[], states: State[]): FeedEvent[] {
+function nameLast (events: StateEvent[], states: State[]): FeedEvent[] {
   return events.map((event, index) => index === events.length - 1 ? { ...event, id: stateId(states) } : event)
 }
 

@@ -1,11 +1,11 @@
 import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
-import type { Batch, Changes, Found, Saved } from './feed-events.ts'
+import type { Batch, Changes, LocksAndPetitions, EditionSave } from './feed-events.ts'
 import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf, readsPerSecond as readsOf } from './pace.ts'
 import type { Entity, LockView } from './schemas.ts'
 import { forEach } from './table.ts'
-import { createWatched, isOutage, URGENCIES, type Urgency, type Watched } from './watched.ts'
+import { createWatched, isOutage, URGENCIES, type Urgency, type WatchedEntity } from './watched.ts'
 
 const RETRY_AFTER_SECONDS = '30'
 const WARN_MS = 60_000
@@ -42,7 +42,7 @@ export interface Notices {
 
 export interface FeedDeps extends FeedOptions {
   /** The locks of an entity as they are now, and the petitions for them: consistent, complete, without payloads. */
-  read: (entity: Entity) => Promise<Found>
+  read: (entity: Entity) => Promise<LocksAndPetitions>
   /** Whether the lease of a lock is over. */
   isOver?: (lock: LockView) => boolean
   /** Milliseconds since 1970, as `Date.now`. */
@@ -80,7 +80,7 @@ export interface FeedWatcher extends Watcher {
  * Nothing is queued for a watcher. One that asks in time gets every change; one that is behind gets a snapshot.
  */
 export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollMs, 10_000), restMs = pollMs, readsPerSecond = readsOf(pollMs), heartbeatMs = 15_000, watchersMax = 2000, watchersPerCaller = watchersMax, warn, notices, isOver = () => false, now = Date.now }: FeedDeps) {
-  const entities = new Map<string, Watched>()
+  const entities = new Map<string, WatchedEntity>()
   const channels = new Map<string, Channel>()
   /** What ends each watcher, with its caller. */
   const watchers = new Map<() => void, string | undefined>()
@@ -133,7 +133,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     channels.set(name, channel)
     return channel
 
-    function watch (entity: Entity): Watched {
+    function watch (entity: Entity): WatchedEntity {
       const name = nameOf(entity)
       const watched = entities.get(name) ?? createWatched(entity, { read, intervalMs, onFailure: failed, isOver, now, pollMs: restMs })
       entities.set(name, watched)
@@ -287,7 +287,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /** Tells the watchers of the entity that it was saved. */
-  function saved (saved: Saved): void {
+  function saved (saved: EditionSave): void {
     const watched = entities.get(nameOf({ type: saved.entityType, id: saved.entityId }))
     for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
   }

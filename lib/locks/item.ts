@@ -1,7 +1,7 @@
 import { Failure, texts } from '../errors.ts'
 
 /** A value as the document client is given it: objects as maps, since it takes a member called `constructor` for a class. */
-export type Stored = string | number | boolean | null | Stored[] | Map<string, Stored>
+export type StoredValue = string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
 
 /** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */
 export const ITEM_LIMIT = 409_600
@@ -22,15 +22,15 @@ const SMALLEST_NUMBER = 1e-130
  * levels of nesting, names of 1 to 65535 bytes, numbers from 1e-130; integers beyond 2^53 lost digits already when
  * they were parsed).
  */
-export function stored (value: unknown, where: string, level = 1): Stored {
+export function toStored (value: unknown, where: string, level = 1): StoredValue {
   if (level > LEVELS) throw new Failure('BAD_REQUEST', `${where.split('/', 2).join('/')} is nested more than ${LEVELS} levels deep`)
-  if (Array.isArray(value)) return value.map((element, index) => stored(element, `${where}/${index}`, level + 1))
+  if (Array.isArray(value)) return value.map((element, index) => toStored(element, `${where}/${index}`, level + 1))
   if (typeof value === 'number') return storedNumber(value, where)
   if (value !== null && typeof value === 'object') {
     return new Map(Object.entries(value).map(([name, member]) => {
       const bytes = Buffer.byteLength(name)
       if (bytes < 1 || bytes > LARGEST_NAME) throw new Failure('BAD_REQUEST', `${where} has a member whose name has ${bytes} bytes; 1 to ${LARGEST_NAME} can be stored`)
-      return [name, stored(member, `${where}/${name}`, level + 1)]
+      return [name, toStored(member, `${where}/${name}`, level + 1)]
     }))
   }
   return value as string | boolean | null
@@ -44,15 +44,15 @@ function storedNumber (value: number, where: string): number {
 }
 
 /** An item that was read, in the form to store it again. A number that JavaScript cannot hold exactly stays a string. */
-export function asStored (value: unknown): Stored {
+export function asStored (value: unknown): StoredValue {
   if (Array.isArray(value)) return value.map(asStored)
   if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)
-  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as Stored
+  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as StoredValue
   return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
 }
 
 /** A record that was read, to be stored again. */
-export function storedAgain (record: Record<string, unknown>): Record<string, Stored> {
+export function storedAgain (record: Record<string, unknown>): Record<string, StoredValue> {
   return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, asStored(member)]))
 }
 
@@ -61,12 +61,12 @@ export function storedAgain (record: Record<string, unknown>): Record<string, St
  * one more, 3 for a list or map and 1 for each of its members. Source: "DynamoDB item sizes and formats"; how a number's
  * digits pair up is as measured by dynalite against AWS.
  */
-export function itemSize (item: Record<string, Stored>): number {
+export function itemSize (item: Record<string, StoredValue>): number {
   return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)
 }
 
 /** A record of others may hold bytes and sets too. */
-function valueSize (value: Stored | ArrayBufferView | Set<Stored>): number {
+function valueSize (value: StoredValue | ArrayBufferView | Set<StoredValue>): number {
   if (ArrayBuffer.isView(value)) return value.byteLength
   if (value instanceof Set) return [...value].reduce<number>((sum, element) => sum + valueSize(element), 0)
   if (typeof value === 'string') return Buffer.byteLength(value)

@@ -12,7 +12,7 @@ import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain } from './item.ts'
-import type { Acquired, Changed, Held, Refused, Released, Taken } from './outcome.ts'
+import type { AcquiredOutcome, ChangedOutcome, HeldOutcome, LockRefusal, ReleasedOutcome, Takeover } from './outcome.ts'
 import { createPetitions, hasPetitions, petitionsIn } from './petitions.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
@@ -111,15 +111,15 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function acquire (place: WriteTarget, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<Acquired | Held | Changed> {
+  async function acquire (place: WriteTarget, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<AcquiredOutcome | HeldOutcome | ChangedOutcome> {
     const uid = String(request.userData.uid)
     const quick = (write: Write) => isFree(write, alone ? undefined : uid)
     return write(place, request, ifMatch, quick, (record) => {
       const hasExpired = record && isExpired(record, moment())
       if (record && !hasExpired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
-      if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
+      if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
       if (hasExpired) return 'displace'
-      return record && alone ? changed(record) : 'again'
+      return record && alone ? changedOutcome(record) : 'again'
     })
   }
 
@@ -128,15 +128,15 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @param ifMatch only if the lock is in one of these versions, expired or not
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
    */
-  async function overwrite (place: WriteTarget, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<Acquired | Changed> {
+  async function overwrite (place: WriteTarget, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<AcquiredOutcome | ChangedOutcome> {
     const uid = String(request.userData.uid)
     // Only a record that fails the condition shows whose lock it was.
     const isNoted = notes?.concerns(place.type) === true
     const isQuick = isNoted ? isFree : isWithoutTextOfOthers
-    const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (found) => {
-      if (ifMatch && !isAmong(ifMatch, found)) return changed(found)
-      return found && ownerOf(found) !== uid ? 'displace' : 'again'
-    }) as Taken | Changed
+    const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (record) => {
+      if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
+      return record && ownerOf(record) !== uid ? 'displace' : 'again'
+    }) as Takeover | ChangedOutcome
     if (result.outcome === 'changed') return result
     const { displaced, ...acquired } = result
     if (displaced && isNoted) await notes!.note(place, { fieldName: request.fieldName, from: displaced.userData, by: request.userData })
@@ -149,8 +149,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    */
   async function write (
     place: WriteTarget, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
-    judge: (found: Item | undefined) => Refused | 'again' | 'displace'
-  ): Promise<Taken | Refused> {
+    judge: (record: Item | undefined) => LockRefusal | 'again' | 'displace'
+  ): Promise<Takeover | LockRefusal> {
     const { userData: { uid, name }, fieldName } = request
     let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
@@ -166,67 +166,67 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     /** The lock of another user that the last attempt replaces. */
     let displacedHolder: Holder | undefined
 
-    function acquired (version: string): Taken {
+    function acquisition (version: string): Takeover {
       if (draft) onKept?.()
       const { timestamp, expiresAt } = record
       return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }), ...(displacedHolder && { displaced: displacedHolder }) }
     }
 
     /** The lock is there, in this version. */
-    function locked (version: string): Acquired {
+    function lockedIn (version: string): AcquiredOutcome {
       place.changes.set(fieldName, viewOf(place, { ...record, version, userData: { ...request.userData, uid: String(uid) } }))
-      return acquired(version)
+      return acquisition(version)
     }
 
     /** @returns the lock, or the record in its way */
-    async function attempt (over: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
+    async function attempt (over: Item | undefined): Promise<AcquiredOutcome | { record: Item | undefined }> {
       versions.add(version)
       displacedHolder = over && !isTombstone(over) && ownerOf(over) !== String(uid) && !isExpired(over, moment()) ? holderOf(over) : undefined
       const replacedVersion = over ? over['version'] : namedVersion
       const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replacedVersion) ? seconds() + SETTLED_SECONDS : 0)
       const item = { ...record, version, ...(typeof replacedVersion === 'string' && { replaced: replacedVersion }), ...(until > seconds() && { fencedUntil: until }) }
-      const result = await table.putOnce(item, over ? isStill(over) : quick(described(version, ifMatch, until)))
-      if (result.done) return locked(version)
-      if (!result.unanswered) return look(await result.found())
+      const result = await table.putOnce(item, over ? isStill(over) : quick(describe(version, ifMatch, until)))
+      if (result.done) return lockedIn(version)
+      if (!result.unanswered) return look(await result.readItem())
       if (++failureCount === UNANSWERED_MAX) throw result.unanswered
       open.push({ version, over })
       if (!over) fencedUntil = seconds() + FENCE_SECONDS
-      return look(await present())
+      return look(await readPresent())
     }
 
     /** The present record. Where an attempt may still create the lock and there is none, a tombstone keeps it off first. */
-    async function present (): Promise<Item | undefined> {
+    async function readPresent (): Promise<Item | undefined> {
       if (open.every(({ over }) => over)) return table.get(key)
       const tombstone = tombstoneOf(key, seconds() + FENCE_SECONDS, nextVersion())
       fences.add(tombstone['version'])
       for (let count = 1; count <= ATTEMPTS; count++) {
         const written = await table.put(tombstone, isNothing())
-        const found = written.done ? tombstone : await written.found()
+        const found = written.done ? tombstone : await written.readItem()
         if (found) return found
       }
       throw tooFast()
     }
 
     /** What the present record says about the attempts without an answer: the lock that one of them was, or that none was carried out. */
-    async function look (record: Item | undefined): Promise<Acquired | { found: Item | undefined }> {
+    async function look (record: Item | undefined): Promise<AcquiredOutcome | { record: Item | undefined }> {
       const own = versionOf(record)
-      if (own !== undefined && versions.has(own)) return locked(own)
+      if (own !== undefined && versions.has(own)) return lockedIn(own)
       const stillOpen: WriteAttempt[] = []
-      for (const each of open) {
-        const outcome = outcomeOf(each, record, fences)
-        if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, each.version))) return acquired(each.version)
-        if (outcome === 'unclear' || !isSince(each.version, now() - TRACED_MS)) throw unknown()
-        if (outcome === 'open') stillOpen.push(each)
+      for (const openAttempt of open) {
+        const outcome = outcomeOf(openAttempt, record, fences)
+        if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, openAttempt.version))) return acquisition(openAttempt.version)
+        if (outcome === 'unclear' || !isSince(openAttempt.version, now() - TRACED_MS)) throw unknownOutcome()
+        if (outcome === 'open') stillOpen.push(openAttempt)
       }
       open = stillOpen
-      return { found: record }
+      return { record }
     }
 
     /** Keeps the text of the record that is to be displaced, if it has one and is not kept yet. */
-    async function prepare (found: Item): Promise<void> {
-      if (draft && typeof draft['version'] === 'string' && isSameRecord(found, draft)) return
+    async function prepare (record: Item): Promise<void> {
+      if (draft && typeof draft['version'] === 'string' && isSameRecord(record, draft)) return
       await withdraw()
-      if (found['payload'] !== undefined) draft = await drafts.keep(found, { uid: String(uid), name })
+      if (record['payload'] !== undefined) draft = await drafts.keep(record, { uid: String(uid), name })
     }
 
     /** Drops the draft of a record that was not displaced and will not be. */
@@ -240,16 +240,16 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
      * Refuses the request. Where one of its attempts may still create the lock once the field is free, the record in its
      * way is marked first, so that its release leaves a tombstone. A record of others cannot be written again as it was.
      */
-    async function refused (refusal: Refused, record: Item | undefined): Promise<Acquired | Refused> {
+    async function refuse (refusal: LockRefusal, record: Item | undefined): Promise<AcquiredOutcome | LockRefusal> {
       await withdraw()
       for (let count = 1; count <= ATTEMPTS; count++) {
         if (open.every(({ over }) => over) || typeof record?.['version'] !== 'string' || fenceOf(record) >= fencedUntil) return refusal
         const mark = await table.put({ ...storedAgain(record), ...key, fencedUntil }, isStill(record))
         if (mark.done) return refusal
         await pause(count)
-        const result = await look(await present())
+        const result = await look(await readPresent())
         if ('outcome' in result) return result
-        record = result.found
+        record = result.record
       }
       throw tooFast()
     }
@@ -257,25 +257,25 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return openWrites.during(nameOf(key), async () => {
       const first = await attempt(undefined)
       if ('outcome' in first) return first
-      const verdict = judge(first.found)
-      if (typeof verdict === 'object') return refused(verdict, first.found)
+      const verdict = judge(first.record)
+      if (typeof verdict === 'object') return refuse(verdict, first.record)
       return takeovers.run(nameOf(key), async (hasWaited) => {
-        let result = hasWaited ? await look(await present()) : first
+        let result = hasWaited ? await look(await readPresent()) : first
         for (let count = 1; count <= ATTEMPTS && !('outcome' in result); count++) {
-          const { found: item } = result
+          const { record: item } = result
           const verdict = judge(item)
-          if (typeof verdict === 'object') return refused(verdict, item)
+          if (typeof verdict === 'object') return refuse(verdict, item)
           if (verdict === 'displace') await prepare(item!)
           else await withdraw()
           version = nextVersion(item?.['version'])
           result = await attempt(item)
           if ('outcome' in result) return result
           await pause(count)
-          result = await look(await present())
+          result = await look(await readPresent())
         }
         if ('outcome' in result) return result
         await withdraw()
-        throw open.length > 0 ? unknown() : tooFast()
+        throw open.length > 0 ? unknownOutcome() : tooFast()
       })
     })
   }
@@ -286,7 +286,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** A put or a delete as conditions see it. */
-  function described (version: string, ifMatch: Versions | undefined, until = 0): Write {
+  function describe (version: string, ifMatch: Versions | undefined, until = 0): Write {
     return { version, ifMatch, moment: moment(), instance, settled: versionAt(now() - SETTLED_SECONDS * 1000), fence: Math.max(until, seconds()) }
   }
 
@@ -344,7 +344,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
    * @throws {Failure} BAD_REQUEST without a field and a user; with `details.failed`, the fields that are still locked,
    * when only some could be deleted in time
    */
-  async function release (place: WriteTarget, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<Released | Changed | Held> {
+  async function release (place: WriteTarget, { fieldName, uid }: ReleaseQuery, { ifMatch, by }: { ifMatch?: Versions | undefined, by?: Displacer } = {}): Promise<ReleasedOutcome | ChangedOutcome | HeldOutcome> {
     const key = recordKey(environment, place)
     const keyOf = (fieldName: string) => ({ env_entityType_entityId: key, fieldName })
     const inTime = createDeadline(monotonic)
@@ -371,66 +371,66 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { outcome: 'released' }
   }
 
-  async function releaseField ({ changes }: WriteTarget, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<Released | Changed | Held> {
+  async function releaseField ({ changes }: WriteTarget, key: Key, { uid, ifMatch, by, inTime }: { uid: string | undefined, ifMatch?: Versions | undefined, by: Displacer, inTime: InTime }): Promise<ReleasedOutcome | ChangedOutcome | HeldOutcome> {
     const isOwn = uid !== undefined && (by === undefined || by.uid === uid)
-    const write = described(nextVersion(), ifMatch)
+    const write = describe(nextVersion(), ifMatch)
     const isOthers = (record: Item) => uid !== undefined && ownerOf(record) !== uid
 
-    function released (): Released {
+    function succeed (): ReleasedOutcome {
       changes.set(key.fieldName, undefined)
       return { outcome: 'released' }
     }
 
-    let present: Item | undefined
-    if (openWrites.until(nameOf(key)) > 0) present = await table.get(key)
+    let item: Item | undefined
+    if (openWrites.until(nameOf(key)) > 0) item = await table.get(key)
     else {
       const removal = await table.removeOnce(key, isOwn ? isHeldBy(write, uid) : isWithoutText(write, uid))
-      if (removal.done) return released()
-      present = await removal.found()
-      if (removal.unanswered && present && !isTombstone(present) && !isOlder(present, write)) {
+      if (removal.done) return succeed()
+      item = await removal.readItem()
+      if (removal.unanswered && item && !isTombstone(item) && !isOlder(item, write)) {
         // The lock may have been released and taken again since.
-        if (!ifMatch && isOthers(present)) return { outcome: 'released' }
-        throw unknown()
+        if (!ifMatch && isOthers(item)) return { outcome: 'released' }
+        throw unknownOutcome()
       }
     }
     for (let count = 1; count <= ATTEMPTS; count++) {
       inTime()
-      const record = present && !isTombstone(present) ? present : undefined
+      const record = item && !isTombstone(item) ? item : undefined
       if (record) {
-        if (ifMatch && !isAmong(ifMatch, record)) return changed(record)
+        if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
         if (isOthers(record)) return isExpired(record, moment()) ? { outcome: 'released' } : { outcome: 'held', lock: holderOf(record) }
         if (isOwn && !ifMatch && record['payload'] !== undefined && isExpired(record, moment())) return { outcome: 'released' }
       }
-      const until = fenceFor(key, present)
-      if (!record && until <= Math.max(fenceOf(present), seconds())) return { outcome: 'released' }
-      const tombstone = tombstoneOf(key, until, nextVersion(present?.['version']), present?.['version'])
+      const until = fenceFor(key, item)
+      if (!record && until <= Math.max(fenceOf(item), seconds())) return { outcome: 'released' }
+      const tombstone = tombstoneOf(key, until, nextVersion(item?.['version']), item?.['version'])
       const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
-      const result = until > seconds() ? await table.put(tombstone, present ? isStill(present) : isNothing()) : await table.remove(key, isStill(present!))
-      const next = result.done ? tombstone : await result.found()
+      const result = until > seconds() ? await table.put(tombstone, item ? isStill(item) : isNothing()) : await table.remove(key, isStill(item!))
+      const next = result.done ? tombstone : await result.readItem()
       if (result.done || (result.repeated && (next === undefined || isSameRecord(next, tombstone)))) {
         if (draft) onKept?.()
-        return released()
+        return succeed()
       }
-      if (result.repeated && present && !isSameRecord(next, present) && !hasReplaced(next, present)) {
+      if (result.repeated && item && !isSameRecord(next, item) && !hasReplaced(next, item)) {
         // The first attempt may have released the lock, and another has been taken since.
         if (hasReplaced(next, tombstone) || (!ifMatch && isOthers(next!))) return { outcome: 'released' }
-        throw unknown()
+        throw unknownOutcome()
       }
       if (draft) await drafts.drop(draft)
       await pause(count)
-      present = await table.get(key)
+      item = await table.get(key)
     }
     throw tooFast()
   }
 
   /** Until when a late write may bring back the released lock. It may be one that the record names, one of this instance, or one of another instance that still waits for an answer. */
-  function fenceFor (key: Key, found: Item | undefined): number {
-    return Math.max(fenceOf(found), openWrites.until(nameOf(key)), isUnsettled(found?.['version']) ? seconds() + FENCE_SECONDS : 0)
+  function fenceFor (key: Key, record: Item | undefined): number {
+    return Math.max(fenceOf(record), openWrites.until(nameOf(key)), isUnsettled(record?.['version']) ? seconds() + FENCE_SECONDS : 0)
   }
 
   /** An expired lock is nobody's. */
-  function changed (found: Item | undefined): Changed {
-    return { outcome: 'changed', ...(found && !isExpired(found, moment()) && { lock: holderOf(found) }) }
+  function changedOutcome (record: Item | undefined): ChangedOutcome {
+    return { outcome: 'changed', ...(record && !isExpired(record, moment()) && { lock: holderOf(record) }) }
   }
 
   /** Resolves when the table answers a read of one (absent) record. */
@@ -439,7 +439,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /** Tells the feed what a write has left in fields, and that it is over, even when nobody knows whether it took place. */
-  function announced<Rest extends unknown[], Result> (write: (at: WriteTarget, ...rest: Rest) => Promise<Result>) {
+  function announcing<Rest extends unknown[], Result> (write: (at: WriteTarget, ...rest: Rest) => Promise<Result>) {
     return (entity: Entity, ...rest: Rest) => {
       const changes = new Map<string, LockView | undefined>()
       const endWrite = feed.writing(entity)
@@ -467,9 +467,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   return {
-    acquire: announced(timely(acquire)),
-    overwrite: announced(timely(overwrite)),
-    release: announced(timely(release)),
+    acquire: announcing(timely(acquire)),
+    overwrite: announcing(timely(overwrite)),
+    release: announcing(timely(release)),
     list: timely(list),
     view: timely(view),
     checks,
@@ -484,7 +484,7 @@ function nameOf ({ env_entityType_entityId: key, fieldName }: Key): string {
   return JSON.stringify([key, fieldName])
 }
 
-function unknown (): Failure {
+function unknownOutcome (): Failure {
   return new Failure('STORE_UNAVAILABLE', 'Quoin does not know whether the lock was written; try again', { headers: { 'retry-after': '1' } })
 }
 

@@ -1,6 +1,6 @@
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
-import type { Stored } from './item.ts'
+import type { StoredValue } from './item.ts'
 import { isExpired, isNothing, isStill, isTombstone, ownerOf, recordKey, tombstoneOf, type Item, type Key, type Moment } from './record.ts'
 import type { Entity, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
 import type { LockTable } from './table.ts'
@@ -27,9 +27,9 @@ export const PETITIONS = 'petitions'.padStart(256, '#')
 interface StoredPetition { fieldName: string, uid: string, name?: string, until: number }
 
 /** The petition stands, until a Unix time in seconds. */
-export interface Petitioned { outcome: 'petitioned', until: number }
+export interface PetitionedOutcome { outcome: 'petitioned', until: number }
 /** Nobody else holds the field. */
-export interface Unheld { outcome: 'unheld' }
+export interface UnheldOutcome { outcome: 'unheld' }
 
 export interface PetitionsDeps {
   table: LockTable
@@ -50,7 +50,7 @@ export function createPetitions ({ table, environment, moment, nextVersion, wait
    * Petitions for a field that another user holds. Made again, a petition goes on.
    * @throws {Failure} TOO_MANY_REQUESTS where as many users as may petition already; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function file (entity: Entity, { fieldName, userData }: PetitionRequest): Promise<Petitioned | Unheld> {
+  async function file (entity: Entity, { fieldName, userData }: PetitionRequest): Promise<PetitionedOutcome | UnheldOutcome> {
     const [uid, name] = [String(userData.uid), userData.name]
     const lock = await table.get({ env_entityType_entityId: recordKey(environment, entity), fieldName })
     if (!lock || isTombstone(lock) || isExpired(lock, moment()) || ownerOf(lock) === uid) return { outcome: 'unheld' }
@@ -89,7 +89,7 @@ export function createPetitions ({ table, environment, moment, nextVersion, wait
     if (next.length === present.length && next.every((petition) => present.includes(petition))) return
     const removeAt = Math.max(moment().now, ...next.map(({ until }) => until))
     const version = nextVersion(record?.['version'])
-    const item = { ...tombstoneOf(key, 0, version), version, petitions: next.map((petition) => new Map<string, Stored>(Object.entries(petition))), [REMOVE_AT]: removeAt }
+    const item = { ...tombstoneOf(key, 0, version), version, petitions: next.map((petition) => new Map<string, StoredValue>(Object.entries(petition))), [REMOVE_AT]: removeAt }
     const { done } = await table.claim(item, record ? isStill(record) : isNothing())
     if (done) return
     if (count === ATTEMPTS) throw new Failure('STORE_UNAVAILABLE', 'Too many users ask for fields of this entity at once; try again', { headers: { 'retry-after': '1' } })

@@ -1,8 +1,8 @@
 import { FENCED_UNTIL } from '../dynamodb/fence.ts'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
-import { all, any, condition, expressionOf, namesOf, rule, shaped, valuesIn, type Condition, type Rule } from './expression.ts'
-import { ITEM_LIMIT, itemSize, MARGIN, stored, type Stored } from './item.ts'
+import { all, any, condition, expressionOf, namesOf, rule, expressionsByShape, valuesIn, type Condition, type Rule } from './expression.ts'
+import { ITEM_LIMIT, itemSize, MARGIN, toStored, type StoredValue } from './item.ts'
 import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
@@ -51,7 +51,7 @@ export function lockOf (record: Item): LockRecord {
 }
 
 /** An item as it is written. */
-export interface StoredItem extends Key { [member: string]: Stored }
+export interface StoredItem extends Key { [member: string]: StoredValue }
 
 /** A lock as it is written, without what a lease adds. */
 export interface NewRecord extends StoredItem { timestamp: number }
@@ -75,7 +75,7 @@ export function recordOf (key: string, { fieldName, userData, payload, timestamp
     env_entityType_entityId: key,
     fieldName,
     timestamp: timestamp ?? seconds,
-    userData: stored({ ...userData, uid: String(userData.uid) }, 'body/userData'),
+    userData: toStored({ ...userData, uid: String(userData.uid) }, 'body/userData'),
     ...(payload !== undefined && { payload })
   }
   const bytes = Buffer.byteLength(JSON.stringify(userData))
@@ -201,7 +201,7 @@ const isRemovable = (shape: WriteShape): Rule => all(isReplaceable(shape), isKno
 
 /** The condition of a write, and of the user who asks, by a rule that depends on their shape alone. */
 function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: WriteShape) => Rule): (write: Write, uid: Uid) => Condition {
-  const expression = shaped(ruleOf)
+  const expression = expressionsByShape(ruleOf)
   return ({ version, ifMatch, moment: { now, foreign }, instance, settled, fence }, uid) => {
     const versions = Array.isArray(ifMatch) ? ifMatch : []
     const shape = { versions: ifMatch === '*' ? ifMatch : ifMatch?.length, hasForeign: foreign !== undefined, hasUser: uid !== undefined }
@@ -219,11 +219,11 @@ function conditionOf<Uid extends string | undefined = string> (ruleOf: (shape: W
   }
 }
 
-const nothing = condition(expressionOf(isAbsent))
+const absence = condition(expressionOf(isAbsent))
 
 /** Condition of a put: there is no record. */
 export function isNothing (): Condition {
-  return nothing
+  return absence
 }
 
 const ofVersion = expressionOf(rule('#version = :version'))
@@ -252,7 +252,7 @@ export const isWithoutText = conditionOf<string | undefined>((shape) => all(shap
 /** Condition of a delete: the record is the user's own, and has not expired. */
 export const isHeldBy = conditionOf((shape) => all(isOwn, isNotOver(shape), isRemovable(shape)))
 
-const isNoOthers = shaped(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOwn] : []))
+const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOwn] : []))
 
 /** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
 export function isHeldByNoOther ({ now, foreign }: Moment, uid: string | undefined): Condition {
@@ -293,20 +293,20 @@ export function fenceOf (record: Item | undefined): number {
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `petitions` also the record of these. */
-export interface Wanted { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean, petitions?: boolean }
+export interface RecordSelection { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean, petitions?: boolean }
 
 const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions'
 
 /** What of a query decides the text of its filter. */
 interface FilterShape extends Leasing { user: 'own' | 'others' | undefined, petitions: boolean }
 
-const filterOf = shaped(({ user, petitions, ...leasing }: FilterShape) => {
+const filterOf = expressionsByShape(({ user, petitions, ...leasing }: FilterShape) => {
   const locks = all(isNotOver(leasing), ...user ? [user === 'own' ? isOwn : isOthers] : [])
   return petitions ? any(locks, rule('attribute_exists(#petitions)')) : locks
 })
 
 /** A consistent query for records of an entity. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true, petitions = false }: Wanted) {
+export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true, petitions = false }: RecordSelection) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
   const user = uid !== undefined ? 'own' : excludeUid !== undefined ? 'others' : undefined
   const filter = filterOf({ user, petitions, hasForeign: foreign !== undefined })

@@ -11,16 +11,16 @@ import { itemOf, keyOf, type Item, type Key, type StoredItem } from './record.ts
 const IN_FLIGHT = 10
 
 /**
- * Whether a write's condition held; if not, `found()` reads the item that failed it. A write that was `repeated` went
+ * Whether a write's condition held; if not, `readItem()` reads the item that failed it. A write that was `repeated` went
  * unanswered before, so it may have been carried out then.
  */
-export type Written = WriteDone | { done: false, repeated: boolean, found: () => Promise<Item | undefined> }
+export type ItemWriteResult = WriteDone | { done: false, repeated: boolean, readItem: () => Promise<Item | undefined> }
 
-/** The same of a write that is sent once: `unanswered` if its outcome is not known. `found()` then reads the item as it is now. */
-export type WrittenOnce = WriteDone | { done: false, unanswered?: Failure, found: () => Promise<Item | undefined> }
+/** The same of a write that is sent once: `unanswered` if its outcome is not known. `readItem()` then reads the item as it is now. */
+export type SingleWriteResult = WriteDone | { done: false, unanswered?: Failure, readItem: () => Promise<Item | undefined> }
 
 /** Whether a record was claimed, with the record that it replaced or the one in the way. */
-export type Claimed = WriteDone | { done: false, inTheWay: Item | undefined }
+export type ClaimResult = WriteDone | { done: false, inTheWay: Item | undefined }
 
 /** A write whose condition held. `previous` is the item that it replaced, if the caller asked for it and there was one. */
 export interface WriteDone { done: true, previous?: Item }
@@ -32,7 +32,7 @@ export interface LockCheck { key: Key, condition: Condition }
  * Whether a put and the checks that belong to it were carried out. If not, `isReplaced` says that the condition of the put
  * itself did not hold, and `unmet` has the items whose checks did not. `unsupported`: this table takes no such put.
  */
-export type Transacted = { done: true } | { done: false, isReplaced: boolean, unmet: Item[] } | { done: false, unsupported: Error }
+export type TransactionResult = { done: true } | { done: false, isReplaced: boolean, unmet: Item[] } | { done: false, unsupported: Error }
 
 /** How often a transaction is tried that meets other writes of its items. */
 const TRANSACTIONS_MAX = 6
@@ -66,17 +66,17 @@ export interface LockTableDeps {
 /** The operations on one DynamoDB table that locks are made of. Each throws a Failure when the store does not do its part. */
 export function createLockTable ({ client, table: TableName, wait, random }: LockTableDeps) {
   /** A put that must not be carried out twice. @param ReturnValues `ALL_OLD` to be told the item that it replaces */
-  function putOnce (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<WrittenOnce> {
-    return written(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition), ...(ReturnValues && { ReturnValues }) })), keyOf(item))
+  function putOnce (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<SingleWriteResult> {
+    return resultOf(client.send(new PutCommand({ TableName, Item: item, ...tellingWhy(condition), ...(ReturnValues && { ReturnValues }) })), keyOf(item))
   }
 
   /** A delete that must not be carried out twice. */
-  function removeOnce (key: Key, condition?: Condition): Promise<WrittenOnce> {
-    return written(client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })), key)
+  function removeOnce (key: Key, condition?: Condition): Promise<SingleWriteResult> {
+    return resultOf(client.send(new DeleteCommand({ TableName, Key: key, ...tellingWhy(condition) })), key)
   }
 
   /** A put that does no harm when it is carried out late: its condition names a version, which never comes back, or the item shows nothing. */
-  function put (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Written> {
+  function put (item: StoredItem, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<ItemWriteResult> {
     return insistently(() => putOnce(item, condition, ReturnValues))
   }
 
@@ -84,15 +84,15 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put of a record in a version of its own, by which it is known whose it is: one that got no answer and was sent again
    * finds itself, and has replaced what nobody can tell any more.
    */
-  async function claim (item: StoredItem & { version: string }, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<Claimed> {
-    const written = await put(item, condition, ReturnValues)
-    if (written.done) return written
-    const inTheWay = await written.found()
+  async function claim (item: StoredItem & { version: string }, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<ClaimResult> {
+    const result = await put(item, condition, ReturnValues)
+    if (result.done) return result
+    const inTheWay = await result.readItem()
     return inTheWay?.['version'] === item.version ? { done: true, previous: inTheWay } : { done: false, inTheWay }
   }
 
   /** A delete that does no harm when it is carried out late: its condition names a version, or nobody writes the item again. */
-  function remove (key: Key, condition?: Condition): Promise<Written> {
+  function remove (key: Key, condition?: Condition): Promise<ItemWriteResult> {
     return insistently(() => removeOnce(key, condition))
   }
 
@@ -100,7 +100,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
    * A put that takes place only if the conditions of other items hold at the same moment. Carried out late it does no harm, as in `put`.
    * @param checks at most 99
    */
-  async function putIf (item: StoredItem, condition: Condition, checks: LockCheck[], count = 1): Promise<Transacted> {
+  async function putIf (item: StoredItem, condition: Condition, checks: LockCheck[], count = 1): Promise<TransactionResult> {
     const TransactItems = [
       { Put: { TableName, Item: item, ...condition } },
       ...checks.map(({ key, condition }) => ({ ConditionCheck: { TableName, Key: key, ...tellingWhy(condition)! } }))
@@ -119,24 +119,24 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /** Repeats a write until it is answered. */
-  async function insistently (write: () => Promise<WrittenOnce>, count = 1): Promise<Written> {
+  async function insistently (write: () => Promise<SingleWriteResult>, count = 1): Promise<ItemWriteResult> {
     const result = await write()
     if (result.done) return result
-    if (!result.unanswered) return { done: false, repeated: count > 1, found: result.found }
+    if (!result.unanswered) return { done: false, repeated: count > 1, readItem: result.readItem }
     if (count === UNANSWERED_MAX) throw result.unanswered
     await wait(random() * FIRST_PAUSE_MS * 2 ** (count - 1))
     return insistently(write, count + 1)
   }
 
-  async function written (operation: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<WrittenOnce> {
+  async function resultOf (operation: Promise<{ Attributes?: Record<string, unknown> | undefined }>, key: Key): Promise<SingleWriteResult> {
     try {
       const { Attributes: previous } = await operation
       return previous ? { done: true, previous: itemOf(previous) } : { done: true }
     } catch (error) {
-      if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), found: () => get(key) }
+      if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), readItem: () => get(key) }
       if (!isUnmetCondition(error)) throw storeFailure(error as Error)
       const { Item } = error
-      return { done: false, found: async () => Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key) }
+      return { done: false, readItem: async () => Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key) }
     }
   }
 

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { changedFields, isPetition, locksIn, nextState, withChanges, type Changes, type Found, type State } from './feed-events.ts'
+import { changedFields, isPetition, locksIn, nextState, withChanges, type Changes, type LocksAndPetitions, type State } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
 import type { Entity, LockView, Petition } from './schemas.ts'
 import { isSince } from './version.ts'
@@ -25,7 +25,7 @@ export type Urgency = typeof URGENCIES[number]
 
 export interface WatchedDeps {
   /** The locks of an entity as they are now, and the petitions for them. */
-  read: (entity: Entity) => Promise<Found>
+  read: (entity: Entity) => Promise<LocksAndPetitions>
   /** Milliseconds from the end of one read of such an entity to the next. */
   intervalMs: (urgency: Urgency) => number
   /** Called when a read fails that nobody waits for. */
@@ -38,7 +38,7 @@ export interface WatchedDeps {
   pollMs?: number
 }
 
-export type Watched = ReturnType<typeof createWatched>
+export type WatchedEntity = ReturnType<typeof createWatched>
 
 /** One entity that is watched, by however many: read by one request at a time, again and again until it is closed. */
 export function createWatched (entity: Entity, { read, intervalMs, onFailure, isOver, now, pollMs = 0 }: WatchedDeps) {
@@ -101,7 +101,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
       const items = await read(entity)
       clearTimeout(expiry)
       petitions = items.filter(isPetition)
-      become(withChanges(locksIn(entity, items), news), false)
+      setState(withChanges(locksIn(entity, items), news), false)
       planEnd()
       pause = 0
     } catch (error) {
@@ -114,7 +114,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     }
   }
 
-  function become (locks: State['locks'] | undefined, stale: boolean): void {
+  function setState (locks: State['locks'] | undefined, stale: boolean): void {
     const next = locks && nextState(entity, locks, petitions, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
@@ -130,7 +130,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     if (isClosed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
     petitions = petitions.filter(({ until }) => until * 1000 > now())
-    become(locks, true)
+    setState(locks, true)
     const end = nextEnd(locks, petitions)
     clearTimeout(expiry)
     if (end !== undefined) expiry = setTimeout(lose, Math.min(LOOK_MS, end * 1000 - now()))
@@ -146,7 +146,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     return (result) => {
       if (result && isKnown && state) {
         for (const [field, lock] of result) if ((lastChanges.get(field) ?? 0) <= began) news.set(field, lock)
-        become(withChanges(state.locks, news), isStale)
+        setState(withChanges(state.locks, news), isStale)
       }
       if (--writes === 0) lastChanges.clear()
       if (result && !isClosed) soon(0)
@@ -170,7 +170,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
         writtenAt.set(field, ended)
         news.set(field, lock)
       }
-      if (state) become(withChanges(state.locks, news), isStale)
+      if (state) setState(withChanges(state.locks, news), isStale)
       planEnd()
     }
     if (!isPlain) soon(0)

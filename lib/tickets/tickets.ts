@@ -5,7 +5,7 @@ import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
 import { isOfVersion, type Item, type Key } from '../locks/record.ts'
-import { createLockTable, type LockCheck, type Claimed } from '../locks/table.ts'
+import { createLockTable, type LockCheck, type ClaimResult } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
@@ -113,7 +113,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** @returns undefined while the store is away and gives no tickets */
-  async function offered (uuid: string, version: string): Promise<Claimed | undefined> {
+  async function offered (uuid: string, version: string): Promise<ClaimResult | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
     const claim = attempt(uuid, version)
     try {
@@ -128,7 +128,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     }
   }
 
-  async function attempt (uuid: string, version: string): Promise<Claimed> {
+  async function attempt (uuid: string, version: string): Promise<ClaimResult> {
     await ready()
     return table.claim(leased(uuid, version, leaseMs), condition(isTurnFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
   }

@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { createChannel } from '../../lib/locks/channel.ts'
 import type { Batch, State } from '../../lib/locks/feed-events.ts'
 import type { LockView } from '../../lib/locks/schemas.ts'
-import type { Watched } from '../../lib/locks/watched.ts'
+import type { WatchedEntity } from '../../lib/locks/watched.ts'
 
 const entity = { type: 'node', id: '1' }
 
@@ -11,7 +11,7 @@ const entity = { type: 'node', id: '1' }
 function open (t: Test) {
   const wakes = new Set<() => void>()
   let [state, isStale]: [State | undefined, boolean] = [undefined, false]
-  const channel = createChannel([{ wakes, state: () => state, isStale: () => isStale } as unknown as Watched])
+  const channel = createChannel([{ wakes, state: () => state, isStale: () => isStale } as unknown as WatchedEntity])
   t.teardown(channel.close)
   const lock = (version: string): LockView => ({ entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version })
   function become (version: string | undefined, stale = false): void {

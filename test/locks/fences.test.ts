@@ -4,7 +4,7 @@ import { unansweredBy } from '../../lib/dynamodb/fence.ts'
 import { isOlder } from '../../lib/locks/attempt.ts'
 import { itemsOf } from '../../lib/locks/draft.ts'
 import { createDrafts } from '../../lib/locks/drafts.ts'
-import { ITEM_LIMIT, itemSize, type Stored } from '../../lib/locks/item.ts'
+import { ITEM_LIMIT, itemSize, type StoredValue } from '../../lib/locks/item.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { createLockTable } from '../../lib/locks/table.ts'
 import { createVersions, newInstance } from '../../lib/locks/version.ts'
@@ -257,9 +257,9 @@ t.test('a long draft is divided between two characters', async (t) => {
 
 t.test('of a user who leaves no room for a draft no more is kept than its item can hold, whatever others wrote as the user', async (t) => {
   const long = 'x'.repeat(ITEM_LIMIT - 50)
-  for (const [userData, kept] of [[long, {}], [[long], {}], [new Map([['uid', '7'], ['note', long]]), { uid: '7' }]] as Array<[Stored, object]>) {
+  for (const [userData, kept] of [[long, {}], [[long], {}], [new Map([['uid', '7'], ['note', long]]), { uid: '7' }]] as Array<[StoredValue, object]>) {
     const items = itemsOf({ ...title, userData, payload: 'text', removeAt: NOW })
-    t.strictSame(Object.fromEntries(items[1]!['userData'] as Map<string, Stored>), kept)
+    t.strictSame(Object.fromEntries(items[1]!['userData'] as Map<string, StoredValue>), kept)
     for (const item of items) t.ok(itemSize(item) <= ITEM_LIMIT)
   }
 })

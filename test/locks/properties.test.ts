@@ -1,7 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
 import { Failure } from '../../lib/errors.ts'
-import { ITEM_LIMIT, itemSize, MARGIN, stored } from '../../lib/locks/item.ts'
+import { ITEM_LIMIT, itemSize, MARGIN, toStored } from '../../lib/locks/item.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { recordKey, recordOf } from '../../lib/locks/record.ts'
 import type { LockRequest } from '../../lib/locks/schemas.ts'
@@ -39,9 +39,9 @@ t.test('the size of an item is that of its names and values by the rules of Dyna
     [0, 1], [-0, 1], [7, 2], [42, 2], [100, 2], [123, 3], [1234, 3], [-1234, 4], [12300, 3], [0.5, 2], [0.05, 2], [123.4, 4], [1e-100, 2], [9007199254740991, 9],
     [[], 3], [['a', 'b'], 7], [[[]], 7], [{}, 3], [{ a: 'b' }, 6], [{ a: { b: [1] } }, 16], [{ é: 1 }, 8]
   ]
-  for (const [value, bytes] of sizes) t.equal(itemSize({ n: stored(value, 'body') }), 1 + bytes, JSON.stringify(value))
+  for (const [value, bytes] of sizes) t.equal(itemSize({ n: toStored(value, 'body') }), 1 + bytes, JSON.stringify(value))
   fc.assert(fc.property(userData(unicode), unicode, (value, text) => {
-    const item = { a: stored(value, 'body') }
+    const item = { a: toStored(value, 'body') }
     return itemSize({ ...item, payload: text }) === itemSize(item) + 7 + Buffer.byteLength(text)
   }))
 })
@@ -123,7 +123,7 @@ for (const engine of engineNames) {
 
   t.test(`over ${engine} an item one byte above the limit is one that the engine itself refuses`, async (t) => {
     const { client } = await startEngine(t, engine)
-    const item = (payload: string) => ({ env_entityType_entityId: 'k', fieldName: 'f', timestamp: 1767225600, userData: stored({ uid: '7', list: [1, -12.5, true, null, { a: 'b' }] }, 'body'), payload })
+    const item = (payload: string) => ({ env_entityType_entityId: 'k', fieldName: 'f', timestamp: 1767225600, userData: toStored({ uid: '7', list: [1, -12.5, true, null, { a: 'b' }] }, 'body'), payload })
     const room = ITEM_LIMIT - itemSize(item(''))
     await client.send(new PutCommand({ TableName: 'DataState', Item: item('x'.repeat(room)) }))
     await t.rejects(client.send(new PutCommand({ TableName: 'DataState', Item: item('x'.repeat(room + 1)) })), { name: 'ValidationException', message: /Item size/ })
