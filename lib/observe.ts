@@ -8,7 +8,7 @@ export interface ObservedCall {
 }
 
 /** Hears of the end of a call. */
-export interface Observed {
+export interface CallObserver {
   /** Header fields for the call to take along. */
   headers?: Record<string, string>
   /** Call this once, with the class of the HTTP status such as `2xx`, `ok`, or the code of the failure; and with the status. */
@@ -16,4 +16,4 @@ export interface Observed {
 }
 
 /** Hears of the beginning of a call. */
-export type Observe = (call: ObservedCall) => Observed
+export type Observe = (call: ObservedCall) => CallObserver

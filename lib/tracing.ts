@@ -5,7 +5,7 @@ import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { defaultResource, detectResources, resourceAttributesEnvDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace'
-import type { ObservedCall, Observed } from './observe.ts'
+import type { ObservedCall, CallObserver } from './observe.ts'
 
 /** How long the end of the process waits for the last spans to be taken, in milliseconds. */
 const FLUSH_MS = 2000
@@ -22,7 +22,7 @@ export interface TracingOptions {
 /** The span of one request. */
 export interface RequestSpan {
   /** A child span, of a call. The CMS learns of it by W3C Trace Context. */
-  call (call: ObservedCall): Observed
+  call (call: ObservedCall): CallObserver
   /** @param failure the code of the failure, of an answer of 500 and above */
   end (status: number | undefined, failure: string | undefined): void
 }
@@ -54,7 +54,7 @@ export function createTracing ({ url, serviceName, serviceVersion, warn }: Traci
     const span = tracer.startSpan(name, { kind: SpanKind.SERVER, attributes }, caller)
     const context = trace.setSpan(caller, span)
 
-    function call ({ to, operation, path }: ObservedCall): Observed {
+    function call ({ to, operation, path }: ObservedCall): CallObserver {
       const attributes: Attributes = to === 'cms'
         ? { 'peer.service': to, 'http.request.method': operation, 'url.path': path }
         : { 'peer.service': to, 'db.system.name': 'aws.dynamodb', 'db.operation.name': operation }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { SECURITY_HEADERS } from '../lib/http/security-headers.ts'
-import type { ObservedCall, Observe, Observed } from '../lib/observe.ts'
+import type { ObservedCall, Observe, CallObserver } from '../lib/observe.ts'
 
 /** How many characters of a path observers get. */
 const PATH_MAX = 256
@@ -34,7 +34,7 @@ export interface Observer {
   requested?: (request: FastifyRequest) => void
   answered?: (request: FastifyRequest, answered: Answered) => void
   /** A call begins, for a request or for none. */
-  called?: (call: ObservedCall, request: FastifyRequest | undefined) => Observed
+  called?: (call: ObservedCall, request: FastifyRequest | undefined) => CallObserver
 }
 
 declare module 'fastify' {
@@ -98,7 +98,7 @@ async function observers (fastify: FastifyInstance) {
       request.upstream.open++
       request.upstream.ms -= performance.now()
     }
-    const events: Observed[] = []
+    const events: CallObserver[] = []
     for (const { called } of observers) if (called) events.push(called(call, request))
     return {
       headers: Object.assign({}, ...events.map(({ headers }) => headers)),

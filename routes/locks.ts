@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
+import { ownUserData, ownNamedOnly } from '../lib/auth/own.ts'
 import type { User } from '../lib/auth/identity.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure, texts } from '../lib/errors.ts'
@@ -60,7 +60,7 @@ const acquireSchema = (fastify: FastifyInstance) => ({
 
 const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
-  const lock = { ...body, userData: claimed(user, body.userData) }
+  const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
   await request.demand('edit', params)
   return answer(this, reply, await this.locks.acquire(params, lock, conditions))
@@ -79,7 +79,7 @@ const overwriteSchema = (fastify: FastifyInstance) => ({
 
 const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
-  const lock = { ...body, userData: claimed(user, body.userData) }
+  const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = conditionsIn(headers)
   await request.demand('edit', params)
   return answer(this, reply, await this.locks.overwrite(params, lock, conditions))

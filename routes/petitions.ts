@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { claimed, ownNamedOnly } from '../lib/auth/own.ts'
+import { ownUserData, ownNamedOnly } from '../lib/auth/own.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { Entity, OwnPetitionRequest, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
 import type { Handler } from './handler.ts'
@@ -28,7 +28,7 @@ const fileSchema = ({ authenticates }: FastifyInstance) => ({
 
 const file: Handler<ReturnType<typeof fileSchema>> = async function (request, reply) {
   const { params, body: { fieldName, userData }, identity: user } = request
-  const petition = { fieldName, userData: claimed(user, userData) }
+  const petition = { fieldName, userData: ownUserData(user, userData) }
   await request.demand('edit', params)
   const { outcome } = await this.locks.petitions.file(params, petition)
   if (outcome === 'unheld') throw new Failure('FIELD_NOT_LOCKED', texts.fieldNotLocked)

@@ -1,5 +1,5 @@
 import { Failure } from '../errors.ts'
-import { unauthenticated } from './identity.ts'
+import { unauthenticatedFailure } from './identity.ts'
 
 const REALM = 'Bearer realm="Quoin"'
 
@@ -11,12 +11,12 @@ export function bearerToken (authorization: string | undefined): string | undefi
 
 /** Without credentials a challenge carries no error. Source: RFC 6750 section 3.1. */
 export function tokenMissing (): Failure {
-  return unauthenticated('A bearer token is needed: Authorization: Bearer <token>', REALM)
+  return unauthenticatedFailure('A bearer token is needed: Authorization: Bearer <token>', REALM)
 }
 
 /** @param reason of printable ASCII without `"` and `\` (RFC 6750 section 3) */
 export function tokenRefused (reason: string, cause?: unknown): Failure {
-  return unauthenticated(reason, `${REALM}, error="invalid_token", error_description="${reason}"`, cause)
+  return unauthenticatedFailure(reason, `${REALM}, error="invalid_token", error_description="${reason}"`, cause)
 }
 
 /**

@@ -5,7 +5,7 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 /** Where a browser says that a request comes from, and it may change something. */
 const TRUSTED_SITES = new Set(['same-origin', 'same-site', 'none'])
 
-export interface Sent {
+export interface RequestHead {
   method: string
   headers: IncomingHttpHeaders
 }
@@ -21,7 +21,7 @@ export interface Sent {
  *
  * @param trustedOrigins whose pages may do it all the same, as `https://desk.example.org`
  */
-export function isCrossSite ({ method, headers }: Sent, trustedOrigins: readonly string[] = []): boolean {
+export function isCrossSite ({ method, headers }: RequestHead, trustedOrigins: readonly string[] = []): boolean {
   const { authorization, host, origin, 'sec-fetch-site': site } = headers
   if (SAFE.has(method) || (authorization !== undefined && /^Bearer /i.test(authorization))) return false
   if (origin !== undefined && trustedOrigins.includes(origin)) return false
@@ -30,7 +30,7 @@ export function isCrossSite ({ method, headers }: Sent, trustedOrigins: readonly
 }
 
 /** What a page may send to another site without asking it first (W3C Fetch, CORS-safelisted): all else CORS sees to. */
-export function isSimple ({ method, headers: { 'content-type': type } }: Sent): boolean {
+export function isSimple ({ method, headers: { 'content-type': type } }: RequestHead): boolean {
   return method === 'POST' && (type === undefined || /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i.test(type))
 }
 

@@ -4,7 +4,7 @@ import { upstream, type Http } from '../http/client.ts'
 import { callerOf, credentialCookies, fingerprint } from '../jsonapi/credentials.ts'
 import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { isUuid } from '../patterns.ts'
-import { identityOf, lineOf, unauthenticated, unavailable, type Check, type Identity } from './identity.ts'
+import { identityOf, lineOf, unauthenticatedFailure, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
 
 export interface DrupalOptions {
@@ -41,12 +41,12 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
   const { cookieNames = [] } = options
-  const who = remembering<Caller, Identity>({ ...options, ask: (caller) => ask(options, caller), keyOf: fingerprint, refusedMs })
+  const identities = remembering<Caller, Identity>({ ...options, ask: (caller) => ask(options, caller), keyOf: fingerprint, refusedMs })
 
   return async function check ({ authorization, cookie }, requestId) {
-    if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticated("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
-    const identity = await who(callerOf({ authorization, cookie }, requestId, true, cookieNames))
-    if (!identity) throw unauthenticated('The CMS knows nobody by these credentials', CHALLENGE)
+    if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticatedFailure("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
+    const identity = await identities(callerOf({ authorization, cookie }, requestId, true, cookieNames))
+    if (!identity) throw unauthenticatedFailure('The CMS knows nobody by these credentials', CHALLENGE)
     return identity
   }
 }

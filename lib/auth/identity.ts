@@ -39,7 +39,7 @@ export function identityOf (uid: string, name: unknown): Identity {
 }
 
 /** @param challenge for WWW-Authenticate, which a 401 has to have (RFC 9110 section 15.5.2) */
-export function unauthenticated (message: string, challenge: string, cause?: unknown): Failure {
+export function unauthenticatedFailure (message: string, challenge: string, cause?: unknown): Failure {
   return new Failure('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge }, cause })
 }
 

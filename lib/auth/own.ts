@@ -12,7 +12,7 @@ interface UserData {
  * Without a caller (AUTH=none) it is taken as it is; the schema then demands the uid.
  * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
  */
-export function claimed<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
+export function ownUserData<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
   if (!user) return userData as Data & { uid: string | number }
   if (userData?.uid !== undefined && String(userData.uid) !== user.uid) throw notYours('body/userData/uid', user)
   return { ...userData as Data, ...(user.name !== undefined && { name: user.name }), uid: user.uid }

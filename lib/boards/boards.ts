@@ -88,11 +88,11 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     return live(name, caller, async (caller) => entitiesOfRows(await list(caller)), options)
   }
 
-  /** @param read finds what is watched, anew at every heartbeat */
-  async function live (name: string, caller: Caller, read: (caller: Caller) => Promise<Entity[]>, { mayView, ...options }: LiveOptions = {}): Promise<Watcher> {
-    let boardEntities = await read(caller)
+  /** @param readEntities finds what is watched, anew at every heartbeat */
+  async function live (name: string, caller: Caller, readEntities: (caller: Caller) => Promise<Entity[]>, { mayView, ...options }: LiveOptions = {}): Promise<Watcher> {
+    let boardEntities = await readEntities(caller)
     const watcher = await locks.feed.watch(boardEntities, options)
-    const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, read)
+    const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, readEntities)
     let over = false
 
     async function next (): Promise<Batch | undefined> {
@@ -100,7 +100,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       if (batch?.some(({ event }) => event === 'saved')) sharedRead.forget()
       if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, mayView) ?? next()
       if (!batch) return undefined
-      const now = await present()
+      const now = await readPresent()
       if (now && !areSameEntities(now, boardEntities)) {
         await watcher.turnTo(now)
         boardEntities = now
@@ -111,7 +111,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     }
 
     /** The entities of the board now; undefined if the caller is refused. While the CMS is away they stay as they were. */
-    async function present (): Promise<Entity[] | undefined> {
+    async function readPresent (): Promise<Entity[] | undefined> {
       try {
         return await sharedRead.ask()
       } catch (error) {
@@ -146,9 +146,9 @@ function unlessUnavailable (error: unknown): undefined {
 async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
   const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : undefined
-  const all = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
-  const subjects = await visible(all, mayView)
-  if (subjects.length === all.length) return batch
+  const subjectsOfBatch = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
+  const subjects = await visible(subjectsOfBatch, mayView)
+  if (subjects.length === subjectsOfBatch.length) return batch
   const visibleEvents = batch
     .filter((event) => !subjectOf(event) || subjects.includes(subjectOf(event)!))
     .map((event) => event.event === 'snapshot' ? { ...event, locks: event.locks.filter((lock) => subjects.includes(lock)) } : event)

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Editions, Inspected, UpdateOptions, Updated } from '../editions/editions.ts'
+import type { Editions, Inspection, UpdateOptions, UpdateResult } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author } from '../editions/save/recorder.ts'
 import { Failure, texts } from '../errors.ts'
@@ -54,7 +54,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @returns `since`: what came between, null where the second look failed, and where an earlier attempt has closed it
    * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
    */
-  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<Updated & { since: Finding[] | null }> {
+  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<UpdateResult & { since: Finding[] | null }> {
     const result = await editions.close(id, caller, {
       ...options,
       uid: editor.uid,
@@ -70,24 +70,24 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     return { ...edition, since: before && after && newOf(after, before) }
   }
 
-  async function look ({ edition, etag, articles }: Inspected, { uid, mayView }: Editor): Promise<Look> {
+  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: Editor): Promise<Look> {
     if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
-    const own = lockedAs(edition, model)
-    const present = articles.filter(({ state }) => state !== 'gone')
-    const entityOf = ({ entityType, id, uuid }: typeof present[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
-    const entities = [...new Map([own, ...present.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
-    const work = new Map<Entity, { held: Array<{ lock: LockView, isTyped: boolean }>, drafts: Draft[], isShown: boolean }>()
+    const ownEntity = lockedAs(edition, model)
+    const presentArticles = articles.filter(({ state }) => state !== 'gone')
+    const entityOf = ({ entityType, id, uuid }: typeof presentArticles[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
+    const entities = [...new Map([ownEntity, ...presentArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
+    const work = new Map<Entity, { locks: Array<{ lock: LockView, isTyped: boolean }>, drafts: Draft[], isShown: boolean }>()
     await forEach(entities, async (entity) => {
       const { Items } = await locks.list(entity)
       const drafts = (await locks.drafts.list(entity)).Items
       const isShown = Items.length + drafts.length === 0 || await mayView(entity)
-      work.set(entity, { held: Items.map((record: LockRecord) => ({ lock: viewOf(entity, record), isTyped: record.payload !== undefined })), drafts, isShown })
+      work.set(entity, { locks: Items.map((record: LockRecord) => ({ lock: viewOf(entity, record), isTyped: record.payload !== undefined })), drafts, isShown })
     })
     const findings = [
       ...entities.flatMap((entity) => atWork(entity, work.get(entity)!)),
-      ...present.flatMap((article) => stateOf(article.state, entityOf(article))),
-      ...articles.filter(({ state }) => state === 'gone').map(({ field }) => finding('ARTICLE_GONE', own, `An article of ${field} is gone: take it out`, { fieldName: field })),
-      ...twice(present.map((article) => nameOf(entityOf(article)))).map((index) => finding('ARTICLE_TWICE', entityOf(present[index]!), `${what(entityOf(present[index]!))} is in the edition more than once`)),
+      ...presentArticles.flatMap((article) => stateOf(article.state, entityOf(article))),
+      ...articles.filter(({ state }) => state === 'gone').map(({ field }) => finding('ARTICLE_GONE', ownEntity, `An article of ${field} is gone: take it out`, { fieldName: field })),
+      ...twice(presentArticles.map((article) => nameOf(entityOf(article)))).map((index) => finding('ARTICLE_TWICE', entityOf(presentArticles[index]!), `${titleOf(entityOf(presentArticles[index]!))} is in the edition more than once`)),
       ...emptyFields()
     ]
     const state = [etag, articles.map(({ uuid, state }) => [uuid, state]), entities.map((entity) => work.get(entity)), uid]
@@ -98,40 +98,40 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
       etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
     }
 
-    function atWork (entity: Entity, { held: lockStates, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
+    function atWork (entity: Entity, { locks: lockStates, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
       const otherLocks = lockStates.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
       return [
         ...otherLocks.map(({ lock, isTyped }) => {
           // An order that somebody has open changes without a text.
-          const isOrder = entity === own && model.fields.articles.includes(lock.fieldName)
+          const isOrder = entity === ownEntity && model.fields.articles.includes(lock.fieldName)
           const { fieldName, userData } = lock
-          if (!isShown) return finding('LOCKED', entity, `Somebody is editing ${what(entity)}, which you may not see`)
+          if (!isShown) return finding('LOCKED', entity, `Somebody is editing ${titleOf(entity)}, which you may not see`)
           return isTyped || isOrder
-            ? finding('LOCKED', entity, `${whoIs(userData)} is editing ${fieldName} of ${what(entity)}`, { fieldName, lock })
-            : finding('LOCK_IDLE', entity, `${whoIs(userData)} has opened ${fieldName} of ${what(entity)} and typed nothing yet`, { fieldName, lock })
+            ? finding('LOCKED', entity, `${whoIs(userData)} is editing ${fieldName} of ${titleOf(entity)}`, { fieldName, lock })
+            : finding('LOCK_IDLE', entity, `${whoIs(userData)} has opened ${fieldName} of ${titleOf(entity)} and typed nothing yet`, { fieldName, lock })
         }),
         ...drafts.map(({ payload: _payload, ...draft }) => isShown
-          ? finding('DRAFT_KEPT', entity, `A text that ${whoIs(draft.userData)} typed into ${draft.fieldName} of ${what(entity)} is kept: restore or discard it`, { fieldName: draft.fieldName, draft })
-          : finding('DRAFT_KEPT', entity, `A text that somebody typed into ${what(entity)}, which you may not see, is kept`))
+          ? finding('DRAFT_KEPT', entity, `A text that ${whoIs(draft.userData)} typed into ${draft.fieldName} of ${titleOf(entity)} is kept: restore or discard it`, { fieldName: draft.fieldName, draft })
+          : finding('DRAFT_KEPT', entity, `A text that somebody typed into ${titleOf(entity)}, which you may not see, is kept`))
       ]
     }
 
     function stateOf (state: string, entity: Entity): Finding[] {
-      if (state === 'unpublished') return [finding('ARTICLE_UNPUBLISHED', entity, `${what(entity)} is not published`)]
-      return state === 'hidden' ? [finding('ARTICLE_HIDDEN', entity, `You may not see ${what(entity)}, so it may be unpublished`)] : []
+      if (state === 'unpublished') return [finding('ARTICLE_UNPUBLISHED', entity, `${titleOf(entity)} is not published`)]
+      return state === 'hidden' ? [finding('ARTICLE_HIDDEN', entity, `You may not see ${titleOf(entity)}, so it may be unpublished`)] : []
     }
 
     function emptyFields (): Finding[] {
       const emptyNames = [...new Set([model.keys.label, ...model.closing.required])].filter((field) => field !== null).filter((field) => !(edition[field] ?? []).some(hasValue))
       const [order] = model.fields.articles
       return [
-        ...emptyNames.map((fieldName) => finding('FIELD_EMPTY', own, `${fieldName} is empty, or you may not see it`, { fieldName })),
-        ...(order !== undefined && articles.length === 0 ? [finding('ORDER_EMPTY', own, 'The edition has no articles', { fieldName: order })] : [])
+        ...emptyNames.map((fieldName) => finding('FIELD_EMPTY', ownEntity, `${fieldName} is empty, or you may not see it`, { fieldName })),
+        ...(order !== undefined && articles.length === 0 ? [finding('ORDER_EMPTY', ownEntity, 'The edition has no articles', { fieldName: order })] : [])
       ]
     }
 
-    function what (entity: Entity): string {
-      return entity === own ? 'the edition' : nameOf(entity)
+    function titleOf (entity: Entity): string {
+      return entity === ownEntity ? 'the edition' : nameOf(entity)
     }
   }
 

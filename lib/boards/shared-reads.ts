@@ -10,7 +10,7 @@ export interface SharedRead<T> {
   leave (): void
 }
 
-interface Shared<T> {
+interface SharedEntry<T> {
   readers: number
   answer?: Promise<T>
   askedAt: number
@@ -22,7 +22,7 @@ interface Shared<T> {
  * @param now milliseconds, from any moment on
  */
 export function createSharedReads<T> (now = () => performance.now()) {
-  const reads = new Map<string, Shared<T>>()
+  const reads = new Map<string, SharedEntry<T>>()
 
   /**
    * @param name of what is read

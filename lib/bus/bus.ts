@@ -72,7 +72,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
   let roundTripMs: number | undefined
   let underWay = 0
 
-  function become (up: boolean, reason: string): void {
+  function setState (up: boolean, reason: string): void {
     if (up === isUp) return
     isUp = up
     if (!up) roundTripMs = undefined
@@ -91,7 +91,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     return true
   }
 
-  function received (text: string): void {
+  function receive (text: string): void {
     counts.received++
     if (!isTaken(text)) counts.ignored++
   }
@@ -117,36 +117,36 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     if (ms > beatMs) return true
     heardAt = performance.now()
     roundTripMs = ms
-    become(true, 'its beats come back')
+    setState(true, 'its beats come back')
     return true
   }
 
   function beat (): void {
     if (!isConnected) return
-    if (performance.now() - heardAt > PATIENCE * beatMs) become(false, 'its beats do not come back in time')
+    if (performance.now() - heardAt > PATIENCE * beatMs) setState(false, 'its beats do not come back in time')
     const id = randomBytes(6).toString('base64url')
     beats.set(id, performance.now())
     if (beats.size > PATIENCE) beats.delete(beats.keys().next().value!)
     send('beat', id)
   }
 
-  function connected (now: boolean): void {
+  function setConnected (now: boolean): void {
     isConnected = now
     beats.clear()
     if (now) beat()
-    else become(false, 'the connection is lost')
+    else setState(false, 'the connection is lost')
   }
 
   return {
     /** Connects. Before that nothing is sent or heard. */
     start (): void {
       timer = setInterval(beat, beatMs)
-      wire.open(received, connected)
+      wire.open(receive, setConnected)
     },
     close (): void {
       clearInterval(timer)
       wire.close()
-      connected(false)
+      setConnected(false)
     },
     /**
      * Adds a topic.

@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Observe } from '../observe.ts'
 import { createClock, type Clock, type ClockOptions } from './clock.ts'
 import { sendWritesOnce } from './fence.ts'
-import { observed } from './observed.ts'
+import { observing } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
 import { createSigner } from './signer.ts'
 import { createTransport } from './transport.ts'
@@ -66,7 +66,7 @@ export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1
   const send = shortcut ? createShortcut({ send: own, transport, signer, unmarshallOptions }) : own
   return {
     clock,
-    client: Object.assign(document, { send: observe ? observed(send, observe) : send }),
+    client: Object.assign(document, { send: observe ? observing(send, observe) : send }),
     destroy: () => client.destroy()
   }
 }

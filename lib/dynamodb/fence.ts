@@ -20,7 +20,7 @@ const WRITES = new Set<string | undefined>(['PutItemCommand', 'DeleteItemCommand
 const UNSENT = new Set<unknown>(['UND_ERR_CONNECT_TIMEOUT', 'ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /** The error of a write whose outcome is not known: `unanswered` says why. */
-export interface Unanswered extends Error { unanswered: Error }
+export interface UnansweredError extends Error { unanswered: Error }
 
 /**
  * Has the SDK send a write no second time when it got no answer. The table may have carried it out, or may do so later, and
@@ -37,12 +37,12 @@ export function sendWritesOnce (client: DynamoDBClient): void {
 }
 
 /** Whether an error of a write means that its outcome is not known. */
-export function isUnanswered (error: unknown): error is Unanswered {
+export function isUnanswered (error: unknown): error is UnansweredError {
   return error instanceof Error && 'unanswered' in error
 }
 
 /** The SDK repeats what has a name or a cause of its list, so this error has neither. */
-export function unansweredBy (error: Error): Unanswered {
+export function unansweredBy (error: Error): UnansweredError {
   return Object.assign(new Error('no answer to a write'), { name: 'UnansweredError', unanswered: error })
 }
 

@@ -3,7 +3,7 @@ import { isUnmetCondition, storeFailure, unmetOf } from './failures.ts'
 import { operationOf, type Send } from './shortcut.ts'
 
 /** Lets somebody hear of every operation, with all its attempts as one. */
-export function observed (send: Send, observe: Observe): Send {
+export function observing (send: Send, observe: Observe): Send {
   return async (command, options) => {
     const { end } = observe({ to: 'store', operation: operationOf(command) })
     try {

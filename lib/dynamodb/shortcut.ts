@@ -45,7 +45,7 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
     const operation = OPERATIONS.get(command.constructor)
     const endpoint = transport.endpoint()
     if (!operation || !endpoint || options) return send(command, options)
-    const body = JSON.stringify(translated(command.input, MARSHALLED, marshalled))
+    const body = JSON.stringify(translateMembers(command.input, MARSHALLED, marshall))
     if (BINARY.test(body)) return send(command)
 
     const headers = { host: endpoint.host, 'content-type': 'application/x-amz-json-1.0', 'x-amz-target': `DynamoDB_20120810.${operation}` }
@@ -59,24 +59,24 @@ export function createShortcut ({ send, transport, signer, unmarshallOptions }: 
 /** What an answer says, where that can be told from here; throws where it says that the condition is not met. */
 function outputOf ({ statusCode, headers, body }: SdkAnswer, options: unmarshallOptions): object | undefined {
   const text = Buffer.from(body).toString()
-  const message = BINARY.test(text) ? undefined : parsed(text)
+  const message = BINARY.test(text) ? undefined : parse(text)
   if (!message) return undefined
   const $metadata = { httpStatusCode: statusCode, requestId: String(headers['x-amzn-requestid']), attempts: 1, totalRetryDelay: 0 }
   if (statusCode === 200) {
     const items = message['Items'] as Array<Record<string, never>> | undefined
-    return { $metadata, ...translated(message, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
+    return { $metadata, ...translateMembers(message, UNMARSHALLED, (item) => unmarshall(item, options)), ...(items && { Items: items.map((item) => unmarshall(item, options)) }) }
   }
   if (UNMET.test(String(message['__type']))) throw new UnmetCondition(String(message['message']), message['Item'] as Record<string, AttributeValue> | undefined)
   return undefined
 }
 
-function translated (object: Record<string, unknown>, members: string[], translate: (member: Record<string, never>) => unknown): Record<string, unknown> {
+function translateMembers (object: Record<string, unknown>, members: string[], translate: (member: Record<string, never>) => unknown): Record<string, unknown> {
   const translation = { ...object }
   for (const member of members) if (object[member] !== undefined) translation[member] = translate(object[member] as Record<string, never>)
   return translation
 }
 
-function marshalled (item: Record<string, unknown>): unknown {
+function marshall (item: Record<string, unknown>): unknown {
   return attributeValues(Object.entries(item))
 }
 
@@ -92,7 +92,7 @@ function attributeValue (value: unknown): unknown {
   return convertToAttr(value as NativeAttributeValue)
 }
 
-function parsed (text: string): Record<string, unknown> | undefined {
+function parse (text: string): Record<string, unknown> | undefined {
   try {
     return JSON.parse(text)
   } catch {

@@ -41,7 +41,7 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
   async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<SdkAnswer> {
     const sentAt = clock.local()
     try {
-      const answer = whole(await exchange(agent, request, { ms: attemptMs, signal }))
+      const answer = checkedAnswer(await exchange(agent, request, { ms: attemptMs, signal }))
       clock.observe(answer.headers.date, sentAt, clock.local())
       return answer
     } catch (cause) {
@@ -69,7 +69,7 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
  * body with it ("DynamoDB low-level API", response format).
  * @throws {Error} for an empty 200, and where the checksum is another
  */
-function whole ({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
+function checkedAnswer ({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
   const { 'x-amz-crc32': checksum } = headers
   if (statusCode === 200 && body.length === 0) throw new Error('the answer was empty')
   if (checksum !== undefined && Number(checksum) !== crc32(body)) throw new Error('the answer was damaged: its x-amz-crc32 is another')

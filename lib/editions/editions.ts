@@ -12,10 +12,10 @@ import { createSamples, type FieldSamples } from './lookup/samples.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { publicName, type ContentModel } from './model.ts'
-import { checkOperations, rearrange, type Rearranged } from './order/operations.ts'
+import { checkOperations, rearrange, type Rearrangement } from './order/operations.ts'
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
-import { recorded, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorder.ts'
+import { recordSave, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorder.ts'
 import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
 import type { OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
@@ -27,7 +27,7 @@ import { typeOf } from './translate/edition-type.ts'
 import { etagOf, hasSameFields, matches, referencesOf, fieldsDigest } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
 import { read, type LoadedEdition } from './translate/read.ts'
-import { completed, shapeOf, type Shape } from './translate/shape.ts'
+import { complete, shapeOf, type Shape } from './translate/shape.ts'
 import { createTexts, type EditionText } from './translate/texts.ts'
 import * as write from './translate/write.ts'
 
@@ -54,7 +54,7 @@ export interface UpdateOptions extends SaveOptions {
 }
 
 /** An edition and the state of its articles, as they are at the moment. */
-export interface Inspected {
+export interface Inspection {
   edition: EditionJson
   /** Names the state of its fields. */
   etag: string
@@ -62,11 +62,11 @@ export interface Inspected {
 }
 
 export interface CloseOptions<Look> extends UpdateOptions {
-  check (inspected: Inspected): Promise<Look>
-  again (inspected: Inspected): Promise<Look>
+  check (inspected: Inspection): Promise<Look>
+  again (inspected: Inspection): Promise<Look>
 }
 
-export interface Updated extends EditionText {
+export interface UpdateResult extends EditionText {
   /** Whether the save had its turn among all instances; else among the saves of this one alone. */
   isShared: boolean
 }
@@ -86,14 +86,14 @@ export interface Editions {
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND, PRECONDITION_FAILED, STALE_EDIT, UNPROCESSABLE, CMS_FORBIDDEN, EDITION_BUSY; what `permit` of its turn throws.
    */
-  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<Updated>
+  update (id: string, body: Record<string, unknown>, caller: Caller, options?: UpdateOptions): Promise<UpdateResult>
   /**
    * Inserts, moves and removes articles of the running order, as it is when the save has its turn: all operations or none.
    * Where somebody else saves first, they are applied to the order that is there then.
    * @param id integer id or uuid
    * @throws {Failure} as update, and BAD_REQUEST, ORDER_CONFLICT
    */
-  arrange (id: string, change: OrderChange, caller: Caller, options?: UpdateOptions): Promise<Updated & { outcomes: Rearranged['outcomes'] }>
+  arrange (id: string, change: OrderChange, caller: Caller, options?: UpdateOptions): Promise<UpdateResult & { outcomes: Rearrangement['outcomes'] }>
   /**
    * Reads an edition.
    * @param id integer id or uuid
@@ -102,7 +102,7 @@ export interface Editions {
    */
   read (id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** An edition with the state of its articles, neither from a copy nor from a read that began before. @throws {Failure} NOT_FOUND. */
-  inspect (id: string, caller: Caller): Promise<Inspected>
+  inspect (id: string, caller: Caller): Promise<Inspection>
   /**
    * Sets the field that closes an edition, as the content model says, when the save has its turn.
    * @param options.check looks at the edition then, and throws where it may not be closed
@@ -111,7 +111,7 @@ export interface Editions {
    *   earlier attempt has closed it
    * @throws {Failure} as update; what `check` throws
    */
-  close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<Updated & { before: Look | null, after: Look | null }>
+  close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<UpdateResult & { before: Look | null, after: Look | null }>
   /** An edition without the urls of its references, which Drupal answers sooner. @throws {Failure} NOT_FOUND. */
   bare (id: string, caller: Caller): Promise<EditionJson>
   /**
@@ -163,7 +163,7 @@ interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
   /** Whether it is saved only over the state that was read. */
   isConditional: boolean
   /** What the operations on the running order come to. */
-  outcomes?: Rearranged['outcomes']
+  outcomes?: Rearrangement['outcomes']
 }
 
 type WriteResult = Awaited<ReturnType<Resources['send']>>
@@ -218,7 +218,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       const edition = uuid === undefined ? await loadOrNothing(id, caller) : (await find())?.saved
       if (edition) return { ...editionOf(edition), isNew: true }
     }
-    const make = (body: EditionJson) => sendResolved(() => references.resolver(write.unresolved(body, shape, model), caller), async (resolve) => {
+    const make = (body: EditionJson) => sendResolved(() => references.resolver(write.unresolvedReferences(body, shape, model), caller), async (resolve) => {
       const resource = { ...write.create(body, collection.resourceType, shape, model, resolve), id }
       await attempt?.intend({ before: '', after: referencesOf(resource) })
       return confirmWrite(id, () => {
@@ -228,7 +228,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     })
     const typedBody = await withType(body, collection, shape, caller)
     const save = { kind: 'create' as const, uuid: id, by: userOf(options), before: undefined, fields: changesOf(typedBody), isShared: false }
-    const result = await recorded(recorder, save, async () => {
+    const result = await recordSave(recorder, save, async () => {
       const result = await make(typedBody)
       // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
       return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
@@ -320,7 +320,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     return collection
   }
 
-  async function update (id: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<Updated> {
+  async function update (id: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<UpdateResult> {
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
@@ -349,7 +349,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       return { ...editionOf(await load(resource.id, caller)), outcomes: outcomes! }
     })
 
-    async function apply (current: LoadedEdition, turn: Turn, attempts: number): Promise<EditionText & { outcomes: Rearranged['outcomes'] }> {
+    async function apply (current: LoadedEdition, turn: Turn, attempts: number): Promise<EditionText & { outcomes: Rearrangement['outcomes'] }> {
       const { [field]: articles } = jsonObjectOf(current)
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
@@ -362,11 +362,11 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     }
   }
 
-  async function inspect (id: string, caller: Caller): Promise<Inspected> {
-    return inspected((await load(id, caller, 'bare')).resource, caller)
+  async function inspect (id: string, caller: Caller): Promise<Inspection> {
+    return inspectResource((await load(id, caller, 'bare')).resource, caller)
   }
 
-  async function inspected (known: Resource, caller: Caller): Promise<Inspected & { resource: Resource }> {
+  async function inspectResource (known: Resource, caller: Caller): Promise<Inspection & { resource: Resource }> {
     const { resource, articles } = await reportRefusal(contents(known, caller), caller, known.id)
     return { resource, articles, edition: read(resource, model), etag: etagOf(resource) }
   }
@@ -376,10 +376,10 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     if (field === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no key published in the content model: name the field that closes an edition (closing.field)`)
     const closingFields = { [field]: [{ value }] }
     return inTurn<EditionText & { before: Look | null, after: Look | null }>(id, caller, options, async ({ resource: resourceBefore, urlOf }, turn) => {
-      const { resource, ...now } = await inspected(resourceBefore, caller)
+      const { resource, ...now } = await inspectResource(resourceBefore, caller)
       const before = await check(now)
       const edition = await change({ resource, urlOf }, closingFields, caller, turn, { ...options, kind: 'close', isConditional: true })
-      const after = await inspected(resource, caller).then(again).catch(() => null)
+      const after = await inspectResource(resource, caller).then(again).catch(() => null)
       return { ...edition, before, after }
     }, async (current) => {
       return shows(closingFields, current) ? { ...editionOf(await load(current.resource.id, caller)), before: null, after: null } : undefined
@@ -421,14 +421,14 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const before = fieldsDigest(current.resource)
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
-    const shape = completed(shapeOf(current.resource, model), typeShape)
-    const lookups = write.unresolved(changes, shape, model)
+    const shape = complete(shapeOf(current.resource, model), typeShape)
+    const lookups = write.unresolvedReferences(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
     const plan: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
       kind, uuid: current.resource.id, by: userOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
     }
-    const result = await recorded(recorder, save, () => sendResolved(() => references.resolver(lookups, caller, current.resource), async (resolve) => {
+    const result = await recordSave(recorder, save, () => sendResolved(() => references.resolver(lookups, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
       await attempt?.intend({ before, after: referencesOf(resource), ...(outcomes && { outcomes }) })
       await turn.permit?.(plan)

@@ -16,11 +16,11 @@ export function withNamesOf (model: ContentModel): <T>(document: T) => T {
   const inExamples = replacer([...namesOf(model), ...bundlesOf(model)])
   const fields = fieldsOf(model)
 
-  function named (value: unknown): unknown {
+  function rename (value: unknown): unknown {
     if (typeof value === 'string') return everywhere(value)
-    if (Array.isArray(value)) return value.map(named)
+    if (Array.isArray(value)) return value.map(rename)
     if (!isObject(value)) return value
-    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, (name === 'example' || name === 'examples' ? example : named)(member)]))
+    return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, (name === 'example' || name === 'examples' ? example : rename)(member)]))
   }
 
   function example (value: unknown): unknown {
@@ -33,18 +33,18 @@ export function withNamesOf (model: ContentModel): <T>(document: T) => T {
     }))
   }
 
-  return <T>(document: T) => named(document) as T
+  return <T>(document: T) => rename(document) as T
 }
 
 type Names = Array<[name: string, own: string]>
 
 function namesOf ({ entityType, bundleEntityType, keys, fields }: ContentModel): Names {
-  const [some] = [fields.key, keys.label].filter((name) => name !== null)
+  const [anyField] = [fields.key, keys.label].filter((name) => name !== null)
   return [
     [ENTITY_TYPE, entityType],
     [BUNDLE_ENTITY_TYPE, bundleEntityType ?? entityType],
-    [DEFAULT_EDITION_TYPE, fields.editionType ?? some ?? keys.id],
-    [ARTICLES, fields.articles[0] ?? some ?? keys.id]
+    [DEFAULT_EDITION_TYPE, fields.editionType ?? anyField ?? keys.id],
+    [ARTICLES, fields.articles[0] ?? anyField ?? keys.id]
   ]
 }
 

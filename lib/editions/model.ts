@@ -12,17 +12,17 @@ const NameOrNone = (name: string) => Type.Union([Type.String(), Type.Null()], { 
 const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
 /** A schema with what JSON Schema tells a person of it. */
-function described<T extends TSchema> (description: string, schema: T): T {
+function describe<T extends TSchema> (description: string, schema: T): T {
   return { ...schema, description }
 }
 
 const List = Type.Object({
-  entityType: described('A content entity type.', Type.String()),
-  image: described('Its image field, of which the desk shows the first image; `field_media.field_media_image` for one in a media entity.', Type.Optional(Type.String({ pattern: '^\\w{1,64}(\\.\\w{1,64}){0,2}$' }))),
-  section: described('Its field with its section, which the desk shows: a reference, whose label is shown, a text or a list.', Type.Optional(Type.String({ pattern: '^\\w{1,64}$' }))),
-  bundles: described('Its bundles that the list has; all of them by default.', Type.Optional(Type.Array(Type.String(), { minItems: 1 }))),
-  bundleEntityType: described('The config entity type of its bundles; known for those of Drupal core, else `<entity type>_type`.', Type.Optional(Type.String())),
-  keys: described('Its `entity_keys` that are not as in Drupal core.', Type.Optional(Type.Object({
+  entityType: describe('A content entity type.', Type.String()),
+  image: describe('Its image field, of which the desk shows the first image; `field_media.field_media_image` for one in a media entity.', Type.Optional(Type.String({ pattern: '^\\w{1,64}(\\.\\w{1,64}){0,2}$' }))),
+  section: describe('Its field with its section, which the desk shows: a reference, whose label is shown, a text or a list.', Type.Optional(Type.String({ pattern: '^\\w{1,64}$' }))),
+  bundles: describe('Its bundles that the list has; all of them by default.', Type.Optional(Type.Array(Type.String(), { minItems: 1 }))),
+  bundleEntityType: describe('The config entity type of its bundles; known for those of Drupal core, else `<entity type>_type`.', Type.Optional(Type.String())),
+  keys: describe('Its `entity_keys` that are not as in Drupal core.', Type.Optional(Type.Object({
     id: Type.Optional(Type.String()),
     uuid: Type.Optional(Type.String()),
     revision: Type.Optional(Type.String()),
@@ -36,7 +36,7 @@ const List = Type.Object({
 }, { additionalProperties: false })
 export type List = Static<typeof List>
 
-const Comment = described('What you want to say about it. Quoin does not read it.', Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])))
+const Comment = describe('What you want to say about it. Quoin does not read it.', Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])))
 
 /** What an editor should know of before an edition is closed. */
 export const FINDING_CODES = ['LOCKED', 'LOCK_IDLE', 'DRAFT_KEPT', 'ARTICLE_UNPUBLISHED', 'ARTICLE_GONE', 'ARTICLE_HIDDEN', 'ARTICLE_TWICE', 'FIELD_EMPTY', 'ORDER_EMPTY'] as const
@@ -53,11 +53,11 @@ const FieldConfig = Type.Object({
  * module `publisher`; a file (setting CONTENT_MODEL) overrides what differs.
  */
 export const ContentModel = Type.Object({
-  $schema: described('Where the JSON Schema of this file is, for editors. Quoin does not read it.', Type.Optional(Type.String())),
+  $schema: describe('Where the JSON Schema of this file is, for editors. Quoin does not read it.', Type.Optional(Type.String())),
   $comment: Comment,
-  entityType: described('The content entity type of editions.', Type.String({ default: 'publisher_container' })),
-  bundleEntityType: described('The config entity type of its bundles; null where it has none.', NameOrNone('publisher_container_type')),
-  keys: described("Drupal's `entity_keys` of the entity type, and its field of the type changed; null for what it does not have.", Type.Object({
+  entityType: describe('The content entity type of editions.', Type.String({ default: 'publisher_container' })),
+  bundleEntityType: describe('The config entity type of its bundles; null where it has none.', NameOrNone('publisher_container_type')),
+  keys: describe("Drupal's `entity_keys` of the entity type, and its field of the type changed; null for what it does not have.", Type.Object({
     $comment: Comment,
     id: Type.String({ default: 'id' }),
     uuid: Type.String({ default: 'uuid' }),
@@ -71,24 +71,24 @@ export const ContentModel = Type.Object({
   }, { default: {}, additionalProperties: false })),
   fields: Type.Object({
     $comment: Comment,
-    key: described('Identifies an edition in the external publishing system; null where nothing does.', NameOrNone('field_key')),
-    editionType: described('The list field that tells the edition type; null where the bundle alone tells it.', NameOrNone(DEFAULT_EDITION_TYPE)),
-    articles: described("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
+    key: describe('Identifies an edition in the external publishing system; null where nothing does.', NameOrNone('field_key')),
+    editionType: describe('The list field that tells the edition type; null where the bundle alone tells it.', NameOrNone(DEFAULT_EDITION_TYPE)),
+    articles: describe("The reference fields with the edition's articles, in the order in which its lock board shows them.", Type.Array(Type.String(), { default: ['field_articles'] }))
   }, { default: {}, additionalProperties: false }),
-  bundles: described('Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS.', Type.Optional(Type.Record(Type.String(), Type.String()))),
-  editionTypes: described('Edition types (value to label). When given they are the only ones; else the CMS is asked.', Type.Optional(Type.Record(Type.String(), Type.String()))),
-  languages: described("* The site's languages and the prefix of each in paths (empty for none), its default language first; where the site tells languages by prefixes. Without it an edition is tried to be changed under the path `/<language>`.", Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[\\w.~-]*$' })))),
-  timestampFields: described("Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items.", Type.Array(Type.String(), {
+  bundles: describe('Bundles (machine name to label). When given they are the only ones; else they are found out from the CMS.', Type.Optional(Type.Record(Type.String(), Type.String()))),
+  editionTypes: describe('Edition types (value to label). When given they are the only ones; else the CMS is asked.', Type.Optional(Type.Record(Type.String(), Type.String()))),
+  languages: describe("* The site's languages and the prefix of each in paths (empty for none), its default language first; where the site tells languages by prefixes. Without it an edition is tried to be changed under the path `/<language>`.", Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[\\w.~-]*$' })))),
+  timestampFields: describe("Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items.", Type.Array(Type.String(), {
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
   })),
-  timeZone: described("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
-  mainProperty: described('Main property of fields where it is not `value`.', Names({})),
-  fieldConfig: described("What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.", Type.Record(Type.String(), FieldConfig, { default: {} })),
-  rawFields: described('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
-  references: described('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
-  resourceTypes: described('JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows).', Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} })),
-  idKeys: described('Integer id keys of referenced entity types.', Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' })),
-  canonicalPaths: described("* Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media on pages of their own (media.settings, standalone_url) has `/media/{id}`.", Names({
+  timeZone: describe("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
+  mainProperty: describe('Main property of fields where it is not `value`.', Names({})),
+  fieldConfig: describe("What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.", Type.Record(Type.String(), FieldConfig, { default: {} })),
+  rawFields: describe('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
+  references: describe('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
+  resourceTypes: describe('JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows).', Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} })),
+  idKeys: describe('Integer id keys of referenced entity types.', Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' })),
+  canonicalPaths: describe("* Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media on pages of their own (media.settings, standalone_url) has `/media/{id}`.", Names({
     node: '/node/{id}',
     taxonomy_term: '/taxonomy/term/{id}',
     user: '/user/{id}',
@@ -101,19 +101,19 @@ export const ContentModel = Type.Object({
     contact_form: '/contact/{id}',
     publisher_container: '/publisher_container/{id}'
   })),
-  lists: described('What editions are made of: lists by their name in `/api/collections/{list}`, each of entities of one type.', Type.Record(Type.String({ pattern: '^[\\w.-]{1,64}$' }), List, {
+  lists: describe('What editions are made of: lists by their name in `/api/collections/{list}`, each of entities of one type.', Type.Record(Type.String({ pattern: '^[\\w.-]{1,64}$' }), List, {
     default: { article: { entityType: 'node', bundles: ['article'] } }
   })),
-  closing: described('What closes an edition, and what speaks against it.', Type.Object({
-    field: described('The field that closing sets; by default the key `published`.', Type.Optional(Type.String())),
-    value: described('What it is set to.', Type.Union([Type.Boolean(), Type.Number(), Type.String()], { default: true })),
-    required: described('Fields that may not be empty then, besides the label.', Type.Array(Type.String(), { default: [] })),
-    blockers: described('Findings that keep an edition from being closed; all others warn.', Type.Array(Type.Union(FINDING_CODES.map((code) => Type.Literal(code))), {
+  closing: describe('What closes an edition, and what speaks against it.', Type.Object({
+    field: describe('The field that closing sets; by default the key `published`.', Type.Optional(Type.String())),
+    value: describe('What it is set to.', Type.Union([Type.Boolean(), Type.Number(), Type.String()], { default: true })),
+    required: describe('Fields that may not be empty then, besides the label.', Type.Array(Type.String(), { default: [] })),
+    blockers: describe('Findings that keep an edition from being closed; all others warn.', Type.Array(Type.Union(FINDING_CODES.map((code) => Type.Literal(code))), {
       default: ['LOCKED', 'ARTICLE_UNPUBLISHED', 'ARTICLE_GONE', 'ARTICLE_HIDDEN', 'FIELD_EMPTY', 'ORDER_EMPTY']
     }))
   }, { default: {}, additionalProperties: false })),
-  lockTypes: described('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
-  lockIds: described('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))
+  lockTypes: describe('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
+  lockIds: describe('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))
 }, { additionalProperties: false })
 export type ContentModel = Static<typeof ContentModel>
 

@@ -127,13 +127,13 @@ export function createIdempotency ({ client, table: name, environment, now, read
   function begin (key: Key, { version: first, sentAt, done: _done, intent, ...entry }: Claim) {
     let version = first
     let earlier = intent
-    let own: Intent | undefined
+    let ownIntent: Intent | undefined
     let leaseEnds = sentAt + LEASE_MS
 
     /** Replaces the record, if it is still this attempt's. */
-    async function write (more: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
+    async function write (change: Partial<RequestEntry>, leaseMs: number): Promise<boolean> {
       const next = nextVersion(version)
-      const { done } = await table.claim(item(key, next, { ...entry, ...more }, leaseMs), isOfVersion(version))
+      const { done } = await table.claim(item(key, next, { ...entry, ...change }, leaseMs), isOfVersion(version))
       if (done) version = next
       return done
     }
@@ -147,7 +147,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
         if (!await write({ intent }, leaseMs)) throw busy()
         leaseEnds = sentAt + leaseMs
         earlier = undefined
-        own = intent
+        ownIntent = intent
       },
       confirm () {
         if (monotonic() >= leaseEnds) throw busy()
@@ -158,8 +158,8 @@ export function createIdempotency ({ client, table: name, environment, now, read
       },
       /** Leaves the intent for the next attempt, which finds out by it whether this one or an earlier one has saved. */
       async fail (error: unknown) {
-        const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? own : undefined)
-        const ended = intent ? write({ intent }, own ? SETTLE_MS : 0) : table.remove(key, isOfVersion(version))
+        const intent = earlier ?? (!(error instanceof Failure) || isUncertain(error) ? ownIntent : undefined)
+        const ended = intent ? write({ intent }, ownIntent ? SETTLE_MS : 0) : table.remove(key, isOfVersion(version))
         await ended.catch(() => {})
       }
     }

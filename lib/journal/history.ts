@@ -1,5 +1,5 @@
 import { lockedAs } from '../boards/entities.ts'
-import type { Editions, Updated, UpdateOptions } from '../editions/editions.ts'
+import type { Editions, UpdateResult, UpdateOptions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { sameItems, showsItems } from '../editions/translate/canonical.ts'
 import type { EditionJson, FieldItem } from '../editions/translate/edition-json.ts'
@@ -40,14 +40,14 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
     const bareEdition = await editions.bare(id, caller)
     const keys = keysOf(bareEdition)
     const pages = await Promise.all(keys.map((key) => journal.page(key, { limit: limit + 1, before })))
-    const all = pages.flat().sort((one, other) => one.id < other.id ? 1 : -1)
-    const entries = all.slice(0, limit)
+    const readEntries = pages.flat().sort((one, other) => one.id < other.id ? 1 : -1)
+    const entries = readEntries.slice(0, limit)
     const isFirst = before === undefined
     const edition = isFirst ? await settle(keys[0]!, entries, bareEdition, caller) : bareEdition
-    const older = all.length > limit ? all.slice(limit).find(isSave) ?? await saveBefore(keys[0]!, all.at(-1)!.id) : undefined
+    const older = readEntries.length > limit ? readEntries.slice(limit).find(isSave) ?? await saveBefore(keys[0]!, readEntries.at(-1)!.id) : undefined
     return {
       entries: withGaps(entries, older, isFirst ? edition : undefined).map((entry) => shownTo(edition, entry)),
-      next: all.length > limit ? entries.at(-1)!.id : null
+      next: readEntries.length > limit ? entries.at(-1)!.id : null
     }
   }
 
@@ -155,7 +155,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
    * @throws {Failure} NOT_FOUND without the entry; UNPROCESSABLE for a field whose value it does not have, or that is hidden
    *   from the caller; as `editions.update`
    */
-  async function restore (id: string, { entry: name, fields, side }: RestoreBody, caller: Caller, options: Omit<UpdateOptions, 'kind'>): Promise<Updated> {
+  async function restore (id: string, { entry: name, fields, side }: RestoreBody, caller: Caller, options: Omit<UpdateOptions, 'kind'>): Promise<UpdateResult> {
     const edition = await editions.bare(id, caller)
     const [uuid] = keysOf(edition) as [string]
     const entry = await journal.find(uuid, name)

@@ -12,7 +12,7 @@ import { storedAgain, type StoredValue } from '../locks/item.ts'
 import { isNothing, type Item, type StoredItem } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
-import { bounded, packed, unpacked, type Fields } from './values.ts'
+import { boundFields, pack, unpack, type Fields } from './values.ts'
 
 const DAY = 86_400
 
@@ -109,7 +109,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
 
   const record: Recorder = async ({ kind, uuid, by, before, fields, isShared }) => {
     let intent: StoredItem | undefined
-    const values = packed(bounded(fields))
+    const values = pack(boundFields(fields))
     const isWritten = (isShared || kind === 'create') && await write(async () => (intent = {
       ...newItem(uuid),
       kind,
@@ -146,7 +146,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
 
   /** Notes that a lock on an edition was taken over; where the store is away, it goes without. */
   async function takenOver (id: string, { fieldName, from, by }: Takeover): Promise<void> {
-    await write(async () => ({ ...newItem(id), kind: 'takeover', by: mapOf({ ...by }), from: mapOf({ ...from }), outcome: 'saved', values: await packed({ fields: { [fieldName]: {} } }) }))
+    await write(async () => ({ ...newItem(id), kind: 'takeover', by: mapOf({ ...by }), from: mapOf({ ...from }), outcome: 'saved', values: await pack({ fields: { [fieldName]: {} } }) }))
   }
 
   /** What an edition looks like. */
@@ -216,6 +216,6 @@ async function entryOf (item: Item): Promise<Entry> {
     ...(before && { before }),
     ...(after && { after }),
     ...(from && { from }),
-    ...await unpacked(item['values'])
+    ...await unpack(item['values'])
   }
 }

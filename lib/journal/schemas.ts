@@ -10,7 +10,7 @@ const Items = Type.Array(Type.Unsafe<Record<string, unknown>>({ type: 'object', 
 
 const Time = Type.String({ description: 'Time in UTC with milliseconds (ISO 8601)', examples: ['2026-11-19T10:15:30.123Z'] })
 
-const Who = Type.Object({
+const JournalAuthor = Type.Object({
   uid: Type.Union([Type.String(), Type.Null()]),
   name: Type.Union([Type.String(), Type.Null()])
 })
@@ -22,7 +22,7 @@ const OUTCOMES = ['saved', 'refused', 'uncertain'] as const
 export const JournalEntry = Type.Object({
   id: Type.String({ description: 'The id of the entry, for `before` and for a restore' }),
   at: Time,
-  by: Who,
+  by: JournalAuthor,
   kind: Type.Unsafe<typeof KINDS[number]>({ type: 'string', enum: [...KINDS], description: '`outside`: a change that has no entry of its own' }),
   fields: Type.Unsafe<Record<string, { before?: Array<Record<string, unknown>>, after?: Array<Record<string, unknown>>, leftOut?: Side[] }>>({
     type: 'object',
@@ -32,7 +32,7 @@ export const JournalEntry = Type.Object({
   moreFields: Type.Optional(Type.Integer({ description: 'How many more fields changed. Their names are not kept' })),
   outcome: Type.Unsafe<typeof OUTCOMES[number]>({ type: 'string', enum: [...OUTCOMES], description: '`uncertain`: the save is under way, or its outcome is not known' }),
   etag: Type.Union([Type.String(), Type.Null()], { description: 'The entity tag after the save, as the user who saved got it' }),
-  from: Type.Optional(Type.Object(Who.properties, { description: 'With `takeover`: whose lock it was' })),
+  from: Type.Optional(Type.Object(JournalAuthor.properties, { description: 'With `takeover`: whose lock it was' })),
   message: Type.Optional(Type.String({ description: 'With `outside`: what is known of the change, in a sentence' })),
   between: Type.Optional(Type.Array(Time, { description: 'With `outside`: the two times between which it was changed' })),
   unrecorded: Type.Optional(Type.Integer({ description: 'With `outside`: how many saves through Quoin have no entry because the lock store was away' }))

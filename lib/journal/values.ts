@@ -28,7 +28,7 @@ const compress = promisify(brotliCompress)
 const decompress = promisify(brotliDecompress)
 
 /** Bounds the fields of an entry: of those that do not fit, values are left out. */
-export function bounded (fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>): Fields {
+export function boundFields (fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>): Fields {
   let room = ENTRY_MAX
   let more = 0
   const entries: Array<[string, Values]> = []
@@ -55,13 +55,13 @@ export function bounded (fields: Record<string, Partial<Record<Side, FieldItem[]
 }
 
 /** Fields as an item keeps them: two running orders have the same uuids, which brotli finds, so 60 articles take 2 KB and not 13. */
-export async function packed (fields: Fields): Promise<string> {
+export async function pack (fields: Fields): Promise<string> {
   const json = Buffer.from(JSON.stringify(fields))
   return (await compress(json, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: json.length } })).toString('base64')
 }
 
 /** Fields as they were packed; without any where the text is not one of `packed`. */
-export async function unpacked (text: unknown): Promise<Fields> {
+export async function unpack (text: unknown): Promise<Fields> {
   try {
     return JSON.parse((await decompress(Buffer.from(String(text), 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()) as Fields
   } catch {

@@ -114,9 +114,9 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
 
   const openSession = async (afterMs: number) => session && now() - seenAlive < afterMs ? session : tryOnce(open)
 
-  async function renew (used: Headers): Promise<boolean> {
-    if (session && session !== used) return true
-    return await openSession(JUST_CHECKED_MS) !== used
+  async function renew (usedHeaders: Headers): Promise<boolean> {
+    if (session && session !== usedHeaders) return true
+    return await openSession(JUST_CHECKED_MS) !== usedHeaders
   }
 
   return { credentials: () => openSession(CHECK_MS), renew }
@@ -153,9 +153,9 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random, join
   }
 
   /** After a 403 another token would not help (RFC 6750 section 3.1), and Drupal stores every token until it expires. */
-  async function renew (used: Headers, status: number): Promise<boolean> {
+  async function renew (usedHeaders: Headers, status: number): Promise<boolean> {
     if (status !== 401) return false
-    if (token === used) token = undefined
+    if (token === usedHeaders) token = undefined
     return true
   }
 
@@ -191,7 +191,7 @@ type TriesDeps = Required<Pick<AccountOptions, 'now' | 'random'>> & Pick<Account
  */
 function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<LoginAttempt<T>>) => Promise<T> {
   let currentTry: Promise<T> | undefined
-  let rest: { until: number, tell: () => Failure } | undefined
+  let currentPause: { until: number, tell: () => Failure } | undefined
   let failures = 0
   let wasAccepted = false
   /** The end of the rest that another instance's refusal is, and of the time in which no other one is heeded. */
@@ -225,7 +225,7 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
       throw pausing(pause, notLoggedIn(error), 'The CMS could not log in this service\'s account')
     })
     failures = 0
-    rest = undefined
+    currentPause = undefined
     if ('accepted' in result) {
       wasAccepted = true
       return result.accepted
@@ -233,7 +233,7 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
     if ('isLockedOut' in result) throw pausing(LOCKED_OUT_MS, undefined, 'The CMS has locked out this service\'s account after wrong tries to log in')
     tellPeers?.()
     const refusal = loginRefused(result)
-    rest = { until: result.isLasting ? Infinity : now() + LOCKED_OUT_MS, tell: () => refusal }
+    currentPause = { until: result.isLasting ? Infinity : now() + LOCKED_OUT_MS, tell: () => refusal }
     throw refusal
   }
 
@@ -241,13 +241,13 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
   function pausing (ms: number, failure: Failure | undefined, message: string): Failure {
     const until = now() + ms
     const tell = () => resting(until, message, failure?.cause as Error | undefined)
-    rest = { until, tell }
+    currentPause = { until, tell }
     return failure ?? tell()
   }
 
   return async (attempt) => {
     if (currentTry) return currentTry
-    if (rest && now() < rest.until) throw rest.tell()
+    if (currentPause && now() < currentPause.until) throw currentPause.tell()
     currentTry = run(attempt).finally(() => { currentTry = undefined })
     return currentTry
   }

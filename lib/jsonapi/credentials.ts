@@ -6,11 +6,11 @@ import type { Caller } from '../http/calls.ts'
  * The header fields of a caller that go to the CMS: the request id, Accept-Language, and, without a service account, the
  * caller's own credentials. These are Authorization, or else Drupal's session cookies with X-CSRF-Token. Never both: with a
  * session cookie Drupal demands the token even of a Basic request.
- * @param received all header fields of the request
+ * @param receivedHeaders all header fields of the request
  * @param cookieNames names of further cookies that are credentials, such as those of a single sign-on
  */
-export function callerOf (received: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
-  const headers = endToEnd(received)
+export function callerOf (receivedHeaders: IncomingHttpHeaders, requestId: string, passthrough: boolean, cookieNames: readonly string[] = []): Caller {
+  const headers = endToEnd(receivedHeaders)
   const language = headers['accept-language']
   return { 'x-request-id': requestId, ...(language && { 'accept-language': language }), ...(passthrough && ownCredentials(headers, cookieNames)) }
 }

@@ -96,7 +96,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
       const version = nextVersion(last)
       const sentAt = monotonic()
-      const attempt = await offered(uuid, version)
+      const attempt = await offer(uuid, version)
       if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
       if (attempt.done) {
         revisions?.learn(uuid, attempt.previous?.['revision'])
@@ -113,7 +113,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** @returns undefined while the store is away and gives no tickets */
-  async function offered (uuid: string, version: string): Promise<ClaimResult | undefined> {
+  async function offer (uuid: string, version: string): Promise<ClaimResult | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
     const claim = attempt(uuid, version)
     try {
@@ -130,7 +130,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 
   async function attempt (uuid: string, version: string): Promise<ClaimResult> {
     await ready()
-    return table.claim(leased(uuid, version, leaseMs), condition(isTurnFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
+    return table.claim(leasedRecord(uuid, version, leaseMs), condition(isTurnFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
   }
 
   function hold (uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
@@ -138,7 +138,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
     let isLost = false
     const renewal = setInterval(async () => {
       const renewedAt = monotonic()
-      const result = await table.put(leased(uuid, version, leaseMs), isOfVersion(version)).catch(() => undefined)
+      const result = await table.put(leasedRecord(uuid, version, leaseMs), isOfVersion(version)).catch(() => undefined)
       if (result?.done) leaseEnds = renewedAt + leaseMs
       else isLost ||= result !== undefined
     }, leaseMs / 3).unref()
@@ -147,12 +147,12 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       isShared: true,
       isOutdated,
       confirm () {
-        if (isLost || monotonic() >= leaseEnds) throw lost()
+        if (isLost || monotonic() >= leaseEnds) throw lostTurn()
       },
       async renewIf (checks) {
         if (hasTransactions === false) return undefined
         const renewedAt = monotonic()
-        const result = await table.putIf(leased(uuid, version, leaseMs), isOfVersion(version), checks)
+        const result = await table.putIf(leasedRecord(uuid, version, leaseMs), isOfVersion(version), checks)
         learn('unsupported' in result ? result.unsupported : undefined)
         if ('unsupported' in result) return undefined
         if (result.done) {
@@ -161,11 +161,11 @@ export function createTickets ({ client, table: name, environment, now, ready, r
         }
         if (!result.isReplaced) return result.unmet
         isLost = true
-        throw lost()
+        throw lostTurn()
       },
       async end (isSettled) {
         clearInterval(renewal)
-        await (isSettled ? end(uuid, version) : table.put(leased(uuid, version, SETTLE_MS), isOfVersion(version))).catch(() => {})
+        await (isSettled ? end(uuid, version) : table.put(leasedRecord(uuid, version, SETTLE_MS), isOfVersion(version))).catch(() => {})
       }
     }
   }
@@ -177,7 +177,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   }
 
   /** The record while its holder saves. */
-  function leased (uuid: string, version: string, ms: number) {
+  function leasedRecord (uuid: string, version: string, ms: number) {
     return recordOf(uuid, version, { leaseUntil: Math.ceil(now()) + ms })
   }
 
@@ -204,7 +204,7 @@ function mayBeSince (previous: Item | undefined, since: number): boolean {
   return previous !== undefined && !(Number(previous['endedAt']) < since - CLOCKS_MS)
 }
 
-function lost () {
+function lostTurn () {
   return busy('This instance was halted, and another one may be saving this edition')
 }
 

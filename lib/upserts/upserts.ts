@@ -43,7 +43,7 @@ export interface UpsertsDeps {
   random?: () => number
 }
 
-export type Upserted = EditionText & { isNew: boolean, isShared: boolean }
+export type UpsertResult = EditionText & { isNew: boolean, isShared: boolean }
 
 /** A reservation of this upsert's. */
 interface Reservation { uuid: string, version: string }
@@ -69,7 +69,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
    *   another key or bundle; CONFLICT where several editions have the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
    *   as `editions.create` and `editions.update`
    */
-  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<Upserted> {
+  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<UpsertResult> {
     const body = await complete(bundle, key, json, caller)
     const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
     const deadline = monotonic() + WAIT_MS
@@ -77,7 +77,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     const wasCreate = options.attempt?.earlier?.before === ''
     return attempt(FIRST_PAUSE_MS)
 
-    async function attempt (pause: number): Promise<Upserted> {
+    async function attempt (pause: number): Promise<UpsertResult> {
       const uuid = await find(bundle, key, caller)
       if (uuid !== undefined) return change(uuid)
       const other = creations.get(recordKey.env_entityType_entityId)
@@ -95,7 +95,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     }
 
     /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance creates it. */
-    async function make (): Promise<Upserted | undefined> {
+    async function make (): Promise<UpsertResult | undefined> {
       const record = await reserve()
       if ('version' in record) return create(record)
       const { uuid: reservedUuid, leaseUntil, isDone } = record.inTheWay
@@ -107,7 +107,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       return reservation && create(reservation)
     }
 
-    async function change (uuid: string): Promise<Upserted> {
+    async function change (uuid: string): Promise<UpsertResult> {
       const edition = await editions.update(uuid, body, caller, { ...options, unlessSame: true })
       return { ...edition, isNew: wasCreate && options.attempt?.earlier !== undefined }
     }
@@ -125,32 +125,32 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function reserve (): Promise<Reservation | { inTheWay: Item }> {
       await ready()
       const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
-      const result = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isNothing())
+      const result = await table.claim({ ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) }, isNothing())
       // One that is gone was given back just now.
       return result.done ? { uuid, version } : { inTheWay: result.inTheWay ?? { ...recordKey, leaseUntil: Infinity } }
     }
 
-    async function takeOver ({ version: last }: Item, reserved: string | undefined): Promise<Reservation | undefined> {
-      const [uuid, version] = [uuidOf(body, model) ?? reserved ?? randomUUID(), nextVersion(last)]
-      const { done } = await table.claim({ ...recordKey, ...leased(uuid, version, LEASE_MS) }, isOfVersion(last))
+    async function takeOver ({ version: last }: Item, reservedUuid: string | undefined): Promise<Reservation | undefined> {
+      const [uuid, version] = [uuidOf(body, model) ?? reservedUuid ?? randomUUID(), nextVersion(last)]
+      const { done } = await table.claim({ ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) }, isOfVersion(last))
       return done ? { uuid, version } : undefined
     }
 
-    async function create ({ uuid, version }: Reservation): Promise<Upserted> {
+    async function create ({ uuid, version }: Reservation): Promise<UpsertResult> {
       const isOurs = isOfVersion(version)
       try {
         const edition = await editions.create({ ...body, [model.keys.uuid]: [{ value: uuid }] }, caller, options)
-        await table.put({ ...recordKey, ...leased(uuid, nextVersion(version), 0), isDone: true }, isOurs).catch(() => {})
+        await table.put({ ...recordKey, ...leasedEntry(uuid, nextVersion(version), 0), isDone: true }, isOurs).catch(() => {})
         return { ...edition, isShared: true }
       } catch (error) {
-        const ended = isUncertain(error) ? table.put({ ...recordKey, ...leased(uuid, nextVersion(version), SETTLE_MS) }, isOurs) : table.remove(recordKey, isOurs)
-        await ended.catch(() => {})
+        const cleanUp = isUncertain(error) ? table.put({ ...recordKey, ...leasedEntry(uuid, nextVersion(version), SETTLE_MS) }, isOurs) : table.remove(recordKey, isOurs)
+        await cleanUp.catch(() => {})
         throw error
       }
     }
   }
 
-  function leased (uuid: string, version: string, ms: number) {
+  function leasedEntry (uuid: string, version: string, ms: number) {
     return { uuid, version, leaseUntil: ms === 0 ? 0 : Math.ceil(now()) + ms, removeAt: Math.floor(now() / 1000) + REMEMBERED_SECONDS }
   }
 

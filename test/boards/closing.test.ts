@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { ARTICLES_MAX, createClosing } from '../../lib/boards/closing.ts'
-import type { Inspected } from '../../lib/editions/editions.ts'
+import type { Inspection } from '../../lib/editions/editions.ts'
 import { contentModel, FINDING_CODES } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
 import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
@@ -151,7 +151,7 @@ t.test('an edition that is not ready is not closed; one that is ready is', async
   t.equal(written(), 1)
 })
 
-const clean: Inspected = { edition: { id: [{ value: 1 }], uuid: [{ value: 'u' }], title: [{ value: 'Monday' }] }, etag: '"a.b"', articles: [{ field: 'field_articles', entityType: 'node', id: '4', uuid: 'u4', state: 'published' }] }
+const clean: Inspection = { edition: { id: [{ value: 1 }], uuid: [{ value: 'u' }], title: [{ value: 'Monday' }] }, etag: '"a.b"', articles: [{ field: 'field_articles', entityType: 'node', id: '4', uuid: 'u4', state: 'published' }] }
 const nothing = { list: async () => ({ Items: [], Count: 0, ScannedCount: 0 }), drafts: { list: async () => ({ Items: [], Count: 0 }) } }
 const record = { env_entityType_entityId: 'x', fieldName: 'title', timestamp: 5, userData: ada, payload: 'typed', version: 'v' }
 const everybody = { uid: undefined, mayView: async () => true }
@@ -190,7 +190,7 @@ t.test('what is hidden from the caller blocks without names', async (t) => {
     list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [record, { ...record, fieldName: 'body', userData: undefined }, { ...record, fieldName: 'teaser', userData: { uid: '5' } }] : [], Count: 0, ScannedCount: 0 }),
     drafts: { list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [{ ...record, id: 'd', displacedAt: 1 }] : [], Count: 0 }) }
   }
-  const of = (articles: Inspected['articles'], mayView = async () => false) => createClosing({ locks: locks as never, model: contentModel({ lockIds: 'uuid' }), editions: { inspect: async () => ({ ...clean, articles }) } as never }).readiness('1', {}, { uid: '9', mayView })
+  const of = (articles: Inspection['articles'], mayView = async () => false) => createClosing({ locks: locks as never, model: contentModel({ lockIds: 'uuid' }), editions: { inspect: async () => ({ ...clean, articles }) } as never }).readiness('1', {}, { uid: '9', mayView })
   const { blockers, warnings } = await of(clean.articles)
   t.strictSame(blockers.map(({ code, message, lock }) => [code, message, lock]), [1, 2, 3].map(() => ['LOCKED', 'Somebody is editing node u4, which you may not see', undefined]))
   t.strictSame(warnings.map(({ message, draft }) => [message, draft]), [['A text that somebody typed into node u4, which you may not see, is kept', undefined]])
@@ -222,7 +222,7 @@ t.test('a look asks for the locks and the drafts of each entity once', async (t)
         }
       }
     }
-    const articles = Array.from({ length: count }, (_, index): Inspected['articles'][number] => ({ ...clean.articles[0]!, id: String(index + 2), uuid: `u${index}` }))
+    const articles = Array.from({ length: count }, (_, index): Inspection['articles'][number] => ({ ...clean.articles[0]!, id: String(index + 2), uuid: `u${index}` }))
     const { ready } = await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => ({ ...clean, articles }) } as never }).readiness('1', {}, everybody)
     t.strictSame([ready, asked], [true, { locks: count + 1, drafts: count + 1 }])
   }

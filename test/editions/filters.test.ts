@@ -56,10 +56,10 @@ t.test('filters work only where one was seen to find what is there', async (t) =
   ]
   for (const [what, shown, verdict, requests] of cases) {
     const { filters, collections, asked, warnings } = filtersOver(shown)
-    t.equal(filters.known(collections, {}), undefined, what)
+    t.equal(filters.recall(collections, {}), undefined, what)
     t.equal(await filters.usable(collections, {}), verdict === 'work', what)
     t.equal(await filters.verdict(collections, {}), verdict, what)
-    t.equal(filters.known(collections, {}), { work: true, trap: false, unknown: false, empty: undefined }[verdict], what)
+    t.equal(filters.recall(collections, {}), { work: true, trap: false, unknown: false, empty: undefined }[verdict], what)
     t.equal(asked(), requests, `${what}: found out once`)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
@@ -72,10 +72,10 @@ t.test('what was found out is believed for ten minutes, that nothing was for one
   const [ann, ben] = [{ authorization: 'ann' }, { authorization: 'ben' }]
   await filters.usable(collections, ann)
   clock.now = 59_999
-  t.equal(filters.known(collections, ann), false)
-  t.equal(filters.known(collections, ben), undefined)
+  t.equal(filters.recall(collections, ann), false)
+  t.equal(filters.recall(collections, ben), undefined)
   clock.now = 60_000
-  t.equal(filters.known(collections, ann), undefined)
+  t.equal(filters.recall(collections, ann), undefined)
   shown['daily'] = { rows: ['a'], filtered: honest }
   t.equal(await filters.usable(collections, ann), true, 'now one is shown')
   shown['daily'] = { rows: ['a'], filtered: trap }
@@ -91,5 +91,5 @@ t.test('what was found out is believed for ten minutes, that nothing was for one
 t.test('a CMS that refuses the question is no verdict', async (t) => {
   const filters = createFilters({ cms: { request: async () => ({ status: 403, document: {} }) }, warn: () => {} })
   await t.rejects(filters.usable([collection('daily')], {}), { code: 'CMS_FORBIDDEN' })
-  t.equal(filters.known([collection('daily')], {}), undefined)
+  t.equal(filters.recall([collection('daily')], {}), undefined)
 })

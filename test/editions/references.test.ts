@@ -7,7 +7,7 @@ import { createSite } from '../../lib/editions/site/site.ts'
 import type { Filters } from '../../lib/editions/site/filters.ts'
 import { createReferences } from '../../lib/editions/lookup/references.ts'
 import { shapeOf } from '../../lib/editions/translate/shape.ts'
-import { create, normalize, unresolved } from '../../lib/editions/translate/write.ts'
+import { create, normalize, unresolvedReferences } from '../../lib/editions/translate/write.ts'
 import { createJsonapi, type JsonapiAnswer, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { callOf, inCall } from '../../lib/http/calls.ts'
 import { createHttp } from '../../lib/http/client.ts'
@@ -158,7 +158,7 @@ t.test('a config entity that the caller may not see is found where an edition re
   })
   const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
   const resolved = async (body: Record<string, unknown>) => {
-    const resolve = await resolver(unresolved(normalize(body, model), shape, model), {})
+    const resolve = await resolver(unresolvedReferences(normalize(body, model), shape, model), {})
     return create(normalize(body, model), edition.type, shape, model, resolve).relationships
   }
   t.match(await resolved({ field_role: [{ target_id: 'editor' }] }), { field_role: { data: { id: 'uuid-of-editor' } } })

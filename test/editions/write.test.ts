@@ -13,7 +13,7 @@ import { recording, recordings, versions } from '../fixtures/recordings.ts'
 import { anyEdition, editions, model, recordedShape, resolve, withoutUrls } from './fixtures.ts'
 
 const daily = recordedShape('publisher_container--daily')
-const { bundleOf, create, difference, normalize, unresolved } = write
+const { bundleOf, create, difference, normalize, unresolvedReferences: unresolved } = write
 
 /** An update by what the edition itself shows of its fields. */
 function update (changes: EditionJson, current: Resource, by: typeof model, resolve: write.Resolve): NewResource {

@@ -53,11 +53,11 @@ const HIDDEN_MAX = 24
  *   none that is new; what a source throws
  */
 export function list<Row> (options: ListOptions<Row>): Promise<Listing<Row>> {
-  return restarted({ ...options, sources: options.sources.map((source) => ordered(source, options.idOf)) }, 0)
+  return listOrRestart({ ...options, sources: options.sources.map((source) => checkOrder(source, options.idOf)) }, 0)
 }
 
 /** A source whose every page has at most as many rows as asked for, by descending id; rows without one are hidden. */
-function ordered<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
+function checkOrder<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<Row> {
   return async (offset, limit, purpose) => {
     const page = await source(offset, limit, purpose)
     if (page.rows.length > limit) throw disorder(`${page.rows.length} editions where at most ${limit} were asked for`)
@@ -67,14 +67,14 @@ function ordered<Row> (source: Source<Row>, idOf: (row: Row) => number): Source<
   }
 }
 
-async function restarted<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
+async function listOrRestart<Row> (options: ListOptions<Row>, times: number): Promise<Listing<Row>> {
   const isGuarded = times < RESTARTS
   try {
     return await attempt(options, isGuarded, isGuarded ? await certainStarts(options) : undefined)
   } catch (error) {
     if (!(error instanceof Moved)) throw error
     if (!isGuarded) throw disorder('the same editions again and again')
-    return restarted(options, times + 1)
+    return listOrRestart(options, times + 1)
   }
 }
 
@@ -174,14 +174,14 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   }
 
   async function countRest (stream: Stream<Row>): Promise<number> {
-    let rest = stream.rows.length - stream.head
+    let rowCount = stream.rows.length - stream.head
     while (stream.more) {
       const page = await stream.source(stream.position, pageMax, 'count')
       stream.position += pageMax
       advance(stream, page)
-      rest += stream.rows.length
+      rowCount += stream.rows.length
     }
-    return rest
+    return rowCount
   }
 }
 

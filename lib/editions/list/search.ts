@@ -51,13 +51,13 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
     // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
-    const rowsFrom = (page: typeof filtered) => list({
+    const rowsFrom = (page: typeof filteredSource) => list({
       sources: collections.map((collection) => page(collection, query, caller)),
       offset,
       limit,
       total,
       pageMax: PAGE_MAX,
-      nothingHidden: isFiltered || filters.known(collections, caller) === false
+      nothingHidden: isFiltered || filters.recall(collections, caller) === false
         ? undefined
         : (source, position, id) => isAllVisible(collections[source]!, position, id, caller),
       // The CMS also counts keys that differ only in case.
@@ -69,10 +69,10 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     return { ...listing, rows: await resources.newest(listing.rows, caller) }
 
     async function find (): Promise<Listing<LoadedEdition>> {
-      if (isFiltered && filters.known(collections, caller) === false) return rowsFrom(scanned)
-      const listing = await rowsFrom(filtered)
+      if (isFiltered && filters.recall(collections, caller) === false) return rowsFrom(scannedSource)
+      const listing = await rowsFrom(filteredSource)
       const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
-      return isEmpty && !await filters.usable(collections, caller) ? rowsFrom(scanned) : listing
+      return isEmpty && !await filters.usable(collections, caller) ? rowsFrom(scannedSource) : listing
     }
   }
 
@@ -86,18 +86,18 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
 
   /** The collections to read and the edition types to filter by. */
   async function scope (bundle: string, type: string | undefined, caller: Caller): Promise<{ collections: Collection[], types: string[] }> {
-    const all = await catalog.editions(caller)
-    const ofBundle = all.filter((collection) => collection.bundle === bundle)
+    const allCollections = await catalog.editions(caller)
+    const ofBundle = allCollections.filter((collection) => collection.bundle === bundle)
     const isAll = bundle === model.entityType
     const isType = !isAll && ofBundle.length === 0
     const types = [...isType ? [bundle] : [], ...type === undefined ? [] : [type]]
     const allowedTypes = types.length === 0 ? [] : (await catalog.editionTypes(caller)).map(({ id }) => id)
     if (isType && !allowedTypes.includes(bundle)) {
-      const names = [...new Set([model.entityType, ...all.map((collection) => collection.bundle), ...allowedTypes, ...Object.keys(model.lists)])]
+      const names = [...new Set([model.entityType, ...allCollections.map((collection) => collection.bundle), ...allowedTypes, ...Object.keys(model.lists)])]
       throw new Failure('NOT_FOUND', `There is no bundle or list "${bundle}"; there are ${names.join(', ')}`)
     }
     if (type !== undefined && !allowedTypes.includes(type)) throw new Failure('BAD_REQUEST', `querystring/type must be ${allowedTypes.map((name) => `"${name}"`).join(' or ')}`)
-    const read = isAll || isType ? all : ofBundle
+    const read = isAll || isType ? allCollections : ofBundle
     return model.fields.editionType === null ? { collections: read.filter((collection) => types.every((name) => name === collection.bundle)), types: [] } : { collections: read, types }
   }
 
@@ -105,7 +105,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
    * Pages that Drupal filters. A site that has no keys, or does not show them to the caller, refuses to filter by them. Then the
    * search for `q` is in titles only.
    */
-  function filtered (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
+  function filteredSource (collection: Collection, selection: Selection, caller: Caller): Source<LoadedEdition> {
     let byKey = Boolean(selection.q) && keys.label !== null && fields.key !== null
     return (offset, size, purpose) => {
       return ask().catch((error) => {
@@ -122,7 +122,7 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   }
 
   /** All pages, for callers that Drupal does not let filter. */
-  function scanned (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> {
+  function scannedSource (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> {
     return async (offset, size) => {
       const { rows, more } = await resources.page(collection, pageQuery(offset, size, model), caller)
       return { rows, more }

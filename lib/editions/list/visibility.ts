@@ -23,12 +23,12 @@ export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: Co
   const { defaultLangcode } = model.keys
 
   return async function isAllVisible (collection: Collection, position: number, id: number, caller: Caller): Promise<boolean> {
-    const [same, translations] = await Promise.all([
+    const [rowAnswer, translations] = await Promise.all([
       first(collection, [...everyQuery(model), ...pageQuery(position, 1, model)], caller),
       defaultLangcode === null ? undefined : first(collection, [...translatedQuery(defaultLangcode), ...pageQuery(0, 1, model)], caller)
     ])
-    if (same.status >= 400) throw refusal(same)
-    return resources(same.document)[0]?.attributes?.[idAttribute] === id && !isAny(translations)
+    if (rowAnswer.status >= 400) throw refusal(rowAnswer)
+    return resources(rowAnswer.document)[0]?.attributes?.[idAttribute] === id && !isAny(translations)
   }
 
   function first ({ path, resourceType }: Collection, query: Array<[string, string]>, caller: Caller): Promise<JsonapiAnswer> {

@@ -43,7 +43,7 @@ export function createFinder ({ catalog, filters, model, noun, ids }: Site, { in
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition> {
-    if (filters.known(collections, caller) === false) return byScan(collections, id, caller, purpose)
+    if (filters.recall(collections, caller) === false) return byScan(collections, id, caller, purpose)
     const answers = await Promise.all(collections.map((collection) => individual(collection, { id }, caller, purpose)))
     const edition = answers.find((answer) => answer !== undefined)
     if (edition) return edition

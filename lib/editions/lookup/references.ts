@@ -10,7 +10,7 @@ import { invalid, refusal, type Violation } from '../translate/failures.ts'
 import { idQuery, pageQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
 import { isLost } from '../translate/read.ts'
 import { mismatch, rowId, rowsOf } from '../translate/verify.ts'
-import type { Resolve, Unresolved } from '../translate/write.ts'
+import type { Resolve, UnresolvedReference } from '../translate/write.ts'
 import { findById } from './find-by-id.ts'
 
 export interface References {
@@ -21,7 +21,7 @@ export interface References {
    * @throws {Failure} UNPROCESSABLE with core's text for every reference that does not exist (ValidReferenceConstraint);
    *   BAD_REQUEST where there are too many to look up.
    */
-  resolver (wanted: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve>
+  resolver (references: UnresolvedReference[], caller: Caller, current?: Resource): Promise<Resolve>
   /** Forgets an entity that the CMS no longer finds. @returns whether it was remembered */
   forget (uuid: string): boolean
 }
@@ -55,7 +55,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
   /** The fields whose references were looked for in all editions, by caller. */
   const scans = new LRUCache<string, true>({ max: SCANS, ttl: SCANNED_MS })
 
-  async function resolver (lookups: Unresolved[], caller: Caller, current?: Resource): Promise<Resolve> {
+  async function resolver (lookups: UnresolvedReference[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
     const byId = new Map<string, ResourceIdentifier>()
     const byUuid = new Map<string, ResourceIdentifier>()
@@ -113,10 +113,10 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
   }
 
   /** Reads the newest editions, for a caller who may not filter them. */
-  async function scanEditions (collection: Collection, name: string, wanted: Set<string>, caller: Caller, page = 0): Promise<void> {
+  async function scanEditions (collection: Collection, name: string, missingIds: Set<string>, caller: Caller, page = 0): Promise<void> {
     const { ids, more } = await referring(collection, name, pageQuery(page * PAGE_MAX, PAGE_MAX, model), caller)
-    for (const id of ids) wanted.delete(id)
-    if (more && wanted.size > 0 && page + 1 < SCANNED) await scanEditions(collection, name, wanted, caller, page + 1)
+    for (const id of ids) missingIds.delete(id)
+    if (more && missingIds.size > 0 && page + 1 < SCANNED) await scanEditions(collection, name, missingIds, caller, page + 1)
   }
 
   /** Remembers what editions refer to in a field. @returns the ids of it */
@@ -189,7 +189,7 @@ function referenceKey (entityType: string, id: string): string {
  * Many users refer to config entities that they may not see. Only a lookup by uuid shows whether such an entity exists.
  * Source: Drupal\Core\Entity\Plugin\Validation\Constraint\ValidReferenceConstraint, PrimitiveTypeConstraint.
  */
-function violationsOf ({ field, delta, entityType, id, isNamed }: Unresolved): Violation[] {
+function violationsOf ({ field, delta, entityType, id, isNamed }: UnresolvedReference): Violation[] {
   const path = `${field}.${delta}.target_id`
   if (isNamed) return [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist, or is not shown to you: then name it by target_uuid.` }]
   return [

@@ -212,7 +212,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   async function individual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose): Promise<LoadedEdition | undefined> {
-    const edition = await shown(collection, id, caller, purpose)
+    const edition = await readIndividual(collection, id, caller, purpose)
     return edition && newestOf(edition, collection, caller, purpose)
   }
 
@@ -222,7 +222,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     if (revision === undefined) return edition
     const { id: uuid } = edition.resource
     callOf(caller)?.allow(1)
-    const newest = await shown(collection, { uuid }, caller, purpose === 'latest' ? 'anew' : purpose, [['resourceVersion', `id:${revision}`]]).catch(unlessForbidden)
+    const newest = await readIndividual(collection, { uuid }, caller, purpose === 'latest' ? 'anew' : purpose, [['resourceVersion', `id:${revision}`]]).catch(unlessForbidden)
     if (newest && isDefault(newest.resource)) return newest
     // The site was set back, or somebody has saved since.
     revisions.forget(uuid)
@@ -230,7 +230,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   /** A caller who may see no more than the label of an edition gets nothing of it. Source: Drupal\jsonapi\JsonApiResource\LabelOnlyResourceObject. */
-  async function shown (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose, version: Parameters = []): Promise<LoadedEdition | undefined> {
+  async function readIndividual (collection: Collection, id: EditionId, caller: Caller, purpose: Purpose, version: Parameters = []): Promise<LoadedEdition | undefined> {
     const { resourceType } = collection
     const place = 'uuid' in id
       ? { path: individualPath(collection, id.uuid), query: version }
@@ -245,23 +245,23 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const [resource] = resources
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see only the label of this ${noun}`)
     if (!resource) return undefined
-    const edition = loaded(resource, answer.urlOf)
+    const edition = learnEdition(resource, answer.urlOf)
     if ('uuid' in id) individuals.set(answer.document, { path: place.path, edition })
     return edition
   }
 
   /** Whether a resource is the edition asked for, or its label, which has no integer id. */
-  function hasId (resource: Resource, wanted: EditionId): boolean {
+  function hasId (resource: Resource, editionId: EditionId): boolean {
     const id = integerId(resource, idAttribute)
     const isLabel = resource.attributes?.[idAttribute] === undefined
-    return isEdition(resource) && ('uuid' in wanted ? isSameUuid(resource.id, wanted.uuid) && (isLabel || id > 0) : isLabel || id === Number(wanted.id))
+    return isEdition(resource) && ('uuid' in editionId ? isSameUuid(resource.id, editionId.uuid) && (isLabel || id > 0) : isLabel || id === Number(editionId.id))
   }
 
   function isEdition ({ type }: Resource): boolean {
     return splitType(model, type).entityType === model.entityType
   }
 
-  function loaded (resource: Resource, urlOf: UrlOf = withoutUrls): LoadedEdition {
+  function learnEdition (resource: Resource, urlOf: UrlOf = withoutUrls): LoadedEdition {
     ids.learn(resource)
     revisions.learnFrom(resource)
     return { resource, urlOf }
@@ -333,10 +333,10 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const ownTargets = targets.of(caller)
     // In the edition's language targets may have other aliases than the caller is shown elsewhere.
     if (!isElsewhere) targets.learn(ownTargets, referencesIn([resource], include.included), document, caller)
-    const edition = loaded(resource, ownTargets.urlOf)
+    const edition = learnEdition(resource, ownTargets.urlOf)
     if (!isElsewhere && covers(include, resource, model)) {
       await learnOriginals({ path: individualPath(collection, resource.id), query: [], caller }, ownTargets, [resource], include)
-      return loaded(resource, ownTargets.urlOf)
+      return learnEdition(resource, ownTargets.urlOf)
     }
     // The edition is saved. Where the CMS does not answer with the aliases now, its urls are those without.
     return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)

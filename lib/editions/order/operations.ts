@@ -2,7 +2,7 @@ import { Failure, texts } from '../../errors.ts'
 import type { ArticleRef, OrderOperation } from '../schemas.ts'
 import type { FieldItem } from '../translate/edition-json.ts'
 
-export interface Rearranged {
+export interface Rearrangement {
   /** The references in their new order. */
   order: FieldItem[]
   /** Of each operation: `already` where the order was as it asks for. */
@@ -34,14 +34,14 @@ export function checkOperations (operations: OrderOperation[]): void {
  * Applies operations to a running order, one after the other: all of them, or none.
  * @throws {Failure} ORDER_CONFLICT, with the present `order`, where a neighbour or an article to move is not in it
  */
-export function rearrange (order: FieldItem[], operations: OrderOperation[]): Rearranged {
-  let present = order
+export function rearrange (order: FieldItem[], operations: OrderOperation[]): Rearrangement {
+  let currentOrder = order
   const outcomes = operations.map((operation, index) => {
-    const next = apply(present, operation, (article) => conflict(order, index, article))
-    present = next ?? present
+    const next = apply(currentOrder, operation, (article) => conflict(order, index, article))
+    currentOrder = next ?? currentOrder
     return next ? 'done' : 'already'
   })
-  return { order: present, outcomes }
+  return { order: currentOrder, outcomes }
 }
 
 /** @returns undefined where nothing changes */
@@ -50,9 +50,9 @@ function apply (order: FieldItem[], { op, article, occurrence = 1, ...place }: O
   if (op === 'insert') return index >= 0 ? undefined : order.toSpliced(placeIn(order, place, failureOf), 0, { ...article })
   if (op === 'remove') return index >= 0 ? order.toSpliced(index, 1) : undefined
   if (index < 0) throw failureOf(article)
-  const others = order.toSpliced(index, 1)
-  const target = placeIn(others, place, failureOf)
-  return target === index ? undefined : others.toSpliced(target, 0, order[index]!)
+  const otherItems = order.toSpliced(index, 1)
+  const target = placeIn(otherItems, place, failureOf)
+  return target === index ? undefined : otherItems.toSpliced(target, 0, order[index]!)
 }
 
 /** The index at which an article is to stand. */

@@ -1,5 +1,5 @@
 import { Failure, texts } from '../../errors.ts'
-import type { Rearranged } from '../order/operations.ts'
+import type { Rearrangement } from '../order/operations.ts'
 
 /** What a save is about to do, small enough to be noted before it is sent. */
 export interface Intent {
@@ -8,7 +8,7 @@ export interface Intent {
   /** Names what its references become. */
   after: string
   /** What the operations on the running order come to. */
-  outcomes?: Rearranged['outcomes']
+  outcomes?: Rearrangement['outcomes']
 }
 
 /** One attempt at a request that its caller may repeat. */

@@ -26,7 +26,7 @@ export async function confirmWrite<T> (uuid: string, write: () => Promise<T>, lo
     if (!isUncertain(error)) throw error
     const result = await look().catch(unlessConflict)
     if (result === undefined && !isUnfinished(error)) throw withOutcome(error, uuid, 'nothing was saved')
-    if (result === undefined || result === 'unknown') throw unknown(withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it'))
+    if (result === undefined || result === 'unknown') throw markUnknown(withOutcome(error, uuid, 'whether your change was saved is not known: load the edition again before you repeat it'))
     warn(`the CMS saved an edition but failed to say so: ${error.message}`)
     return result as T
   }
@@ -47,7 +47,7 @@ export function isUnknownOutcome (failure: Failure): boolean {
   return unknownOutcomes.has(failure)
 }
 
-function unknown (failure: Failure): Failure {
+function markUnknown (failure: Failure): Failure {
   unknownOutcomes.add(failure)
   return failure
 }

@@ -33,7 +33,7 @@ export type SaveOutcome = { outcome: 'saved', edition: EditionJson, etag: string
 export type Recorder = (save: Save) => Promise<(outcome: SaveOutcome) => Promise<void>>
 
 /** Makes a save between what its recorder does before and after it. @throws what the recorder throws before; what `work` throws */
-export async function recorded<T> (recorder: Recorder | undefined, save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
+export async function recordSave<T> (recorder: Recorder | undefined, save: Save, work: () => Promise<T>, outcomeOf: (result: T) => SaveOutcome): Promise<T> {
   const tell = await recorder?.(save)
   return work().then(async (result) => {
     await tell?.(outcomeOf(result))

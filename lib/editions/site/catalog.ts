@@ -120,7 +120,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   async function editionTypes (caller: Caller): Promise<Named[]> {
-    if (model.editionTypes) return named(model.editionTypes)
+    if (model.editionTypes) return labelledIds(model.editionTypes)
     if (model.fields.editionType === null) return bundles(caller)
     const key = readKey('', caller)
     const last = types.get(key)
@@ -137,7 +137,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
    */
   async function readTypes (field: string, caller: Caller): Promise<Named[]> {
     const [storage] = await config('field_storage_config', caller, `${model.entityType}.${field}`)
-    const allowedTypes = named(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
+    const allowedTypes = labelledIds(allowedValues(isObject(storage?.settings) ? storage.settings.allowed_values : undefined))
     if (allowedTypes.length > 0) return allowedTypes
     const name = publicName(model, field)
     const pages = await Promise.all((await editions(caller)).map(async (collection) => {
@@ -191,7 +191,7 @@ function withLabel (id: string, labels: Record<string, string>): Named {
   return { id, label: Object.hasOwn(labels, id) ? labels[id]! : id }
 }
 
-function named (labels: Record<string, string>): Named[] {
+function labelledIds (labels: Record<string, string>): Named[] {
   return Object.entries(labels).map(([id, label]) => ({ id, label }))
 }
 

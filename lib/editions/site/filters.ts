@@ -19,8 +19,8 @@ export type Verdict = 'work' | 'trap' | 'unknown' | 'empty'
  * Source: Drupal\jsonapi\Access\TemporaryQueryGuard::getAccessConditionForKnownSubsets().
  */
 export interface Filters {
-  /** Whether they work, if that was found out before; else undefined. */
-  known (collections: Collection[], caller: Caller): boolean | undefined
+  /** Whether they work, if that is remembered; else undefined. */
+  recall (collections: Collection[], caller: Caller): boolean | undefined
   /**
    * Whether they certainly work, for when an empty answer raises the question. Takes at most two requests per collection.
    */
@@ -50,18 +50,18 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
   const verdicts = new LRUCache<string, { at: number, verdict: Verdict }>({ max: REMEMBERED })
   const warnings = new Set<string>()
 
-  function known (collections: Collection[], caller: Caller): boolean | undefined {
-    const verdict = together(collections.map((collection) => recalled(collection, caller)))
+  function recall (collections: Collection[], caller: Caller): boolean | undefined {
+    const verdict = together(collections.map((collection) => recallVerdict(collection, caller)))
     return verdict === 'empty' ? undefined : verdict === 'work'
   }
 
-  function recalled (collection: Collection, caller: Caller): Verdict | undefined {
+  function recallVerdict (collection: Collection, caller: Caller): Verdict | undefined {
     const last = verdicts.get(filterKey(collection, caller))
     return last && now() - last.at < REMEMBERED_MS[last.verdict] ? last.verdict : undefined
   }
 
   async function verdict (collections: Collection[], caller: Caller): Promise<Verdict> {
-    const verdict = together(await Promise.all(collections.map(async (collection) => recalled(collection, caller) ?? probe(collection, caller))))
+    const verdict = together(await Promise.all(collections.map(async (collection) => recallVerdict(collection, caller) ?? probe(collection, caller))))
     const message = collections[0] && filterAdvice(verdict, collections[0].entityType)
     if (message !== undefined && !warnings.has(message)) {
       warnings.add(message)
@@ -72,13 +72,13 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
 
   async function probe (collection: Collection, caller: Caller): Promise<Verdict> {
     const at = now()
-    const verdict = await compared(collection, caller)
+    const verdict = await compare(collection, caller)
     verdicts.set(filterKey(collection, caller), { at, verdict })
     return verdict
   }
 
   /** Compares rows that the caller may see with what a filter for them finds. Where the caller sees none, tries a filter that every row passes. */
-  async function compared ({ path }: Collection, caller: Caller): Promise<Verdict> {
+  async function compare ({ path }: Collection, caller: Caller): Promise<Verdict> {
     const first = await page([])
     const sample = first.rows.slice(0, SAMPLE).map(({ id }) => id)
     if (sample.length > 0) {
@@ -95,7 +95,7 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     }
   }
 
-  return { known, verdict, usable: async (collections, caller) => await verdict(collections, caller) === 'work' }
+  return { recall, verdict, usable: async (collections, caller) => await verdict(collections, caller) === 'work' }
 }
 
 /** The verdict on an entity type by those on some of its bundles: filter access is the same for all of them. */

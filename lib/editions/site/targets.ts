@@ -131,7 +131,7 @@ export function namesWithUnknownTargets (resources: Resource[], names: ReadonlyS
 }
 
 /** A reference to a target that the CMS has shown in a translation. */
-export interface Translated extends ResourceIdentifier {
+export interface TranslatedReference extends ResourceIdentifier {
   /** The public name of a relationship that has it. */
   relationship: string
   /** The language of the translation. */
@@ -139,7 +139,7 @@ export interface Translated extends ResourceIdentifier {
 }
 
 /** The references to translated targets that resources have in these relationships. */
-export function translatedIn (resources: Resource[], names: ReadonlySet<string>, targets: Targets): Translated[] {
+export function translatedIn (resources: Resource[], names: ReadonlySet<string>, targets: Targets): TranslatedReference[] {
   return [...names].flatMap((relationship) => referencesIn(resources, [relationship]).flatMap((reference) => {
     const target = targets.get(reference.type)?.get(reference.id)
     return target?.isTranslation ? { ...reference, relationship, langcode: target.langcode } : []

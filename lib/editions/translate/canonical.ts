@@ -23,19 +23,19 @@ function sameItem (field: string, current: FieldItem, next: FieldItem, model: Co
 }
 
 function sameReference (current: FieldItem, next: FieldItem): boolean {
-  const same = next.target_uuid !== undefined && next.target_uuid !== null
+  const isSameTarget = next.target_uuid !== undefined && next.target_uuid !== null
     ? current.target_uuid === next.target_uuid
     : sameValue(current.target_id, next.target_id ?? next.value)
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
   const { target_id: _4, target_uuid: _5, target_type: _6, ...ofNext } = next
-  return same && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
+  return isSameTarget && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
 }
 
 /** JSON:API shows all properties of an item, or only the main one as a bare value. A bare value means that the item has no other properties. */
-function sameProperties (current: FieldItem, given: FieldItem, computed: string[], main?: string): boolean {
-  const shown = Object.keys(current)
-  const names = shown.every((name) => name === main) ? shown : new Set([...shown, ...Object.keys(given)])
-  return [...names].every((name) => computed.includes(name) || sameValue(current[name], given[name]))
+function sameProperties (current: FieldItem, next: FieldItem, computed: string[], main?: string): boolean {
+  const currentNames = Object.keys(current)
+  const names = currentNames.every((name) => name === main) ? currentNames : new Set([...currentNames, ...Object.keys(next)])
+  return [...names].every((name) => computed.includes(name) || sameValue(current[name], next[name]))
 }
 
 function sameValue (current: unknown, next: unknown): boolean {
@@ -63,8 +63,8 @@ function showsItem (field: string, current: FieldItem, next: FieldItem, model: C
     return showsProperties(current, next, computed)
   }
   const { target_id: id, target_uuid: uuid, target_type: _, value, ...properties } = next
-  const same = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, id ?? value)
-  return same && showsProperties(current, properties, COMPUTED.reference)
+  const isSameTarget = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, id ?? value)
+  return isSameTarget && showsProperties(current, properties, COMPUTED.reference)
 }
 
 function showsProperties (shown: FieldItem, sent: FieldItem, computed: string[]): boolean {

@@ -53,16 +53,16 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, body: E
         return new Failure('CONFLICT', texts.unpublishedDraft, { cause })
       }
   }
-  return refused(status, cause)
+  return refusedRequest(status, cause)
 }
 
-function refused (status: number, cause: Error): Failure {
+function refusedRequest (status: number, cause: Error): Failure {
   return new Failure('CMS_REFUSED', `The CMS refused the request with status ${status}`, { cause })
 }
 
 /** @param languages that Drupal names where the one of the path is wrong */
 function refusedMethod (languages: string | undefined, status: number, cause: Error): Failure {
-  if (languages === undefined) return refused(status, cause)
+  if (languages === undefined) return refusedRequest(status, cause)
   return new Failure('CMS_REFUSED', `Drupal changes this edition only in a language that it has (${languages}): name the prefixes of the site's languages in the content model (languages)`, { cause })
 }
 

@@ -41,7 +41,7 @@ function propertiesOf (value: unknown): string[] | undefined {
 }
 
 /** The shape that one resource shows, with the targets that others of its type have where its own references are empty. */
-export function completed (shape: Shape, ofType: Shape | undefined): Shape {
+export function complete (shape: Shape, ofType: Shape | undefined): Shape {
   return new Map([...shape].map(([field, fieldShape]) => [field, { ...ofType?.get(field), ...fieldShape }]))
 }
 

@@ -59,7 +59,7 @@ export const LANGUAGE_KEYS: LanguageKeys = { langcode: 'langcode', defaultLangco
 export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGUAGE_KEYS): Target {
   const { path, uri, [keys.langcode]: langcode, [keys.defaultLangcode]: isOriginal } = attributes
   return {
-    ...(isObject(path) && typeof path.alias === 'string' && { alias: encoded(path.alias) }),
+    ...(isObject(path) && typeof path.alias === 'string' && { alias: encode(path.alias) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
     ...(typeof langcode === 'string' && { langcode }),
     ...(isOriginal === false && { isTranslation: true })
@@ -69,7 +69,7 @@ export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGU
 /**
  * An alias as a URL has it: each part percent-encoded (RFC 3986, as PHP's rawurlencode() does it), `.` and `..` too. Source: Drupal\Core\Routing\UrlGenerator::generateFromRoute().
  */
-function encoded (alias: string): string {
+function encode (alias: string): string {
   if (PLAIN.test(alias)) return alias
   return alias.split('/').map((part) => /^\.\.?$/.test(part)
     ? part.replaceAll('.', '%2E')

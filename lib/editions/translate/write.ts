@@ -9,7 +9,7 @@ import { isProperty, read } from './read.ts'
 import { isContentEntity, targetEntityType, type FieldShape, type Shape } from './shape.ts'
 
 /** A reference given by its integer id alone: JSON:API wants its uuid. */
-export interface Unresolved {
+export interface UnresolvedReference {
   field: string
   /** Position in the field. */
   delta: number
@@ -77,7 +77,7 @@ export function bundleOf (entity: EditionJson, model: ContentModel): string | un
  * The references with only an integer id, which have to be looked up for `Resolve`. In the order of the fields, in which Drupal
  * lists violations.
  */
-export function unresolved (entity: EditionJson, shape: Shape | undefined, model: ContentModel): Unresolved[] {
+export function unresolvedReferences (entity: EditionJson, shape: Shape | undefined, model: ContentModel): UnresolvedReference[] {
   const order = [...shape?.keys() ?? []]
   const fields = Object.entries(entity).toSorted(([a], [b]) => order.indexOf(a) - order.indexOf(b))
   return fields.flatMap(([field, items]) => {
