@@ -32,7 +32,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
   const anonymous = createJsonapi(at)
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield reached(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
+    yield entryPointDiagnosis(await anonymous.request({ path: '', caller: {} }), url + jsonapiPath)
     const login = account && { account: loggedInOnce(account) }
     const cms = login ? createJsonapi({ ...at, ...login }) : anonymous
     const catalog = createCatalog({ cms, model })
@@ -53,7 +53,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
 }
 
 /** What the entry point's answer says. @throws {Failure} CMS_INVALID_RESPONSE where it is not JSON:API's */
-export function reached ({ status, document }: JsonapiAnswer, address: string): Diagnosis {
+export function entryPointDiagnosis ({ status, document }: JsonapiAnswer, address: string): Diagnosis {
   if (status === 401 || status === 403) return ok(`CMS: ${address} answers as JSON:API, to those it knows`)
   const { jsonapi } = document as Document & { jsonapi?: unknown }
   if (status >= 400 || !isObject(jsonapi)) {

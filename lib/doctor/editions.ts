@@ -23,7 +23,7 @@ export async function * checkEditions (visitor: Visitor, collections: Collection
   for (const collection of collections) {
     const document = await firstPage(visitor, collection, model)
     resources(document).forEach(shapes.learn)
-    yield seen(visitor, collection, document)
+    yield visibleEditions(visitor, collection, document)
   }
   const shapesByBundle = collections.flatMap(({ bundle, resourceType }) => ({ bundle, shape: shapes.of(resourceType) }))
     .filter((one): one is { bundle: string, shape: Shape } => one.shape !== undefined)
@@ -40,9 +40,9 @@ async function firstPage ({ cms }: Visitor, { path }: Collection, model: Content
   return answer.document
 }
 
-function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Diagnosis {
+function visibleEditions ({ name, isAnonymous }: Visitor, { bundle }: Collection, document: Document): Diagnosis {
   const count = resources(document).length
-  const hiddenCount = omitted(document)
+  const hiddenCount = omittedCount(document)
   const hiddenNote = hiddenCount > 0 ? `, ${hiddenCount} more are hidden` : ''
   const pagesNote = document.links?.next === undefined ? '' : ', and there are more pages'
   const what = `editions of ${bundle}: ${name} sees ${count} on the first page${hiddenNote}${pagesNote}`
@@ -52,7 +52,7 @@ function seen ({ name, isAnonymous }: Visitor, { bundle }: Collection, document:
 }
 
 /** How many resources were left out because the visitor may not see them. Source: Drupal\jsonapi\JsonApiResource\OmittedData. */
-function omitted ({ meta }: Document): number {
+function omittedCount ({ meta }: Document): number {
   if (!isObject(meta?.omitted) || !isObject(meta.omitted.links)) return 0
   return Object.keys(meta.omitted.links).filter((name) => name !== 'help').length
 }
@@ -79,16 +79,16 @@ function * fields (bundle: string, shape: Shape, model: ContentModel): Generator
 /** What the content model says of references, held to what the editions show of them. */
 function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosis> {
   const isTargetKnown = new Map<string, boolean>()
-  const all = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
+  const relationships = new Set(shapes.flatMap((shape) => [...shape]).flatMap(([field, { kind }]) => kind === 'relationship' ? [field] : []))
   for (const [field, { kind, sample }] of shapes.flatMap((shape) => [...shape])) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     isTargetKnown.set(field, isTargetKnown.get(field) === true || sample !== undefined || Object.hasOwn(model.references, field))
   }
-  const unknown = [...isTargetKnown].filter(([, known]) => !known).map(([field]) => field)
-  const absent = Object.keys(model.references).filter((field) => !all.has(field))
-  if (unknown.length > 0) yield unchecked(`references ${unknown.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
+  const unknownTargets = [...isTargetKnown].filter(([, known]) => !known).map(([field]) => field)
+  const absent = Object.keys(model.references).filter((field) => !relationships.has(field))
+  if (unknownTargets.length > 0) yield unchecked(`references ${unknownTargets.join(', ')}`, 'no edition seen has one, so what they hold is not known; name it in the content model (references)')
   if (absent.length > 0) yield unchecked(`references ${absent.join(', ')}`, 'the content model names them, but no edition seen has such a field')
-  if (unknown.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
+  if (unknownTargets.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
 }
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
@@ -99,25 +99,25 @@ async function filters ({ cms, name }: Visitor, collections: Collection[], model
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
   if (model.bundles || model.bundleEntityType === null) return ok('labels of bundles: the content model has them, or there are no bundles')
-  const configurations = await configured(visitor, model.bundleEntityType, [])
-  return labelled('labels of bundles', configurations.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
+  const configurations = await readConfiguration(visitor, model.bundleEntityType, [])
+  return labelDiagnosis('labels of bundles', configurations.map((attributes) => bundleLabel(attributes)[1]), visitor, 'bundles')
 }
 
 async function typeLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {
   const { editionTypes, fields: { editionType }, entityType } = model
   if (editionTypes || editionType === null) return ok('labels of edition types: the content model has them, or the bundles are the types')
-  const storages = await configured(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
+  const storages = await readConfiguration(visitor, 'field_storage_config', [['filter[drupal_internal__id]', `${entityType}.${editionType}`]])
   const types = storages.length > 0 ? await visitor.catalog.editionTypes({}) : []
-  return labelled('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
+  return labelDiagnosis('labels of edition types', types.map(({ label }) => label), visitor, 'editionTypes')
 }
 
-function labelled (what: string, labels: string[], { name }: Visitor, member: string): Diagnosis {
+function labelDiagnosis (what: string, labels: string[], { name }: Visitor, member: string): Diagnosis {
   if (labels.length > 0) return ok(`${what}: ${labels.join(', ')}`)
   return unchecked(what, `${name} may not see them; name them in the content model (${member}), else machine names may be shown`)
 }
 
 /** The attributes of configuration, as far as the visitor may see it and the site exposes it. */
-async function configured ({ cms, catalog }: Visitor, entityType: string, query: Array<[string, string]>): Promise<Array<NonNullable<Resource['attributes']>>> {
+async function readConfiguration ({ cms, catalog }: Visitor, entityType: string, query: Array<[string, string]>): Promise<Array<NonNullable<Resource['attributes']>>> {
   const collection = (await catalog.all({})).find((collection) => collection.entityType === entityType)
   if (!collection) return []
   const { status, document } = await cms.request({ path: collection.path, query, caller: {} })

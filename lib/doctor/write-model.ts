@@ -10,7 +10,7 @@ import type { Http } from '../http/client.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
 import { cmsAdvice } from './advice.ts'
-import { identity, loggedInOnce, reached } from './cms.ts'
+import { identity, loggedInOnce, entryPointDiagnosis } from './cms.ts'
 
 export interface ModelToWrite {
   http: Http
@@ -33,7 +33,7 @@ export interface ModelToWrite {
 export async function * writeModel ({ http, url, jsonapiPath, account, entityType, choose, schema, write }: ModelToWrite): AsyncGenerator<Diagnosis> {
   try {
     // Before anything is sent with credentials: to a wrong address they would look wrong.
-    yield reached(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
+    yield entryPointDiagnosis(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
     const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
     const name = account ? yield * identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
     if (name === 'anonymous') yield unchecked('CMS account', 'anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run model asks as one of your users')
@@ -44,7 +44,7 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
     const hiddenNote = editions.hidden > 0 ? `, ${editions.hidden} more are hidden${editions.permission === undefined ? '' : ` ('${editions.permission}' would show them)`}` : ''
     const what = `editions: ${name} sees ${editions.seen} on the first pages${hiddenNote}`
     yield editions.seen > 0 ? ok(what) : unchecked(what, 'so most names are not known, and have their defaults')
-    for (const member of members) yield told(member)
+    for (const member of members) yield diagnose(member)
     write(modelText(members, { schema, comment: `Written by \`quoin model\`, from what ${url} shows to ${name}.` }))
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -78,7 +78,7 @@ export function describeCandidate ({ entityType, bundles, holdsNodes }: Candidat
   return `${entityType}${names}${holdsNodes ? ', which holds nodes' : ''}`
 }
 
-function told ({ name, value, certainty, why }: Member): Diagnosis {
+function diagnose ({ name, value, certainty, why }: Member): Diagnosis {
   if (certainty === 'hidden') return unchecked(name, why)
   const what = `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`
   return certainty === 'shown' ? ok(what) : unchecked(what, `guessed: ${why}`)

@@ -21,15 +21,15 @@ const CERTAINTY = { shown: '', guessed: 'GUESSED: ', hidden: 'NOT SEEN: ' }
  * @param comment the first line of its comment
  */
 export function modelText (members: Member[], { schema, comment }: { schema: string, comment: string }): string {
-  const all = [...members, ...OURS]
-  const groups = Object.groupBy(all, ({ name }) => name.includes('.') ? name.slice(0, name.indexOf('.')) : '')
+  const allMembers = [...members, ...OURS]
+  const groups = Object.groupBy(allMembers, ({ name }) => name.includes('.') ? name.slice(0, name.indexOf('.')) : '')
   const file = {
     $schema: schema,
     $comment: [comment, ...groups['']!.toSorted((one, other) => ORDER.indexOf(one.name) - ORDER.indexOf(other.name)).map((member) => remark(member, member.name))],
     ...Object.fromEntries(ORDER.flatMap((name): Array<[string, unknown]> => {
       const group = groups[name]
       if (group) return [[name, { $comment: group.map((member) => remark(member, member.name.slice(name.length + 1))), ...valuesOf(group, name.length + 1) }]]
-      const value = all.find((member) => member.name === name && member.value !== undefined)
+      const value = allMembers.find((member) => member.name === name && member.value !== undefined)
       return value ? [[name, value.value]] : []
     }))
   }

@@ -92,7 +92,7 @@ function labelMember (base: Attribute[]): Member {
   const texts = base.filter((attribute) => isText(attribute) && attribute.empty === 0 && !CORE_TEXTS.includes(attribute.name))
   // Codes have no spaces.
   const label = likeliest(texts.toSorted((one, other) => Number(hasWords(other)) - Number(hasWords(one))), LABELS)
-  if (!label) return absent('keys.label', base.filter((attribute) => isText(attribute) || isUnset(attribute)), LABELS, 'no field of the entity type itself holds a text')
+  if (!label) return absentMember('keys.label', base.filter((attribute) => isText(attribute) || isUnset(attribute)), LABELS, 'no field of the entity type itself holds a text')
   return texts.length === 1
     ? shown('keys.label', label.name, 'no other field of the entity type itself holds a text')
     : guessed('keys.label', label.name, `of the texts ${namesOf(texts)} it is called most like a label`)
@@ -101,7 +101,7 @@ function labelMember (base: Attribute[]): Member {
 function publishedMember (base: Attribute[]): Member {
   const booleans = base.filter((attribute) => isBoolean(attribute) && !CORE_BOOLEANS.includes(attribute.name))
   const flag = likeliest(booleans, PUBLISHED)
-  if (!flag) return absent('keys.published', base.filter(isUnset), PUBLISHED, 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
+  if (!flag) return absentMember('keys.published', base.filter(isUnset), PUBLISHED, 'no field of the entity type itself says yes or no, so editions are neither published nor unpublished')
   return booleans.length === 1
     ? shown('keys.published', flag.name, 'no other field of the entity type itself says yes or no')
     : guessed('keys.published', flag.name, `of ${namesOf(booleans)} it is called most like it`)
@@ -112,14 +112,14 @@ function changedMember (base: Attribute[]): Member {
   const times = base.filter((attribute) => isTime(attribute) && !attribute.name.startsWith('revision_'))
   const latest = times.filter((time) => time.empty === 0 && times.every((other) => !isLaterTime(other, time)))
   const changeTime = likeliest(latest, CHANGED)
-  if (!changeTime) return absent('keys.changed', base.filter((attribute) => isTime(attribute) || isUnset(attribute)), CHANGED, 'no field of the entity type itself shows when an edition was changed')
+  if (!changeTime) return absentMember('keys.changed', base.filter((attribute) => isTime(attribute) || isUnset(attribute)), CHANGED, 'no field of the entity type itself shows when an edition was changed')
   return latest.length === 1 && CHANGED.includes(changeTime.name)
     ? shown('keys.changed', changeTime.name, 'it is the latest of the times of each edition')
     : guessed('keys.changed', changeTime.name, `of the times ${namesOf(times)} it is the latest, or called most like it`)
 }
 
 /** A key that no attribute shows with a value in each edition: one that is called so and is at times empty, else none. */
-function absent (name: string, attributes: Attribute[], usual: string[], why: string): Member {
+function absentMember (name: string, attributes: Attribute[], usual: string[], why: string): Member {
   const called = attributes.find((attribute) => usual.includes(attribute.name))
   return called ? guessed(name, called.name, 'it is called like it, and is empty in some editions or all') : guessed(name, null, why)
 }

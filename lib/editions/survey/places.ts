@@ -63,27 +63,27 @@ export async function languageMember (ask: Ask, languagesInUse: string[], { usua
   const bare = await withoutPrefix(ask)
   const page = await ask.json(bare, false)
   if (page === undefined) return hidden('languages', `no usable answer at ${bare}?_format=json`)
-  const own = page.language
-  const codes = [...new Set([...(own === undefined ? [] : [own]), ...languagesInUse, ...usual])].slice(0, LANGUAGES)
+  const ownLanguage = page.language
+  const codes = [...new Set([...(ownLanguage === undefined ? [] : [ownLanguage]), ...languagesInUse, ...usual])].slice(0, LANGUAGES)
   const attempts = await oneByOne(codes, async (code): Promise<[string, string | undefined]> => {
     const isRight = async (prefix: string) => {
       const answer = await ask.json(`/${prefix}${bare}`, false)
       return answer !== undefined && answer.status !== 404 && answer.status < 500 && answer.language === code
     }
     const ownPrefix = await firstPrefix([...new Set([code, code.toLowerCase(), code.split('-', 1)[0]!])], isRight)
-    if (ownPrefix !== undefined || code === own) return [code, ownPrefix ?? '']
+    if (ownPrefix !== undefined || code === ownLanguage) return [code, ownPrefix ?? '']
     const linkPrefix = languagesInUse.includes(code) ? await linkedPrefix(ask, await addressIn(code)) : undefined
     return [code, linkPrefix !== undefined && await isRight(linkPrefix) ? linkPrefix : undefined]
   })
   const prefixes = attempts.filter((entry): entry is [string, string] => entry[1] !== undefined)
   const without = attempts.filter(([code, prefix]) => prefix === undefined && languagesInUse.includes(code)).map(([code]) => code)
-  const more = permission === undefined ? '' : `; '${permission}' would show the others, if there are any`
+  const permissionNote = permission === undefined ? '' : `; '${permission}' would show the others, if there are any`
   if (prefixes.length < 2 && prefixes.every(([, prefix]) => prefix === '')) {
     return hidden('languages', without.length > 0
-      ? `${without.join(', ')} have no path of their own, so the site tells languages otherwise, or by prefixes that cannot be guessed${more}`
-      : `one language is all that can be seen${more}`)
+      ? `${without.join(', ')} have no path of their own, so the site tells languages otherwise, or by prefixes that cannot be guessed${permissionNote}`
+      : `one language is all that can be seen${permissionNote}`)
   }
-  const why = `found by trying /<language>${bare}${without.length > 0 ? `; ${without.join(', ')} have another prefix, which cannot be guessed` : ''}${more}`
+  const why = `found by trying /<language>${bare}${without.length > 0 ? `; ${without.join(', ')} have another prefix, which cannot be guessed` : ''}${permissionNote}`
   return (permission === undefined && without.length === 0 ? shown : guessed)('languages', Object.fromEntries(prefixes), why)
 }
 

@@ -40,8 +40,8 @@ export async function collectionsOf ({ cms }: Ask): Promise<Collection[]> {
  * @param languages to be tried besides those that the site or its editions show
  */
 export async function surveySite (ask: Ask, entityType: string, collections: Collection[], languages: string[] = []): Promise<Survey> {
-  const own = collections.filter((collection) => collection.entityType === entityType)
-  const pages = await Promise.all(own.map(({ path }) => ask.list(path)))
+  const editionCollections = collections.filter((collection) => collection.entityType === entityType)
+  const pages = await Promise.all(editionCollections.map(({ path }) => ask.list(path)))
   const rows = pages.flatMap(({ rows }) => rows)
   const byType = new Map(collections.map((collection) => [collection.resourceType, collection]))
   const entityTypeOf = (resourceType: string) => byType.get(resourceType)?.entityType ?? resourceType.split('--', 1)[0]!
@@ -51,7 +51,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
   const languageConfig = await config('configurable_language')
   const siteLanguages = languageCodes(languageConfig.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
-  const entity = { entityType, bundles: own.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES] }
+  const entity = { entityType, bundles: editionCollections.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES] }
   const first = keyMembers({ ...entity, twin: undefined, translations: [] })
   const id = idOf(rows[0], first)
   const path = id === undefined ? undefined : await canonicalPath(ask, entityType, id)
@@ -66,7 +66,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     addressIn: (code) => addressIn(ask, collections, code, path === undefined ? undefined : pathIn(rows, code, { langcode, id: `${INTERNAL}${valueOf(first, 'keys.id')}`, path }))
   })
   const needsTranslations = langcode !== undefined && valueOf(first, 'keys.defaultLangcode') === undefined
-  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, own, rows, languageList) : [] })
+  const keys = keyMembers({ ...entity, twin, translations: needsTranslations ? await translationsOf(ask, editionCollections, rows, languageList) : [] })
   const bundleEntityType = valueOf(keys, 'bundleEntityType')
   const bundle = valueOf(keys, 'keys.bundle')
   const fields: FieldRows = {
@@ -76,12 +76,12 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     storages: storages.rows.length > 0 ? storages.rows.map(storageOf) : undefined,
     storagesPermission: `the permission '${storages.permission ?? `administer ${entityType} fields`}'`,
     twin,
-    tried: await triedTargets(ask, own, rows, collections),
+    tried: await triedTargets(ask, editionCollections, rows, collections),
     entityTypeOf,
     bundleOf,
     bundle: bundle === 'type' ? `${entityType}_type` : bundle
   }
-  const times = await triedTimes(ask, own, fields)
+  const times = await triedTimes(ask, editionCollections, fields)
   const memberList = members(keys, fieldMembers(fields))
   const references = Object.values(memberList.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
 
@@ -89,7 +89,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     members: [
       shown('entityType', entityType, 'the entry point of JSON:API has it'),
       ...memberList,
-      await bundlesMember(own, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
+      await bundlesMember(editionCollections, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
       languageList,
       hidden('timeZone', "JSON:API shows the offset of times, and not the name of the site's time zone"),
@@ -131,8 +131,8 @@ function storageOf ({ attributes = {} }: Resource): Storage {
   }
 }
 
-async function bundlesMember (own: Collection[], entityType: string, list: RowList | undefined, bundleEntityType: string | undefined): Promise<Member> {
-  const names = own.map(({ bundle }) => bundle)
+async function bundlesMember (editionCollections: Collection[], entityType: string, list: RowList | undefined, bundleEntityType: string | undefined): Promise<Member> {
+  const names = editionCollections.map(({ bundle }) => bundle)
   const labels = new Map((list?.rows ?? []).map(({ attributes = {} }): [string, string] => {
     const id = Object.entries(attributes).find(([name]) => name.startsWith(INTERNAL))?.[1]
     const [, other] = Object.entries(attributes).find(([name, value]) => !name.startsWith(INTERNAL) && name !== 'langcode' && typeof value === 'string') ?? []
@@ -171,10 +171,10 @@ async function addressIn (ask: Ask, collections: Collection[], code: string, edi
 }
 
 /** Editions as each language shows them, beside the same editions in the default language. */
-async function translationsOf (ask: Ask, own: Collection[], rows: Resource[], { value }: Member): Promise<Array<[Resource, Resource]>> {
+async function translationsOf (ask: Ask, editionCollections: Collection[], rows: Resource[], { value }: Member): Promise<Array<[Resource, Resource]>> {
   const prefixes = Object.values((value ?? {}) as Record<string, string>).filter((prefix) => prefix !== '').slice(0, TRIES)
   const bare = await withoutPrefix(ask)
-  const pages = await Promise.all(prefixes.flatMap((prefix) => own.map(({ path }) => ask.at(`/${prefix}${bare}`).list(path))))
+  const pages = await Promise.all(prefixes.flatMap((prefix) => editionCollections.map(({ path }) => ask.at(`/${prefix}${bare}`).list(path))))
   const byUuid = new Map(rows.map((row) => [row.id, row]))
   return pages.flatMap(({ rows }) => rows).flatMap((row): Array<[Resource, Resource]> => byUuid.has(row.id) ? [[byUuid.get(row.id)!, row]] : [])
 }
@@ -187,11 +187,11 @@ function resourceTypeMembers (collections: Collection[]): Member[] {
 }
 
 /** The entity types of reference fields in which no edition seen has a value: JSON:API sorts by a path only if it leads somewhere. */
-async function triedTargets ({ takes }: Ask, own: Collection[], rows: Resource[], collections: Collection[]): Promise<Map<string, string>> {
+async function triedTargets ({ takes }: Ask, editionCollections: Collection[], rows: Resource[], collections: Collection[]): Promise<Map<string, string>> {
   const empty = relationsOf(rows).filter(({ targets }) => targets.length === 0).slice(0, TRIES)
   const types = Object.entries(DEFAULTS.idKeys).filter(([type]) => collections.some(({ entityType }) => entityType === type))
   const entries = await Promise.all(empty.map(async ({ name }): Promise<Array<[string, string]>> => {
-    const { path } = collectionOf(own, rows.find(({ relationships }) => relationships?.[name] !== undefined)!)
+    const { path } = collectionOf(editionCollections, rows.find(({ relationships }) => relationships?.[name] !== undefined)!)
     const leads = await Promise.all(types.map(([, key]) => takes(path, [['sort', `${name}.${INTERNAL}${key}`]])))
     const matches = types.filter((_type, index) => leads[index])
     return matches.length === 1 ? [[name, matches[0]![0]]] : []
@@ -205,10 +205,10 @@ function collectionOf (own: Collection[], { type }: Resource): Collection {
 }
 
 /** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
-async function triedTimes ({ list }: Ask, own: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
+async function triedTimes ({ list }: Ask, editionCollections: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
   const kinds = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
     const row = fields.rows.find(({ attributes }) => typeof attributes?.[name] === 'string')!
-    const { path } = collectionOf(own, row)
+    const { path } = collectionOf(editionCollections, row)
     const seconds = String(Date.parse(String(row.attributes![name])) / 1000)
     const [control, bySeconds] = await Promise.all([list(path, uuidQuery([row.id])), list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])])
     return control.rows.length === 0 || bySeconds.refused ? [] : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
