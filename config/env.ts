@@ -356,7 +356,7 @@ function cmsOf (settings: Environment, auth: CmsAuth): Config['cms'] {
 
 /** The settings with their defaults. Adds missing and wrong settings to the problems. */
 function readSettings (env: Record<string, string | undefined>, problems: string[], names = Object.keys(Environment.properties)): Environment {
-  const entries = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parsed(schema, env[name]!)])
+  const entries = Object.entries(Environment.properties).filter(([name]) => env[name]).map(([name, schema]) => [name, parse(schema, env[name]!)])
   const settings = Value.Default(Environment, Object.fromEntries(entries)) as Environment
 
   for (const [name, schema] of Object.entries(Environment.properties).filter(([name]) => names.includes(name))) {
@@ -379,7 +379,7 @@ function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACE
 }
 
 /** The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50 or true. */
-function parsed (schema: TSchema, text: string): string | number {
+function parse (schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
 

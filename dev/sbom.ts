@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '..')
 const readJson = (name: string) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
 /** A manifest without what production does not install. */
-function pruned<T extends Package> ({ devDependencies, optionalDependencies, workspaces, ...manifest }: T) {
+function prune<T extends Package> ({ devDependencies, optionalDependencies, workspaces, ...manifest }: T) {
   return manifest
 }
 
@@ -26,8 +26,8 @@ try {
   // npm calls the whole by the name of its directory.
   const cwd = join(directory, 'quoin')
   mkdirSync(cwd)
-  writeFileSync(join(cwd, 'package.json'), JSON.stringify(pruned(readJson('package.json'))))
-  writeFileSync(join(cwd, 'package-lock.json'), JSON.stringify({ ...lock, packages: { '': pruned(root!), ...Object.fromEntries(productionPackages) } }))
+  writeFileSync(join(cwd, 'package.json'), JSON.stringify(prune(readJson('package.json'))))
+  writeFileSync(join(cwd, 'package-lock.json'), JSON.stringify({ ...lock, packages: { '': prune(root!), ...Object.fromEntries(productionPackages) } }))
   execFileSync('npm', ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'application'], { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
 } finally {
   rmSync(directory, { recursive: true })

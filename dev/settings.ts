@@ -77,17 +77,17 @@ export function envExample (): string {
     '# What is set in the environment wins. A value with a # in it, as passwords may have, goes in quotes.',
     '# `npm run dev` needs none of them. `npm start` needs ENVIRONMENT, CMS_URL and AWS_REGION (or DYNAMODB_ENDPOINT).',
     '',
-    ...byGroup().flatMap(([group, settings]) => [`# ----- ${group} -----`, '', ...settings.flatMap((setting) => [...explained(setting), `# ${setting.name}=${setting.default ?? setting.example ?? ''}`, ''])])
+    ...byGroup().flatMap(([group, settings]) => [`# ----- ${group} -----`, '', ...settings.flatMap((setting) => [...explain(setting), `# ${setting.name}=${setting.default ?? setting.example ?? ''}`, ''])])
   ].join('\n').trimEnd() + '\n'
 }
 
-function explained ({ description, allowed, unset, dev, required }: Setting): string[] {
+function explain ({ description, allowed, unset, dev, required }: Setting): string[] {
   const plain = description.replace(/\[([^\]]+)\]\(([^)]+)\)/g, '$1 (docs/$2)')
   const more = [required && 'Required.', unset && `Not set: ${unset}.`, dev && `\`npm run dev\` takes ${dev}.`].filter(Boolean)
-  return [...wrapped(plain), ...wrapped([`Value: ${allowed}.`, ...more].join(' '))].map((line) => `# ${line}`)
+  return [...wrap(plain), ...wrap([`Value: ${allowed}.`, ...more].join(' '))].map((line) => `# ${line}`)
 }
 
-function wrapped (text: string): string[] {
+function wrap (text: string): string[] {
   const lines = ['']
   for (const word of text.split(' ')) {
     const line = `${lines.at(-1)} ${word}`.trimStart()

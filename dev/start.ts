@@ -32,7 +32,7 @@ async function start (): Promise<void> {
     // The lock of a tab that crashed ends by itself.
     LOCK_LEASE_SECONDS: process.env.LOCK_LEASE_SECONDS || '120'
   }
-  const embedded: string[] = []
+  const embeddedParts: string[] = []
 
   if (!env.DYNAMODB_ENDPOINT) {
     const dataDir = env.DATA_DIR || DevEnvironment.DATA_DIR.default!
@@ -41,12 +41,12 @@ async function start (): Promise<void> {
     // The embedded engine takes any; a profile of the user's may be incomplete or ask for a login.
     delete process.env.AWS_PROFILE
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
-    embedded.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
+    embeddedParts.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
   }
   if (!env.CMS_URL) {
     env.CMS_URL = await createCms({ content: newspaper() }).listen()
     Object.assign(env, { CMS_JSONAPI_PATH: '/jsonapi', CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
-    embedded.push(`editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`)
+    embeddedParts.push(`editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`)
   }
 
   const config = readConfig(env)
@@ -60,7 +60,7 @@ async function start (): Promise<void> {
     '',
     `Quoin listens on ${address} (its API: ${address}/docs)`,
     ...(config.desk ? [`  its desk: ${address}/desk?as=anna, and beside it ${address}/desk?as=ben`] : []),
-    ...embedded.map((part) => `  ${part}`),
+    ...embeddedParts.map((part) => `  ${part}`),
     '',
     'Try:',
     ...commands(address, config.contentModel).map((command) => `  ${command}`),

@@ -7,7 +7,7 @@ import { failureBody } from './errors.ts'
 import { ownPath } from './mount.ts'
 
 interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
-interface Documented { description: string, content: { 'application/json': Content } }
+interface DocumentedAnswer { description: string, content: { 'application/json': Content } }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -52,7 +52,7 @@ async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { 
   const schemes = SCHEMES[auth.kind]
   fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
   fastify.addHook('onRoute', (route) => {
-    const response = route.schema?.response as Record<number, Documented> | undefined
+    const response = route.schema?.response as Record<number, DocumentedAnswer> | undefined
     const path = ownPath(fastify, route.url)
     if (!path.startsWith('/api/') || !response?.[400]) return
     const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
@@ -69,7 +69,7 @@ function showPassthrough (fastify: FastifyInstance) {
   })
 }
 
-function answersOf (path: string, response: Record<number, Documented>, kind: AuthConfig['kind']): Record<number, Documented> {
+function answersOf (path: string, response: Record<number, DocumentedAnswer>, kind: AuthConfig['kind']): Record<number, DocumentedAnswer> {
   const answers = kind === 'drupal' && path.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
   return Object.fromEntries(answers.map(([status, description, code, message]) => {
     const own = response[status]

@@ -33,11 +33,11 @@ async function openapi (fastify: FastifyInstance, { config: { contentModel } }: 
 
   fastify.addHook('onRegister', (scope) => { scopes.push(scope) })
   fastify.addHook('onRoute', ({ method, url, schema }) => {
-    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url: ownPath(fastify, url), ...(schema && { schema }), handler: absent })
+    if (method !== 'HEAD' && !schema?.hide) routes.push({ method, url: ownPath(fastify, url), ...(schema && { schema }), handler: answerNotFound })
   })
 
   async function show ({ url, headers: requestHeaders }: FastifyRequest, reply: FastifyReply) {
-    documentation ??= documented(fastify, schemasOf(scopes, hostSchemas), routes, withNamesOf(contentModel))
+    documentation ??= documentationOf(fastify, schemasOf(scopes, hostSchemas), routes, withNamesOf(contentModel))
     const { statusCode, headers, rawPayload } = await (await documentation).inject({ url, headers: requestHeaders })
     if (statusCode === 404) return reply.callNotFound()
     for (const name of OF_CONNECTION) delete headers[name]
@@ -48,7 +48,7 @@ async function openapi (fastify: FastifyInstance, { config: { contentModel } }: 
 }
 
 /** The routes are there to be told of: a path with dot segments, which inject() resolves, could lead to them past every check. */
-function absent (_request: FastifyRequest, reply: FastifyReply): void {
+function answerNotFound (_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }
 
@@ -57,7 +57,7 @@ function schemasOf (scopes: FastifyInstance[], inherited: string[]): object[] {
   return Object.entries(schemas).filter(([id]) => !inherited.includes(id)).map(([, schema]) => schema)
 }
 
-async function documented ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], withNames: <T>(document: T) => T): Promise<FastifyInstance> {
+async function documentationOf ({ securitySchemes, basePath }: FastifyInstance, schemas: object[], routes: RouteOptions[], withNames: <T>(document: T) => T): Promise<FastifyInstance> {
   // No schema is compiled until a request arrives at its route.
   const documentation = Fastify({ schemaController: createValidation().schemaController })
   await documentation.register(swagger, {

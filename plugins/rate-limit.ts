@@ -47,7 +47,7 @@ interface Count { current: number, ttl: number }
 async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<FastifyRateLimitStoreCtor> {
   const { default: LocalStore } = await import('@fastify/rate-limit/store/LocalStore.js')
   const { default: RedisStore } = await import('@fastify/rate-limit/store/RedisStore.js')
-  const own = new LocalStore(false, false, CALLERS)
+  const ownStore = new LocalStore(false, false, CALLERS)
   const busStore = new RedisStore(false, false, bus.commands, nameSpace)
 
   function countAll (key: string): Promise<Count | null> {
@@ -62,7 +62,7 @@ async function sharedCounts (bus: SharedBus, nameSpace: string): Promise<Fastify
 
   const store = {
     incr (key: string, done: (error: Error | null, count: Count) => void) {
-      own.incr(key, (_error, count) => {
+      ownStore.incr(key, (_error, count) => {
         const here = count!
         if (!bus.isUp()) return done(null, here)
         countAll(key).then((all) => done(null, isPlausible(all) && all.current > here.current ? all : here))

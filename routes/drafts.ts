@@ -6,7 +6,7 @@ import { ownNamedOnly, ownOnly } from '../lib/auth/own.ts'
 import { Draft, DraftList, DraftsListed, DraftsQuery, Entity } from '../lib/locks/schemas.ts'
 import { ref } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
-import { lockAnswers, done } from './lock-answers.ts'
+import { lockAnswers, doneAnswer } from './lock-answers.ts'
 
 const { wrong, otherMethod, largeBody, largeList, otherType, broken, unavailable } = lockAnswers
 
@@ -42,7 +42,7 @@ const discardSchema = {
   description: 'At least one of `fieldName` and `uid` is needed. Discarding what does not exist succeeds.',
   params: Entity,
   querystring: DraftsQuery,
-  response: { 200: done('Discarded'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
+  response: { 200: doneAnswer('Discarded'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
 }
 
 const discard: Handler<typeof discardSchema> = async function (request) {

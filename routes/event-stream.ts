@@ -34,7 +34,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
   function textOf (batch: Batch): Buffer {
     const memo = texts.get(batch)?.deref()
     if (memo) return memo
-    const text = Buffer.from(batch.map((event) => encoded(event, dataOf)).join(''))
+    const text = Buffer.from(batch.map((event) => encodeEvent(event, dataOf)).join(''))
     texts.set(batch, new WeakRef(text))
     return text
   }
@@ -99,7 +99,7 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
   }
 }
 
-function encoded (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
+function encodeEvent (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
   if (event.event === 'saved') return encode({ event: event.event, data: JSON.stringify(event.saved) })
   if (!('id' in event)) return encode({ event: event.event, data: '{}' })
   const data = event.event === 'snapshot' ? dataOf(event) : event.event === 'requested' ? event.petition : event.lock

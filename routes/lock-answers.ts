@@ -7,22 +7,22 @@ const holder = Holder['examples'][0]
 
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const lockAnswers = {
-  wrong: failed('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
-  otherSite: failed('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
-  otherMethod: failed('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
-  changed: failed('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
-  unheld: failed('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),
-  crowded: failed('TOO_MANY_REQUESTS', 'The most users allowed already ask for this field, or for fields of this entity; see Retry-After', '5 users already ask for this field, the most allowed; try again in 12 s'),
-  largeBody: failed('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
-  largeItem: failed('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),
-  largeList: failed('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', texts.answerTooLarge(16777216, texts.narrowerLocks)),
-  otherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', texts.mediaType(['application/json'])),
-  neitherType: failed('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', texts.mediaType(['application/json', 'text/plain'])),
-  held: failed('FIELD_LOCKED', 'Another user holds the field: see error.lock', texts.held, { lock: holder }),
-  broken: failed('STORE_FAILED', 'The lock store refused the request or failed', texts.storeFailed),
-  unavailable: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', texts.storeUnavailable),
-  unwatched: failed('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', texts.tooManyWatchers(2000)),
-  unfinished: failed('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', texts.storeUnavailable, { failed: ['field_headline'] })
+  wrong: failureAnswer('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
+  otherSite: failureAnswer('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
+  otherMethod: failureAnswer('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
+  changed: failureAnswer('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
+  unheld: failureAnswer('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),
+  crowded: failureAnswer('TOO_MANY_REQUESTS', 'The most users allowed already ask for this field, or for fields of this entity; see Retry-After', '5 users already ask for this field, the most allowed; try again in 12 s'),
+  largeBody: failureAnswer('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
+  largeItem: failureAnswer('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),
+  largeList: failureAnswer('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', texts.answerTooLarge(16777216, texts.narrowerLocks)),
+  otherType: failureAnswer('UNSUPPORTED_MEDIA_TYPE', 'The request body is not application/json', texts.mediaType(['application/json'])),
+  neitherType: failureAnswer('UNSUPPORTED_MEDIA_TYPE', 'The request body is neither application/json nor text/plain', texts.mediaType(['application/json', 'text/plain'])),
+  held: failureAnswer('FIELD_LOCKED', 'Another user holds the field: see error.lock', texts.held, { lock: holder }),
+  broken: failureAnswer('STORE_FAILED', 'The lock store refused the request or failed', texts.storeFailed),
+  unavailable: failureAnswer('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', texts.storeUnavailable),
+  unwatched: failureAnswer('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', texts.tooManyWatchers(2000)),
+  unfinished: failureAnswer('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', texts.storeUnavailable, { failed: ['field_headline'] })
 }
 
 const headers = {
@@ -31,25 +31,25 @@ const headers = {
   'Lock-Expires': { type: 'integer', description: 'Unix time in seconds when the lock ends unless it is renewed. Absent when the lock does not expire' }
 }
 
-export function done (description: string) {
+export function doneAnswer (description: string) {
   return ref(Done, { description })
 }
 
 /** Done, with what the header has to say of the lock. */
-export function locked (description: string) {
+export function lockAnswer (description: string) {
   return ref(Done, { description, headers })
 }
 
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
-export function acquired (refusedStatus: number) {
+export function acquireAnswers (refusedStatus: number) {
   const yours = 'The lock is yours'
-  if (refusedStatus !== 200) return { 200: locked(yours), 423: lockAnswers.held }
+  if (refusedStatus !== 200) return { 200: lockAnswer(yours), 423: lockAnswers.held }
   const { description, content: { 'application/json': { schema: refused, example } } } = lockAnswers.held
   const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
   return { 200: { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } } }
 }
 
-function failed (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
+function failureAnswer (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
   const shown = code.startsWith('STORE_') ? 'Server error' : message
   const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
   return { description, content: { 'application/json': { schema: failureRef(LockFailure), example } } }

@@ -14,7 +14,7 @@ import {
 import { noBody, ref } from '../lib/schema-parts.ts'
 import drafts from './drafts.ts'
 import type { Handler } from './handler.ts'
-import { acquired, lockAnswers, done, locked } from './lock-answers.ts'
+import { acquireAnswers, lockAnswers, doneAnswer, lockAnswer } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
 import petitions from './petitions.ts'
 
@@ -55,7 +55,7 @@ const acquireSchema = (fastify: FastifyInstance) => ({
   params: Entity,
   headers: PostHeaders,
   body: lockRequest(fastify),
-  response: { ...acquired(fastify.lockRefusedStatus), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
+  response: { ...acquireAnswers(fastify.lockRefusedStatus), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
 })
 
 const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (request, reply) {
@@ -74,7 +74,7 @@ const overwriteSchema = (fastify: FastifyInstance) => ({
   params: Entity,
   headers: ChangeHeaders,
   body: lockRequest(fastify),
-  response: { 200: locked('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
+  response: { 200: lockAnswer('The lock is yours'), 400: wrong, 405: otherMethod, 412: changed, 413: largeItem, 415: otherType, 500: broken, 503: unavailable }
 })
 
 const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (request, reply) {
@@ -121,7 +121,7 @@ const releaseSchema = {
   params: Entity,
   headers: ChangeHeaders,
   querystring: ReleaseQuery,
-  response: { 200: done('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
+  response: { 200: doneAnswer('Released'), 400: wrong, 405: otherMethod, 412: changed, 413: largeBody, 415: otherType, 500: broken, 503: unfinished }
 }
 
 const release: Handler<typeof releaseSchema> = async function (request, reply) {
@@ -137,7 +137,7 @@ const beaconSchema = {
   headers: ChangeHeaders,
   querystring: ReleaseQuery,
   body: ReleaseRequest,
-  response: { 200: done('Released'), 400: wrong, 403: otherSite, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
+  response: { 200: doneAnswer('Released'), 400: wrong, 403: otherSite, 405: otherMethod, 412: changed, 413: largeBody, 415: neitherType, 500: broken, 503: unfinished }
 }
 
 const releaseByBeacon: Handler<typeof beaconSchema> = async function (request, reply) {
@@ -152,22 +152,22 @@ type Releasing = Pick<FastifyRequest<{ Params: Entity, Headers: ChangeHeaders }>
  * Releases the caller's own locks, whatever the CMS says of the entity by now. Only an administrator who may edit the entity
  * releases the locks of others. Only a caller who may view the entity learns who holds it.
  */
-async function letGo (fastify: FastifyInstance, request: Releasing, what: ReleaseQuery, reply: FastifyReply): Promise<Done> {
+async function letGo (fastify: FastifyInstance, request: Releasing, selection: ReleaseQuery, reply: FastifyReply): Promise<Done> {
   const { params, headers, identity: user } = request
   const options = { ...conditionsIn(headers), by: user }
   const isAdmin = user?.admin === true
-  if (isAdmin && what.uid !== undefined && what.uid !== user.uid) {
+  if (isAdmin && selection.uid !== undefined && selection.uid !== user.uid) {
     await request.demand('edit', params)
-    return answer(fastify, reply, leftAlone(await fastify.locks.release(params, what, options)))
+    return answer(fastify, reply, leftAlone(await fastify.locks.release(params, selection, options)))
   }
-  const result = await fastify.locks.release(params, ownNamedOnly(user && { ...user, admin: false }, what), options)
+  const result = await fastify.locks.release(params, ownNamedOnly(user && { ...user, admin: false }, selection), options)
   if (!user || !isOfAnother(result, user)) return answer(fastify, reply, leftAlone(result))
-  if (what.uid === undefined && isAdmin) {
+  if (selection.uid === undefined && isAdmin) {
     await request.demand('edit', params)
-    return answer(fastify, reply, await fastify.locks.release(params, what, options))
+    return answer(fastify, reply, await fastify.locks.release(params, selection, options))
   }
   if (!await request.may('view', params)) return { success: true }
-  if (what.uid === undefined && result.outcome === 'held') {
+  if (selection.uid === undefined && result.outcome === 'held') {
     throw new Failure('FORBIDDEN', 'Another user holds this field, and you may release only your own locks', { details: { lock: result.lock } })
   }
   return answer(fastify, reply, leftAlone(result))

@@ -5,7 +5,7 @@ import { ownUserData, ownNamedOnly } from '../lib/auth/own.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { Entity, OwnPetitionRequest, PetitionQuery, PetitionRequest } from '../lib/locks/schemas.ts'
 import type { Handler } from './handler.ts'
-import { lockAnswers, done } from './lock-answers.ts'
+import { lockAnswers, doneAnswer } from './lock-answers.ts'
 
 const { wrong, otherMethod, unheld, largeBody, otherType, crowded, broken, unavailable } = lockAnswers
 
@@ -23,7 +23,7 @@ const fileSchema = ({ authenticates }: FastifyInstance) => ({
   description: 'Whoever watches the entity gets the event `requested`. Nothing is taken from the holder. The request ends after 60 seconds, or when the field is released or taken over. Sent again, it goes on. At most 5 users ask for one field at once, and 20 for all fields of one entity.',
   params: Entity,
   body: Type.Unsafe<OwnPetitionRequest>(authenticates ? OwnPetitionRequest : PetitionRequest),
-  response: { 202: done('The holder is told, if a page of theirs watches the entity'), 400: wrong, 405: otherMethod, 409: unheld, 413: largeBody, 415: otherType, 429: crowded, 500: broken, 503: unavailable }
+  response: { 202: doneAnswer('The holder is told, if a page of theirs watches the entity'), 400: wrong, 405: otherMethod, 409: unheld, 413: largeBody, 415: otherType, 429: crowded, 500: broken, 503: unavailable }
 })
 
 const file: Handler<ReturnType<typeof fileSchema>> = async function (request, reply) {
@@ -43,7 +43,7 @@ const withdrawSchema = {
   description: 'At least one of `fieldName` and `uid` is needed. With authentication, only administrators withdraw those of others. Withdrawing what does not stand succeeds.',
   params: Entity,
   querystring: PetitionQuery,
-  response: { 200: done('Withdrawn'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
+  response: { 200: doneAnswer('Withdrawn'), 400: wrong, 405: otherMethod, 413: largeBody, 415: otherType, 500: broken, 503: unavailable }
 }
 
 const withdraw: Handler<typeof withdrawSchema> = async function (request) {

@@ -31,7 +31,7 @@ export interface CmsContent {
 }
 
 /** One answered request: `GET /jsonapi/… 200`, with the user's name or an empty string. */
-export interface Answered {
+export interface RequestLine {
   method: string
   url: string
   status: number
@@ -44,7 +44,7 @@ export interface CmsOptions extends Partial<Settings> {
   now?: () => number
   /** Where the site lives on its host, such as `/cms`. */
   basePath?: string
-  onRequest?: (answered: Answered) => void
+  onRequest?: (answered: RequestLine) => void
 }
 
 export interface Cms {

@@ -5,7 +5,7 @@ import { resourceTypes, type Site } from './site.ts'
 import type { Item } from './store.ts'
 
 /** A sent resource: its id, and every sent field as items, not yet validated. */
-export interface Sent {
+export interface RequestDocument {
   id: string | undefined
   attributes: string[]
   relationships: string[]
@@ -38,12 +38,12 @@ const levenshtein = (left: string, right: string): number => {
   return row.at(-1)!
 }
 
-function refuseProperties (field: Field, unknown: string[]): never {
+function refuseProperties (field: Field, unknownNames: string[]): never {
   const writable = writableProperties(field)
-  const suggestions = unknown.flatMap(name =>
+  const suggestions = unknownNames.flatMap(name =>
     writable.filter(one => levenshtein(name, one) <= name.length / 3 || one.includes(name)).slice(0, 1))
-  const subject = unknown.length === 1 ? `The property '${unknown[0]}' does` : `The properties '${unknown.join("', '")}' do`
-  const advice = suggestions.length === unknown.length
+  const subject = unknownNames.length === 1 ? `The property '${unknownNames[0]}' does` : `The properties '${unknownNames.join("', '")}' do`
+  const advice = suggestions.length === unknownNames.length
     ? `Did you mean '${suggestions.join("', '")}'?`
     : `Writable properties are: '${writable.join("', '")}'.`
   throw new CmsError(422, `${subject} not exist on the '${field.name}' field of type '${typeId(field)}'. ${advice}`)
@@ -100,7 +100,7 @@ function member (data: Json, name: string): Json {
 }
 
 /** Reads the document of a POST or PATCH against an entity type; the type it names is not compared with anything. */
-export function denormalize (site: Site, entityType: string, type: string, body: Json): Sent {
+export function denormalize (site: Site, entityType: string, type: string, body: Json): RequestDocument {
   const { fields } = entityTypes[entityType]!
   const data = body?.data
   if (!data?.type) throw new CmsError(400, 'Resource object must include a "type".')

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** A resource left out of an answer: where it is, and why it is not shown. */
-export interface Omitted {
+export interface OmittedEntity {
   href: string
   detail: string
 }
@@ -13,7 +13,7 @@ const help = 'https://www.drupal.org/docs/8/modules/json-api/filtering#filters-a
 const salt = () => randomBytes(8).toString('base64').replace(/[^a-zA-Z0-9]/g, '').padEnd(7, 'x').slice(0, 7)
 
 /** `meta.omitted`, whose link keys are random in every answer. */
-export function omittedMeta (omissions: Omitted[]): Record<string, unknown> {
+export function omittedMeta (omissions: OmittedEntity[]): Record<string, unknown> {
   if (omissions.length === 0) return {}
   const items = omissions.map(({ href, detail }) => [`item--${salt()}`, { href, meta: { rel: 'item', detail } }])
   return {

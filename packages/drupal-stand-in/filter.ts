@@ -115,12 +115,12 @@ export function parseFilter (site: Site, viewer: Viewer, entityType: string, bun
   const members: { group: string, predicate: Predicate }[] = []
   for (const [key, item] of Object.entries(filter)) {
     if (key === root) throw new CmsError(400, `'${root}' is a reserved filter id.`)
-    const whole = typeof item === 'string' ? { value: item } : item
-    if (typeof whole.group === 'object') {
-      groups.set(key, { conjunction: String(whole.group.conjunction ?? 'AND'), parent: String(whole.group.memberOf ?? root), members: [] })
+    const filterItem = typeof item === 'string' ? { value: item } : item
+    if (typeof filterItem.group === 'object') {
+      groups.set(key, { conjunction: String(filterItem.group.conjunction ?? 'AND'), parent: String(filterItem.group.memberOf ?? root), members: [] })
       continue
     }
-    const given = typeof whole.condition === 'object' ? whole.condition : { path: key, ...whole }
+    const given = typeof filterItem.condition === 'object' ? filterItem.condition : { path: key, ...filterItem }
     const operator = checkKeys(given)
     const path = resolvePath(site, viewer, entityType, String(given.path), guard)
     members.push({ group: String(given.memberOf ?? root), predicate: condition(path, operator, given.value) })

@@ -1,7 +1,7 @@
 import { entityAccess, fieldViewAccess, isPersonal, type Viewer } from './access.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, isReference } from './model.ts'
-import type { Omitted } from './document.ts'
+import type { OmittedEntity } from './document.ts'
 import { isLabelOnly } from './resource.ts'
 import { resourceUrl, type Site } from './site.ts'
 import type { Entity } from './store.ts'
@@ -37,7 +37,7 @@ function parseInclude (entityType: string, include: string): Tree {
  * the viewer may not see goes to `omitted`.
  * @param personal called if the answer is for this viewer only
  */
-export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omissions: Omitted[], personal: () => void): Entity[] {
+export function includedEntities (site: Site, viewer: Viewer, entityType: string, primary: Entity[], include: string, omissions: OmittedEntity[], personal: () => void): Entity[] {
   const entitiesByKey = new Map<string, Entity>()
   const visit = (entities: Entity[], tree: Tree): void => {
     for (const [name, inner] of Object.entries(tree)) {

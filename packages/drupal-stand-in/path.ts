@@ -63,30 +63,30 @@ function walk (site: Site, viewer: Viewer, entityType: string, path: string, par
     throw new CmsError(403, `The current user is not authorized to filter by the \`${head}\` field, given in the path \`${path}\`. ${access.reason}`.trim())
   }
   const delta = /^\d+$/.test(tail[0] ?? '') ? Number(tail[0]) : undefined
-  const rest = delta === undefined ? tail : tail.slice(1)
-  if (isReference(field)) return walkReference(site, viewer, path, head, field, rest, delta, guard)
+  const restPath = delta === undefined ? tail : tail.slice(1)
+  if (isReference(field)) return walkReference(site, viewer, path, head, field, restPath, delta, guard)
   const properties = filterProperties(field)
   if (properties.length === 1) {
-    if (rest.length === 0) return column(field, properties[0]!, delta)
-    throw propertyFault(path, rest[0]!,
+    if (restPath.length === 0) return column(field, properties[0]!, delta)
+    throw propertyFault(path, restPath[0]!,
       `Filter by \`${head}\`, not \`${path}\` (the JSON:API module elides property names from single-property fields).`)
   }
-  if (rest.length === 0) throw incomplete(path, head, properties)
-  if (!properties.includes(rest[0]!)) throw propertyFault(path, rest[0]!, `Must be one of the following property names: ${quotedList(properties)}.`)
-  return column(field, rest[0]!, delta)
+  if (restPath.length === 0) throw incomplete(path, head, properties)
+  if (!properties.includes(restPath[0]!)) throw propertyFault(path, restPath[0]!, `Must be one of the following property names: ${quotedList(properties)}.`)
+  return column(field, restPath[0]!, delta)
 }
 
-function walkReference (site: Site, viewer: Viewer, path: string, parent: string, field: Field, rest: string[], delta: number | undefined, guard: Guard): Path {
-  if (rest.length === 0) throw incomplete(path, parent, specifiers(field))
-  if (rest[0] === 'meta') {
-    const property = rest[1] === 'drupal_internal__target_id' ? 'target_id' : rest[1] ?? ''
-    if (!writableProperties(field).includes(property)) throw propertyFault(path, rest[1] ?? '', `Must be one of the following property names: ${quotedList(specifiers(field))}.`)
+function walkReference (site: Site, viewer: Viewer, path: string, parent: string, field: Field, restPath: string[], delta: number | undefined, guard: Guard): Path {
+  if (restPath.length === 0) throw incomplete(path, parent, specifiers(field))
+  if (restPath[0] === 'meta') {
+    const property = restPath[1] === 'drupal_internal__target_id' ? 'target_id' : restPath[1] ?? ''
+    if (!writableProperties(field).includes(property)) throw propertyFault(path, restPath[1] ?? '', `Must be one of the following property names: ${quotedList(specifiers(field))}.`)
     return { ...column(field, property, delta), numeric: property === 'target_id' && entityTypes[field.target!] !== undefined }
   }
-  const inner = rest[0] === 'id' && rest.length === 1
+  const inner = restPath[0] === 'id' && restPath.length === 1
     ? { numeric: false, values: (entity: Entity) => [entity.uuid] }
-    : entityTypes[field.target!] ? walk(site, viewer, field.target!, path, rest, guard) : undefined
-  if (!inner) throw noField(path, rest[0]!)
+    : entityTypes[field.target!] ? walk(site, viewer, field.target!, path, restPath, guard) : undefined
+  if (!inner) throw noField(path, restPath[0]!)
   const targets = column(field, 'target_id', delta)
   return {
     numeric: inner.numeric,

@@ -1,5 +1,5 @@
 import { can, entityAccess, type Viewer } from './access.ts'
-import { document, omittedMeta, type Omitted } from './document.ts'
+import { document, omittedMeta, type OmittedEntity } from './document.ts'
 import { CmsError } from './errors.ts'
 import { parseFilter } from './filter.ts'
 import { includedEntities } from './include.ts'
@@ -78,7 +78,7 @@ function requireView (viewer: Viewer, entity: Entity): void {
 
 /** The document of these entities: one as an object, many as a list, with includes and what was omitted. */
 export function entityDocument (site: Site, request: Request, entityType: string, data: Entity | Entity[] | null, extra: {
-  omitted?: Omitted[], links?: Record<string, { href: string }>, meta?: Record<string, unknown>, bundle?: string
+  omitted?: OmittedEntity[], links?: Record<string, { href: string }>, meta?: Record<string, unknown>, bundle?: string
 } = {}): object {
   const { viewer, query, personal } = request
   const fields = sparseFields(query)
@@ -101,7 +101,7 @@ export function readIndividual (site: Site, request: Request, entity: Entity): o
   return entityDocument(site, request, entity.entityType, found)
 }
 
-const omission = (site: Site, viewer: Viewer, entity: Entity): Omitted =>
+const omission = (site: Site, viewer: Viewer, entity: Entity): OmittedEntity =>
   ({ href: resourceUrl(site, entity), detail: `${unreadable} ${entityAccess(viewer, entity, 'view').reason}`.trim() })
 
 const isVisible = (viewer: Viewer, entity: Entity) => entityAccess(viewer, entity, 'view').allowed || isLabelOnly(viewer, entity)

@@ -6,7 +6,7 @@ import { fieldItems } from './resource.ts'
 import type { Site } from './site.ts'
 import type { Entity, Item } from './store.ts'
 import { prepareItems, storedItems } from './validate.ts'
-import { insert, isKey, same, saveValid } from './write.ts'
+import { insert, isKey, sameItems, saveValid } from './write.ts'
 
 const entityType = 'publisher_container'
 
@@ -75,7 +75,7 @@ export function restUpdate (site: Site, viewer: Viewer, before: Entity, text: st
     const access = fieldEditAccess(viewer, entityType, field.name, 'id')
     const newItems = prepareItems(field, items)
     if (!access.allowed) {
-      const isSame = same(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
+      const isSame = sameItems(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
       if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
       throw new CmsError(403, `Access denied on updating field '${field.name}'. ${access.reason}`.trim())
     }

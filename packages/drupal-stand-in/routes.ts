@@ -45,10 +45,10 @@ export function requireMethod (route: Exclude<Route, { kind: 'page' }>, method: 
 }
 
 /** Refuses a write without JSON:API's media type; parameters of it are ignored. */
-export function requireContentType (header: string | undefined, wanted: string): void {
+export function requireContentType (header: string | undefined, expectedType: string): void {
   if (header === undefined) throw new CmsError(415, 'No "Content-Type" request header specified')
   const type = header.split(';')[0]!.trim().toLowerCase()
-  if (type !== wanted) throw new CmsError(415, `No route found that matches "Content-Type: ${type}"`)
+  if (type !== expectedType) throw new CmsError(415, `No route found that matches "Content-Type: ${type}"`)
 }
 
 /** The 404 of an entity that the path names and nobody knows, with the name of Drupal's route in it. */

@@ -82,7 +82,7 @@ export const defaultFields = (entityType: string): Record<string, Item[]> => ({ 
 const entities = new WeakMap<Seed, Entity>()
 
 /** The entity of a seed: the same one for every store that begins with it, as entities are only ever replaced. */
-function planted (seed: Seed): Entity {
+function entityOf (seed: Seed): Entity {
   const earlier = entities.get(seed)
   if (earlier) return earlier
   const [entityType = '', bundle = ''] = seed.type.split('--')
@@ -99,7 +99,7 @@ export function createStore (seeds: Seed[]): Store {
   const types = new Map<string, Map<string, Entity>>()
   const ids = new Map<string, string>()
   const revisions = new Map<string, Map<number, Entity>>()
-  const next = new Map<string, { id: number, revision: number }>()
+  const lastIds = new Map<string, { id: number, revision: number }>()
 
   const table = (entityType: string) => {
     if (!types.has(entityType)) types.set(entityType, new Map())
@@ -111,15 +111,15 @@ export function createStore (seeds: Seed[]): Store {
     ids.set(`${entity.entityType} ${entity.id}`, entity.uuid)
     if (!revisions.has(entity.entityType)) revisions.set(entity.entityType, new Map())
     revisions.get(entity.entityType)!.set(entity.revision, entity)
-    const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
-    next.set(entity.entityType, {
+    const last = lastIds.get(entity.entityType) ?? { id: 0, revision: 0 }
+    lastIds.set(entity.entityType, {
       id: typeof entity.id === 'number' ? Math.max(last.id, entity.id) : last.id,
       revision: Math.max(last.revision, entity.revision)
     })
     return entity
   }
 
-  for (const seed of seeds) put(planted(seed))
+  for (const seed of seeds) put(entityOf(seed))
 
   return {
     all: (entityType, bundle) => [...table(entityType).values()].filter(one => bundle === undefined || one.bundle === bundle),
@@ -127,11 +127,11 @@ export function createStore (seeds: Seed[]): Store {
     byId: (entityType, id) => table(entityType).get(ids.get(`${entityType} ${id}`) ?? ''),
     revision: (entityType, revision) => revisions.get(entityType)?.get(revision),
     insert: entity => {
-      const last = next.get(entity.entityType) ?? { id: 0, revision: 0 }
+      const last = lastIds.get(entity.entityType) ?? { id: 0, revision: 0 }
       return put({ ...entity, id: last.id + 1, revision: last.revision + 1 })
     },
     update: (entity, newRevision) => {
-      const revision = newRevision ? next.get(entity.entityType)!.revision + 1 : entity.revision
+      const revision = newRevision ? lastIds.get(entity.entityType)!.revision + 1 : entity.revision
       return put({ ...entity, revision })
     },
     remove: entity => {

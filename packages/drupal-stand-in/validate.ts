@@ -81,12 +81,12 @@ function checkReference (site: Site, viewer: Viewer, field: Field, item: Item, b
 
 function checkField (site: Site, viewer: Viewer, entity: Entity, field: Field, before: Entity | undefined): Violation[] {
   const items = entity.fields[field.name] ?? []
-  const whole = (message: string): Violation => ({ path: field.name, message, pointer: `/data/attributes/${field.name}` })
-  if (items.length === 0) return field.required ? [whole('This value should not be null.')] : []
-  const tooMany = !field.many && items.length > 1 ? [whole(`${field.label}: this field cannot hold more than 1 values.`)] : []
+  const onField = (message: string): Violation => ({ path: field.name, message, pointer: `/data/attributes/${field.name}` })
+  if (items.length === 0) return field.required ? [onField('This value should not be null.')] : []
+  const tooMany = !field.many && items.length > 1 ? [onField(`${field.label}: this field cannot hold more than 1 values.`)] : []
   const isTaken = field.unique && site.store.all(entity.entityType).some(other => other.uuid !== entity.uuid &&
     String(valueOf(other, field.name)).toLowerCase() === String(items[0]!.value).toLowerCase())
-  const unique = isTaken ? [whole(`A publisher container with ${field.label} ${items[0]!.value} already exists.`)] : []
+  const unique = isTaken ? [onField(`A publisher container with ${field.label} ${items[0]!.value} already exists.`)] : []
   const values = items.flatMap((item, delta) => {
     const findings = isReference(field) ? checkReference(site, viewer, field, item, before) : checkValue(site, viewer, field, item)
     return findings.map(({ property, message }): Violation => {

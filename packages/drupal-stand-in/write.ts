@@ -1,5 +1,5 @@
 import { createAccess, entityAccess, fieldEditAccess, fieldViewAccess, type Viewer } from './access.ts'
-import { denormalize, type Sent } from './denormalize.ts'
+import { denormalize, type RequestDocument } from './denormalize.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes, type Field } from './model.ts'
 import { fieldItems } from './resource.ts'
@@ -37,7 +37,7 @@ export function requireCreateAccess (viewer: Viewer, entityType: string, bundle:
   if (!access.allowed) throw new CmsError(403, access.reason)
 }
 
-function checkCreateFields (viewer: Viewer, entityType: string, document: Sent): void {
+function checkCreateFields (viewer: Viewer, entityType: string, document: RequestDocument): void {
   const { fields, idKey } = entityTypes[entityType]!
   for (const [member, names] of [['attributes', document.attributes], ['relationships', document.relationships]] as const) {
     for (const field of fields.filter(one => names.includes(one.public))) {
@@ -78,10 +78,10 @@ export function insert (site: Site, viewer: Viewer, entityType: string, bundle: 
 }
 
 /** Whether two lists of stored items are equal. */
-export const same = (left: Item[], right: Item[]): boolean => JSON.stringify(left) === JSON.stringify(right)
+export const sameItems = (left: Item[], right: Item[]): boolean => JSON.stringify(left) === JSON.stringify(right)
 
 const isAffected = (before: Entity, after: Entity): boolean =>
-  Object.keys(after.fields).some(name => !name.startsWith('revision_') && name !== 'changed' && !same(after.fields[name]!, before.fields[name] ?? []))
+  Object.keys(after.fields).some(name => !name.startsWith('revision_') && name !== 'changed' && !sameItems(after.fields[name]!, before.fields[name] ?? []))
 
 /**
  * Saves the entity with a new `changed` when anything differs, as a new revision when asked; a revision in which
@@ -117,7 +117,7 @@ export function update (site: Site, viewer: Viewer, before: Entity, bundle: stri
     const access = fieldEditAccess(viewer, entityType, field.name, idKey)
     const newItems = prepareItems(field, items)
     if (!access.allowed) {
-      const isSame = same(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
+      const isSame = sameItems(storedItems(site, field, newItems), storedItems(site, field, fieldItems(before, field)))
       if (isSame && fieldViewAccess(viewer, entityType, field.name, before).allowed) continue
       throw refusal('PATCH', field.name, access.reason, `/data/attributes/${field.name}`)
     }

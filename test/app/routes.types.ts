@@ -12,7 +12,7 @@ import { DraftsQuery, Entity, Listed } from '../../lib/locks/schemas.ts'
 import { noBody, ref } from '../../lib/schema-parts.ts'
 import { eventStream } from '../../routes/event-stream.ts'
 import type { Handler } from '../../routes/handler.ts'
-import { lockAnswers, locked } from '../../routes/lock-answers.ts'
+import { lockAnswers, lockAnswer } from '../../routes/lock-answers.ts'
 
 export const listSchema = {
   params: Entity,
@@ -78,7 +78,7 @@ export const events = { response: answers({ 200: eventStream('Events', {}, {}) }
 // @ts-expect-error events come as a stream
 export const noStream: Handler<typeof events> = async () => ({ data: [] })
 
-const acquireSchema = { params: Entity, response: { 200: locked('Yours') } }
+const acquireSchema = { params: Entity, response: { 200: lockAnswer('Yours') } }
 
 export async function routes (fastify: FastifyInstance) {
   const acquire: Handler<typeof acquireSchema> = async () => ({ success: true })

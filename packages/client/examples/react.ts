@@ -26,10 +26,10 @@ export function useField (locks: Client['locks'], { type, id, fieldName }: Field
       setError(error)
     }
     setError(undefined)
-    locks.acquire({ type, id, fieldName }, { signal, onLost: fail }).then((granted) => {
-      lock = granted
-      setText(granted.found ?? storedText)
-      setOwnLock(granted)
+    locks.acquire({ type, id, fieldName }, { signal, onLost: fail }).then((newLock) => {
+      lock = newLock
+      setText(newLock.found ?? storedText)
+      setOwnLock(newLock)
     }, fail)
     return () => {
       controller.abort()

@@ -58,7 +58,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
    */
   return function subscribe (path: string, listener: Listener, { signal, ...query }: Abortable = {}): () => void {
     if (!EventSource) throw new TypeError('Give createClient an EventSource')
-    let present = new Map<string, LockView>()
+    let presentLocks = new Map<string, LockView>()
     let source: EventStream | undefined
     let isKnown = false
     let isDown = false
@@ -85,7 +85,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     function deliver (isWhole?: boolean): void {
       isDown &&= isStale
       failures = 0
-      listener.locks([...present.values()], isStale, isWhole)
+      listener.locks([...presentLocks.values()], isStale, isWhole)
     }
 
     function breakOff (): void {
@@ -114,16 +114,16 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       isKnown = isStale = false
       listen()
       on('snapshot', ({ data }: { data: LockView[] }) => {
-        present = new Map(data.map((lock) => [keyOf(lock), lock]))
+        presentLocks = new Map(data.map((lock) => [keyOf(lock), lock]))
         isKnown = true
         deliver(true)
       })
       on('locked', (lock: LockView) => {
-        present.set(keyOf(lock), lock)
+        presentLocks.set(keyOf(lock), lock)
         deliver()
       })
       on('released', (lock: LockView) => {
-        present.delete(keyOf(lock))
+        presentLocks.delete(keyOf(lock))
         deliver()
       })
       on('heartbeat', ({ seconds }: { seconds: number }) => {

@@ -6,7 +6,7 @@ import { backoff, type Later } from './later.ts'
 export interface Field { type: string, id: string, fieldName: string }
 
 /** What the service says of a lock that it granted. */
-export interface Granted {
+export interface Grant {
   version: string
   /** The lock's `timestamp`: since when the user has it. Every renewal sends it again. */
   since: number | undefined
@@ -52,13 +52,13 @@ interface Unsent { text: string, version: string | undefined }
 
 export interface HeldDeps {
   field: Field
-  granted: Granted
+  grant: Grant
   payload: string | undefined
-  found: string | undefined
+  foundText: string | undefined
   onLost: ((error: QuoinError) => void) | undefined
   later: Later
   /** Writes the lock if it is still in this version. */
-  write (payload: string | undefined, version: string): Promise<Granted>
+  write (payload: string | undefined, version: string): Promise<Grant>
   /** The present lock, if there is one. It may have expired. */
   read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
@@ -89,7 +89,7 @@ export interface Hold {
 }
 
 /** Keeps a lock that was granted. */
-export function hold ({ field, granted: grant, payload, found: foundText, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
+export function hold ({ field, grant, payload, foundText, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
   let now = grant
   /** The text to be in the lock, and that which is. */
   let text = payload
@@ -136,7 +136,7 @@ export function hold ({ field, granted: grant, payload, found: foundText, onLost
       openWrites = openWrites.filter((one) => !before.includes(one))
       failures = 0
     } catch (error) {
-      failed(error as QuoinError, newText)
+      handleFailure(error as QuoinError, newText)
       throw error
     }
   }
@@ -149,7 +149,7 @@ export function hold ({ field, granted: grant, payload, found: foundText, onLost
     return lock.version
   }
 
-  function failed (error: QuoinError, newText: string | undefined): void {
+  function handleFailure (error: QuoinError, newText: string | undefined): void {
     if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
       if (!end) lose(error)
     // The same text would be refused again.

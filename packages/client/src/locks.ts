@@ -1,7 +1,7 @@
 import { unlessAborted, type Abortable } from './abort.ts'
 import { errorOf, type QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
-import { hold, type Field, type Granted, type Held, type Hold } from './held.ts'
+import { hold, type Field, type Grant, type Held, type Hold } from './held.ts'
 import type { Answer, Http, Request } from './http.ts'
 import type { Later } from './later.ts'
 import type { Draft, LockedEntity, LockRecord } from './wire.ts'
@@ -38,7 +38,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const holds = new Map<string, Hold>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>): Promise<Granted> {
+  async function write (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>): Promise<Grant> {
     return grantedBy(await http.send(method, pathOf(field), { body: bodyOf(field, text), headers }))
   }
 
@@ -46,7 +46,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * Takes a lock. An abort does not end the request, since its answer alone tells whether it was granted. A lock that is
    * granted after that is released. One that the user had before stays, and so does what this page holds of it.
    */
-  async function take (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Granted> {
+  async function take (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Grant> {
     signal?.throwIfAborted()
     holds.get(keyOf(field))?.expect(text.payload)
     const request = write(method, field, text, headers)
@@ -56,10 +56,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     })
   }
 
-  function giveBack (field: Field, granted: Granted, isOwn: boolean): void {
+  function giveBack (field: Field, grant: Grant, isOwn: boolean): void {
     const present = holds.get(keyOf(field))
     if (present) present.renew()
-    else if (!isOwn) begin(field, granted, undefined, {}).held.release().catch(() => {})
+    else if (!isOwn) begin(field, grant, undefined, {}).held.release().catch(() => {})
   }
 
   function bodyOf ({ fieldName }: Field, { payload, since }: Partial<Text> = {}): object {
@@ -72,13 +72,13 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return begin(field, ...rest).held
   }
 
-  function begin (field: Field, grant: Granted, payload: string | undefined, { onLost, found: foundText }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
+  function begin (field: Field, grant: Grant, payload: string | undefined, { onLost, found: foundText }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
     const key = keyOf(field)
     const lock = hold({
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
-      granted: grant,
+      grant,
       payload,
-      found: foundText,
+      foundText,
       onLost,
       later,
       write: (payload, version) => write('POST', field, { payload, since: grant.since }, ifMatch(version)),
@@ -98,10 +98,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @throws {QuoinError} FIELD_LOCKED when another holds the field: see `lock`
    */
   async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
-    let own: LockRecord | undefined
+    let ownLock: LockRecord | undefined
     async function attempt (): Promise<Held> {
-      const text = holds.get(keyOf(field))?.newerThan(own) ?? own?.payload ?? payload
-      const granted = await take('POST', field, { payload: text, since: sinceOf(own) }, own ? ifMatch(own.version) : { 'if-none-match': '*' }, { signal, isOwn: own !== undefined })
+      const text = holds.get(keyOf(field))?.newerThan(ownLock) ?? ownLock?.payload ?? payload
+      const granted = await take('POST', field, { payload: text, since: sinceOf(ownLock) }, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
       return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
     }
     for (let tries = 1; tries < ATTEMPTS; tries++) {
@@ -111,7 +111,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
         if (!isChanged(error)) throw error
         // By the time of the answer it may be another's.
         const mine = uid ?? (error as QuoinError).lock?.userData.uid
-        own = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
+        ownLock = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
       }
     }
     return attempt()
@@ -242,7 +242,7 @@ function isChanged (error: unknown): boolean {
 }
 
 /** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
-function grantedBy ({ headers }: Answer<unknown>): Granted {
+function grantedBy ({ headers }: Answer<unknown>): Grant {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
   if (version === undefined) throw errorOf(200, undefined, null)
   const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => Number(headers.get(name)) || undefined)
