@@ -78,7 +78,17 @@ function violations (sources: Sources): string[] {
     if (/['"]undici(?:\/[^'"]*)?['"]|\bundici\./.test(text) && !UNDICI.includes(path)) found.push(`${path} names undici`)
     if (DRUPALS_NAMES.test(text) && !MAY_NAME_DRUPALS.test(path)) found.push(`${path} has Drupal's own name ${DRUPALS_NAMES.exec(text)![0]}`)
   }
-  return [...found, ...cycles(sources)]
+  return [...found, ...cycles(sources), ...namesakes(sources)]
+}
+
+/** Names that more than one file of the service exports. A schema and its type share a name, and a file. */
+function namesakes (sources: Sources): string[] {
+  const files = new Map<string, Set<string>>()
+  for (const [path, text] of sources) {
+    if (!/^(?:lib|plugins|routes|config)\//.test(path)) continue
+    for (const [, name] of text.matchAll(/^export (?:async )?(?:type|interface|const|function\*?) (\w+)/gm)) files.set(name!, (files.get(name!) ?? new Set()).add(path))
+  }
+  return [...files].filter(([, paths]) => paths.size > 1).map(([name, paths]) => `${[...paths].join(' and ')} export ${name}: one name for one thing`)
 }
 
 /** A file without what it imports for types alone. */
@@ -166,6 +176,8 @@ t.test('each rule fails on a file that breaks it', async (t) => {
     ['routes/x.ts', "const bundle = 'publisher_container'", "routes/x.ts has Drupal's own name publisher_container"],
     ['lib/jsonapi/x.ts', "const path = '/jsonapi/node/article'", "lib/jsonapi/x.ts has Drupal's own name /jsonapi/node/"],
     ['plugins/x.ts', "const field = 'field_publisher_edition_type'", "plugins/x.ts has Drupal's own name field_publisher"],
+    ['lib/locks/x.ts', 'export interface Placement { id: string }', 'lib/editions/schemas.ts and lib/locks/x.ts export Placement: one name'],
+    ['config/x.ts', 'export async function createLocks () {}', 'lib/locks/locks.ts and config/x.ts export createLocks: one name'],
     ['test/x.ts', '// TO' + 'DO: later', 'test/x.ts is not finished']
   ]
   for (const [path, text, violation] of broken) {
@@ -186,6 +198,7 @@ t.test('what the rules allow passes', async (t) => {
     ['lib/doctor/x.ts', "import { describe } from '../dynamodb/provision.ts'\nimport { createCatalog } from '../editions/catalog.ts'\nconst name = 'drupal_internal__id'"],
     ['dev/x.ts', "import { serve } from '../server.ts'\nconst path = '/jsonapi/node/article'"],
     ['packages/client/src/x.ts', "import { later } from './later.ts'\nimport type {\n  LockView\n} from '../../../lib/locks/schemas.ts'\nexport type { Holder } from '../../../lib/locks/schemas.ts'"],
+    ['packages/desk/x.ts', 'export interface Placement { id: string }'],
     ['lib/auth/drupal.ts', "import { createJsonapi } from '../jsonapi/client.ts'\nconst uid = 'drupal_internal__uid'"],
     ['config/x.ts', "import { contentModel } from '../lib/editions/model.ts'"],
     ['routes/x.ts', "import { Failure } from '../lib/errors.ts'\nimport type { FastifyInstance } from 'fastify'"],
