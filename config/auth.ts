@@ -74,7 +74,7 @@ export const AuthEnvironment = inGroup('Who calls', {
   })
 })
 
-type Settings = StaticDecode<TObject<typeof AuthEnvironment>>
+type AuthSettings = StaticDecode<TObject<typeof AuthEnvironment>>
 
 /** How Quoin authenticates callers, and which of them may change the locks and drafts of others. */
 export type AuthConfig = { admins: string[] } & (
@@ -88,7 +88,7 @@ export type AuthConfig = { admins: string[] } & (
  * @param cmsAuth CMS_AUTH as it was set, without its default
  * @internal
  */
-export function readAuth (settings: Settings, cmsAuth: string | undefined, problems: string[]): AuthConfig | undefined {
+export function readAuth (settings: AuthSettings, cmsAuth: string | undefined, problems: string[]): AuthConfig | undefined {
   const namesIn = (names = '') => itemsIn(names).filter(Boolean)
   const admins = namesIn(settings.AUTH_ADMINS)
   switch (settings.AUTH) {
@@ -101,7 +101,7 @@ export function readAuth (settings: Settings, cmsAuth: string | undefined, probl
   }
 }
 
-function readJwt (settings: Settings, cmsAuth: string | undefined, problems: string[]): JwtOptions | undefined {
+function readJwt (settings: AuthSettings, cmsAuth: string | undefined, problems: string[]): JwtOptions | undefined {
   const { AUTH_ISSUER: issuer, AUTH_AUDIENCE: audience, AUTH_UID_CLAIM: uidClaim, AUTH_NAME_CLAIM: nameClaim } = settings
   for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
     if (!settings[name]) problems.push(`${name} is missing: ${AuthEnvironment[name].allowed}`)
@@ -115,7 +115,7 @@ function readJwt (settings: Settings, cmsAuth: string | undefined, problems: str
   return keys && issuer && audience ? { keys, issuer, audience, uidClaim, nameClaim, ...(claim && value && { lock: { claim, value } }) } : undefined
 }
 
-function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: Settings, problems: string[]): JwtOptions['keys'] | undefined {
+function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: AuthSettings, problems: string[]): JwtOptions['keys'] | undefined {
   if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: set only one of them')
   else if (jwksUrl) return { jwksUrl }
   else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.allowed}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.allowed} (one of them is needed with AUTH=jwt)`)

@@ -39,7 +39,7 @@ export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
   })
 })
 
-type Settings = StaticDecode<TObject<typeof CmsAuthEnvironment>>
+type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>>
 
 /** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
 export type CmsAuth =
@@ -59,7 +59,7 @@ const NEEDED = {
  * Reads whose credentials go to the CMS. Adds missing settings to `problems`.
  * @internal
  */
-export function readCmsAuth (settings: Settings, problems: string[]): CmsAuth {
+export function readCmsAuth (settings: CmsAuthSettings, problems: string[]): CmsAuth {
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
     if (!settings[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
   }

@@ -1,7 +1,7 @@
 import type { TSchema } from '@sinclair/typebox'
 
 /** What a setting's schema says besides what its value may be. `npm run settings` makes the documents of it. */
-export interface About {
+export interface SettingNotes {
   /** What the setting is for; in Markdown. */
   description: string
   /** Which values it takes. The message about a wrong value ends with this. */
@@ -15,12 +15,12 @@ export interface About {
 }
 
 /** A setting: the schema of its value, with what the documents say of it. */
-export function setting<T extends TSchema> (schema: T, about: About): T & About {
+export function setting<T extends TSchema> (schema: T, about: SettingNotes): T & SettingNotes {
   return Object.assign(schema, about)
 }
 
 /** Puts settings under a heading of the documents. */
-export function inGroup<T extends Record<string, TSchema & About>> (group: string, settings: T): T {
+export function inGroup<T extends Record<string, TSchema & SettingNotes>> (group: string, settings: T): T {
   for (const schema of Object.values(settings)) Object.assign(schema, { group })
   return settings
 }

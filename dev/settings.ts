@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
 import { Environment } from '../config/env.ts'
 import { SECRETS } from '../config/secret-files.ts'
-import type { About } from '../config/setting.ts'
+import type { SettingNotes } from '../config/setting.ts'
 import { DevEnvironment } from './environment.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -16,7 +16,7 @@ const MARKS = { begin: '<!-- Made by npm run settings of config/. -->', end: '<!
 /** How long a line of .env.example may be. */
 const WIDTH = 110
 
-interface Setting extends About {
+interface Setting extends SettingNotes {
   name: string
   group: string
   /** What it is where it is not set; a path within the repository is told from its root. */
@@ -27,7 +27,7 @@ interface Setting extends About {
 /** Every setting there is, in the order of the documents. */
 export function settings (): Setting[] {
   const requiredNames: readonly string[] = Environment.required
-  const schemas: Array<[string, TSchema & About]> = Object.entries({ ...Environment.properties, ...DevEnvironment })
+  const schemas: Array<[string, TSchema & SettingNotes]> = Object.entries({ ...Environment.properties, ...DevEnvironment })
   return schemas.map(([name, { default: value, group, description, allowed, example, unset, dev }]) => ({
     name,
     group,

@@ -6,7 +6,7 @@ import type { Config } from '../config/env.ts'
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 /** A metric that a part of the service keeps itself; it is read when somebody asks. */
-export interface Reading {
+export interface Metric {
   type: 'gauge' | 'counter'
   help: string
   /** The name of the label, where `read` gives one value for each of its values. These have to be few, and known beforehand. */
@@ -17,13 +17,13 @@ export interface Reading {
 declare module 'fastify' {
   interface FastifyInstance {
     /** What else is shown as metrics, by name; each part adds its own, whether somebody looks or not. */
-    readings: Map<string, Reading>
+    readings: Map<string, Metric>
   }
 }
 
 /** Prometheus metrics at GET /metrics, on a port of their own; nothing is measured where none is set. */
 async function metrics (fastify: FastifyInstance, { config: { metrics } }: { config: Config }) {
-  fastify.decorate('readings', new Map<string, Reading>())
+  fastify.decorate('readings', new Map<string, Metric>())
   if (!metrics) return
 
   // It takes 14 ms of CPU and 3 MiB to load.

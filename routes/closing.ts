@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import type { Editor } from '../lib/boards/closing.ts'
+import type { ClosingEditor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
 import { answers, orReplayed } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
@@ -67,6 +67,6 @@ const close: Handler<typeof closeSchema> = async function (request, reply) {
   return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
 }
 
-function editorOf (request: Pick<FastifyRequest, 'uid' | 'identity' | 'may'>): Editor {
+function editorOf (request: Pick<FastifyRequest, 'uid' | 'identity' | 'may'>): ClosingEditor {
   return { ...authorOf(request), mayView: (entity) => request.may('view', entity) }
 }

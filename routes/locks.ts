@@ -63,7 +63,7 @@ const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (reque
   const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
   await request.demand('edit', params)
-  return answer(this, reply, await this.locks.acquire(params, lock, conditions))
+  return report(this, reply, await this.locks.acquire(params, lock, conditions))
 }
 
 const overwriteSchema = (fastify: FastifyInstance) => ({
@@ -82,7 +82,7 @@ const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (r
   const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = conditionsIn(headers)
   await request.demand('edit', params)
-  return answer(this, reply, await this.locks.overwrite(params, lock, conditions))
+  return report(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
 const listSchema = {
@@ -158,19 +158,19 @@ async function letGo (fastify: FastifyInstance, request: Releasing, selection: R
   const isAdmin = user?.admin === true
   if (isAdmin && selection.uid !== undefined && selection.uid !== user.uid) {
     await request.demand('edit', params)
-    return answer(fastify, reply, leftAlone(await fastify.locks.release(params, selection, options)))
+    return report(fastify, reply, leftAlone(await fastify.locks.release(params, selection, options)))
   }
   const result = await fastify.locks.release(params, ownNamedOnly(user && { ...user, admin: false }, selection), options)
-  if (!user || !isOfAnother(result, user)) return answer(fastify, reply, leftAlone(result))
+  if (!user || !isOfAnother(result, user)) return report(fastify, reply, leftAlone(result))
   if (selection.uid === undefined && isAdmin) {
     await request.demand('edit', params)
-    return answer(fastify, reply, await fastify.locks.release(params, selection, options))
+    return report(fastify, reply, await fastify.locks.release(params, selection, options))
   }
   if (!await request.may('view', params)) return { success: true }
   if (selection.uid === undefined && result.outcome === 'held') {
     throw new Failure('FORBIDDEN', 'Another user holds this field, and you may release only your own locks', { details: { lock: result.lock } })
   }
-  return answer(fastify, reply, leftAlone(result))
+  return report(fastify, reply, leftAlone(result))
 }
 
 /** Leaves the lock of another user than the named one as it is. That counts as a success. */
@@ -192,7 +192,7 @@ function versionIn ({ 'if-match': ifMatch }: ChangeHeaders) {
   return ifMatch === undefined ? {} : { ifMatch: versionsIn(ifMatch) }
 }
 
-function answer ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: AcquiredOutcome | HeldOutcome | ChangedOutcome | ReleasedOutcome): Done {
+function report ({ lockRefusedStatus }: FastifyInstance, reply: FastifyReply, result: AcquiredOutcome | HeldOutcome | ChangedOutcome | ReleasedOutcome): Done {
   if (result.outcome === 'held') throw new Failure('FIELD_LOCKED', texts.held, { details: { lock: result.lock }, status: lockRefusedStatus })
   if (result.outcome === 'changed') throw new Failure('LOCK_CHANGED', texts.lockChanged, { details: result.lock ? { lock: result.lock } : {} })
   if (result.outcome === 'acquired') {

@@ -20,7 +20,7 @@ export interface ClosingDeps {
 }
 
 /** Who asks. */
-export interface Editor extends Author {
+export interface ClosingEditor extends Author {
   /** The user whose own locks neither block nor warn. Without a uid every lock counts as another user's. */
   uid?: string | undefined
   mayView: MayView
@@ -45,7 +45,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND; TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function readiness (id: string, caller: Caller, editor: Editor): Promise<Look> {
+  async function readiness (id: string, caller: Caller, editor: ClosingEditor): Promise<Look> {
     return look(await editions.inspect(id, caller), editor)
   }
 
@@ -54,7 +54,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @returns `since`: what came between, null where the second look failed, and where an earlier attempt has closed it
    * @throws {Failure} NOT_READY with what is in the way; as `readiness`, and as `editions.close`
    */
-  async function close (id: string, caller: Caller, editor: Editor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<UpdateResult & { since: Finding[] | null }> {
+  async function close (id: string, caller: Caller, editor: ClosingEditor, options: Omit<UpdateOptions, keyof Author> = {}): Promise<UpdateResult & { since: Finding[] | null }> {
     const result = await editions.close(id, caller, {
       ...options,
       uid: editor.uid,
@@ -70,7 +70,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     return { ...edition, since: before && after && newOf(after, before) }
   }
 
-  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: Editor): Promise<Look> {
+  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: ClosingEditor): Promise<Look> {
     if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
     const ownEntity = lockedAs(edition, model)
     const presentArticles = articles.filter(({ state }) => state !== 'gone')

@@ -1,5 +1,5 @@
 import type { ContentModel } from '../editions/model.ts'
-import type { Change, Turns } from '../editions/save/save-queue.ts'
+import type { ProposedChange, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
 import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
@@ -27,7 +27,7 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
    * @throws {Failure} FIELD_LOCKED, with `details.locks`, when somebody else than `uid` holds one of the fields; to nobody
    *   in particular every lock is another's. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
    */
-  async function permit ({ edition, fields, uid }: Change, ticket: Ticket): Promise<void> {
+  async function permit ({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
     const entity = lockedAs(edition, model)
     const unmet = fields.length > CHECKED_MAX ? undefined : await ticket.renewIf(locks.checks(entity, fields.toSorted(), uid))
     const lockViews = unmet?.map((record) => viewOf(entity, lockOf(record))) ??

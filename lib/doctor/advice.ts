@@ -18,7 +18,7 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
     case 'CMS_FAILED':
       return wrong(`CMS: ${message}${reason}`, "Drupal's own log says why")
     case 'CMS_INVALID_RESPONSE':
-      if (speaksHttps(cause as Refusal | undefined, url)) return wrong(`CMS: HTTPS is spoken at ${url}, but CMS_URL begins with http://`, 'write https:// in CMS_URL')
+      if (speaksHttps(cause as CmsAnswerError | undefined, url)) return wrong(`CMS: HTTPS is spoken at ${url}, but CMS_URL begins with http://`, 'write https:// in CMS_URL')
       return wrong(`CMS: ${message}${reason}`, "correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal's module jsonapi on")
     case 'CMS_LOGIN_REFUSED':
       return wrong(`CMS account: ${(cause as Error).message}`, 'correct the account; after five wrong tries Drupal refuses the right password too, for six hours')
@@ -33,10 +33,10 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
 }
 
 /** An answer of the CMS, as the cause of a failure. */
-type Refusal = Error & { location?: string | undefined }
+type CmsAnswerError = Error & { location?: string | undefined }
 
 /** Whether a web server asks for HTTPS where CMS_URL has http://: by its error page, or by a redirect to the same host. */
-function speaksHttps (cause: Refusal | undefined, url: string): boolean {
+function speaksHttps (cause: CmsAnswerError | undefined, url: string): boolean {
   if (!cause || !url.startsWith('http:')) return false
   return PLAIN_HTTP.test(cause.message) || Boolean(cause.location?.startsWith(`https://${new URL(url).hostname}`))
 }

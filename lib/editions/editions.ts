@@ -16,7 +16,7 @@ import { checkOperations, rearrange, type Rearrangement } from './order/operatio
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { recordSave, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorder.ts'
-import { createSaveQueue, type Change, type Turn, type Turns } from './save/save-queue.ts'
+import { createSaveQueue, type ProposedChange, type Turn, type Turns } from './save/save-queue.ts'
 import type { OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
@@ -150,7 +150,7 @@ export interface EditionsOptions {
   /** Called with the uuid of each edition that was saved, or may have been. */
   onSave?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
-  onUpdate?: (change: Change & { etag: string }) => void
+  onUpdate?: (change: ProposedChange & { etag: string }) => void
   /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. `keys`: of an entity of a list. */
   onRefusal?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
 }
@@ -424,7 +424,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const shape = complete(shapeOf(current.resource, model), typeShape)
     const lookups = write.unresolvedReferences(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
-    const plan: Change = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
+    const plan: ProposedChange = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
       kind, uuid: current.resource.id, by: userOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
     }

@@ -36,9 +36,9 @@ export function withNamesOf (model: ContentModel): <T>(document: T) => T {
   return <T>(document: T) => rename(document) as T
 }
 
-type Names = Array<[name: string, own: string]>
+type Replacements = Array<[name: string, own: string]>
 
-function namesOf ({ entityType, bundleEntityType, keys, fields }: ContentModel): Names {
+function namesOf ({ entityType, bundleEntityType, keys, fields }: ContentModel): Replacements {
   const [anyField] = [fields.key, keys.label].filter((name) => name !== null)
   return [
     [ENTITY_TYPE, entityType],
@@ -48,9 +48,9 @@ function namesOf ({ entityType, bundleEntityType, keys, fields }: ContentModel):
   ]
 }
 
-function bundlesOf ({ entityType, keys, bundles }: ContentModel): Names {
+function bundlesOf ({ entityType, keys, bundles }: ContentModel): Replacements {
   const names = Object.entries(bundles ?? (keys.bundle === null ? { [entityType]: entityType } : {}))
-  return BUNDLES.flatMap(([bundle, label], index): Names => {
+  return BUNDLES.flatMap(([bundle, label], index): Replacements => {
     const own = names[index] ?? names[0]
     return own ? [[bundle, own[0]], [label, own[1]]] : []
   })
@@ -68,7 +68,7 @@ function isEdition (value: object): boolean {
   return Object.values(value).every(Array.isArray)
 }
 
-function replacer (names: Names): (text: string) => string {
+function replacer (names: Replacements): (text: string) => string {
   const pattern = new RegExp(`\\b(?:${names.map(([name]) => name).join('|')})\\b`, 'g')
   const own = new Map(names)
   return (text) => text.replaceAll(pattern, (name) => own.get(name)!)

@@ -9,7 +9,7 @@ export const DEFAULT_EDITION_TYPE = 'field_publisher_edition_type'
 /** A name, or null for what a site does not have. */
 const NameOrNone = (name: string) => Type.Union([Type.String(), Type.Null()], { default: name })
 
-const Names = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
+const NameMap = (defaults: Record<string, string>) => Type.Record(Type.String(), Type.String(), { default: defaults })
 
 /** A schema with what JSON Schema tells a person of it. */
 function describe<T extends TSchema> (description: string, schema: T): T {
@@ -82,13 +82,13 @@ export const ContentModel = Type.Object({
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
   })),
   timeZone: describe("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
-  mainProperty: describe('Main property of fields where it is not `value`.', Names({})),
+  mainProperty: describe('Main property of fields where it is not `value`.', NameMap({})),
   fieldConfig: describe("What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.", Type.Record(Type.String(), FieldConfig, { default: {} })),
   rawFields: describe('Fields whose items are arbitrary maps, one or many: kept as they are.', Type.Array(Type.String(), { default: [] })),
-  references: describe('Reference fields (internal name) to the entity type they hold, where no document shows it.', Names({})),
+  references: describe('Reference fields (internal name) to the entity type they hold, where no document shows it.', NameMap({})),
   resourceTypes: describe('JSON:API resource type names that differ from `<entity type>--<bundle>` (as jsonapi_extras allows).', Type.Record(Type.String(), Type.Object({ entityType: Type.String(), bundle: Type.String() }), { default: {} })),
-  idKeys: describe('Integer id keys of referenced entity types.', Names({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' })),
-  canonicalPaths: describe("* Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media on pages of their own (media.settings, standalone_url) has `/media/{id}`.", Names({
+  idKeys: describe('Integer id keys of referenced entity types.', NameMap({ node: 'nid', taxonomy_term: 'tid', user: 'uid', file: 'fid', media: 'mid', comment: 'cid' })),
+  canonicalPaths: describe("* Canonical paths of referenced entity types, for a reference's `url` when the target has no alias. A site that shows media on pages of their own (media.settings, standalone_url) has `/media/{id}`.", NameMap({
     node: '/node/{id}',
     taxonomy_term: '/taxonomy/term/{id}',
     user: '/user/{id}',

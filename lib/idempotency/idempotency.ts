@@ -106,13 +106,13 @@ export function createIdempotency ({ client, table: name, environment, now, read
     const result = await table.claim(item(key, version, fresh, LEASE_MS), isNothing())
     if (result.done) return { ...fresh, version, sentAt }
     const { inTheWay: record } = result
-    if (!record) throw busy()
+    if (!record) throw keyBusy()
     if (Number(record['removeAt']) * 1000 <= now()) return takeOver(key, record, fresh)
     const entry = entryOf(record)
     if (entry.fingerprint !== fingerprint) throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
     if (entry.done) return { ...entry, version, sentAt }
     const leaseMs = Number(record['leaseUntil']) - now()
-    if (leaseMs > 0) throw busy(leaseMs)
+    if (leaseMs > 0) throw keyBusy(leaseMs)
     return takeOver(key, record, entry)
   }
 
@@ -120,7 +120,7 @@ export function createIdempotency ({ client, table: name, environment, now, read
     const sentAt = monotonic()
     const version = nextVersion(record['version'])
     const { done } = await table.claim(item(key, version, entry, LEASE_MS), isOfVersion(record['version']))
-    if (!done) throw busy()
+    if (!done) throw keyBusy()
     return { ...entry, version, sentAt }
   }
 
@@ -144,13 +144,13 @@ export function createIdempotency ({ client, table: name, environment, now, read
       async intend (intent: Intent) {
         const leaseMs = timeoutMs + SETTLE_MS
         const sentAt = monotonic()
-        if (!await write({ intent }, leaseMs)) throw busy()
+        if (!await write({ intent }, leaseMs)) throw keyBusy()
         leaseEnds = sentAt + leaseMs
         earlier = undefined
         ownIntent = intent
       },
       confirm () {
-        if (monotonic() >= leaseEnds) throw busy()
+        if (monotonic() >= leaseEnds) throw keyBusy()
       },
       /** The edition is saved, whether or not this can be noted: the next attempt sees it. */
       async succeed (done: RequestOutcome) {
@@ -214,6 +214,6 @@ function digest (value: unknown): string {
   }
 }
 
-function busy (leaseMs = 0): Failure {
+function keyBusy (leaseMs = 0): Failure {
   return new Failure('IDEMPOTENCY_KEY_BUSY', texts.keyBusy, { headers: { 'retry-after': String(Math.max(1, Math.ceil(leaseMs / 1000))) } })
 }

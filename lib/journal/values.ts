@@ -10,7 +10,7 @@ export const SIDES = ['before', 'after'] as const
 export type Side = typeof SIDES[number]
 
 /** A field of an entry: its values as far as they are known and not too large. */
-export interface Values {
+export interface FieldValues {
   before?: FieldItem[]
   after?: FieldItem[]
   /** The values that were too large. */
@@ -19,7 +19,7 @@ export interface Values {
 
 /** The fields of an entry. */
 export interface Fields {
-  fields: Record<string, Values>
+  fields: Record<string, FieldValues>
   /** How many fields more there are, whose names alone were too much. */
   more?: number
 }
@@ -31,7 +31,7 @@ const decompress = promisify(brotliDecompress)
 export function boundFields (fields: Record<string, Partial<Record<Side, FieldItem[] | undefined>>>): Fields {
   let room = ENTRY_MAX
   let more = 0
-  const entries: Array<[string, Values]> = []
+  const entries: Array<[string, FieldValues]> = []
   for (const [name, sides] of Object.entries(fields)) {
     const bytes = Buffer.byteLength(JSON.stringify(name))
     if (bytes > room) {
@@ -39,7 +39,7 @@ export function boundFields (fields: Record<string, Partial<Record<Side, FieldIt
       continue
     }
     room -= bytes
-    const values: Values = {}
+    const values: FieldValues = {}
     for (const side of SIDES) {
       const value = sides[side]
       if (value === undefined) continue

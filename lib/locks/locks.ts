@@ -12,7 +12,7 @@ import type { Condition } from './expression.ts'
 import { viewOf } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain } from './item.ts'
-import type { AcquiredOutcome, ChangedOutcome, HeldOutcome, LockRefusal, ReleasedOutcome, Takeover } from './outcome.ts'
+import type { AcquiredOutcome, ChangedOutcome, HeldOutcome, LockRefusal, ReleasedOutcome, TakeoverOutcome } from './outcome.ts'
 import { createPetitions, hasPetitions, petitionsIn } from './petitions.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
@@ -136,7 +136,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (record) => {
       if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
       return record && ownerOf(record) !== uid ? 'displace' : 'again'
-    }) as Takeover | ChangedOutcome
+    }) as TakeoverOutcome | ChangedOutcome
     if (result.outcome === 'changed') return result
     const { displaced, ...acquired } = result
     if (displaced && isNoted) await notes!.note(place, { fieldName: request.fieldName, from: displaced.userData, by: request.userData })
@@ -150,7 +150,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   async function write (
     place: WriteTarget, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
     judge: (record: Item | undefined) => LockRefusal | 'again' | 'displace'
-  ): Promise<Takeover | LockRefusal> {
+  ): Promise<TakeoverOutcome | LockRefusal> {
     const { userData: { uid, name }, fieldName } = request
     let { version, ...record } = newRecord(place, request)
     const key = { env_entityType_entityId: recordKey(environment, place), fieldName }
@@ -166,7 +166,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     /** The lock of another user that the last attempt replaces. */
     let displacedHolder: Holder | undefined
 
-    function acquisition (version: string): Takeover {
+    function acquisition (version: string): TakeoverOutcome {
       if (draft) onKept?.()
       const { timestamp, expiresAt } = record
       return { outcome: 'acquired', version, timestamp, ...(expiresAt !== undefined && { expiresAt }), ...(displacedHolder && { displaced: displacedHolder }) }

@@ -3,7 +3,7 @@ import type { Holder } from './schemas.ts'
 /** The lock is the user's: in which version, since when and, if it expires, until when (Unix seconds). */
 export interface AcquiredOutcome { outcome: 'acquired', version: string, timestamp: number, expiresAt?: number }
 /** The same, with whose lock it has displaced that had not expired. */
-export interface Takeover extends AcquiredOutcome { displaced?: Holder }
+export interface TakeoverOutcome extends AcquiredOutcome { displaced?: Holder }
 /** Another holds the field. */
 export interface HeldOutcome { outcome: 'held', lock: Holder }
 /** The lock is not in the state that was asked for. `lock` has its present holder, if there is one. */

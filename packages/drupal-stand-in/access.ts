@@ -10,27 +10,27 @@ export interface Viewer {
   permissions: ReadonlySet<string>
 }
 
-export interface Access {
+export interface AccessResult {
   allowed: boolean
   reason: string
 }
 
 export type Operation = 'view' | 'update' | 'delete'
 
-const yes: Access = { allowed: true, reason: '' }
+const yes: AccessResult = { allowed: true, reason: '' }
 
 /** Whether the viewer has the permission; an administrator has them all. */
 export const can = (viewer: Viewer, permission: string): boolean => viewer.admin || viewer.permissions.has(permission)
 
-function ifCan (viewer: Viewer, permission: string): Access {
+function ifCan (viewer: Viewer, permission: string): AccessResult {
   return can(viewer, permission) ? yes : { allowed: false, reason: `The '${permission}' permission is required.` }
 }
 
-const refusal: Access = { allowed: false, reason: '' }
+const refusal: AccessResult = { allowed: false, reason: '' }
 
 const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
 
-function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): Access {
+function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): AccessResult {
   if (can(viewer, 'bypass node access')) return yes
   if (operation !== 'view') {
     const verb = operation === 'update' ? 'edit' : 'delete'
@@ -42,7 +42,7 @@ function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): Acce
 }
 
 /** Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be empty). */
-export function entityAccess (viewer: Viewer, entity: Entity, operation: Operation): Access {
+export function entityAccess (viewer: Viewer, entity: Entity, operation: Operation): AccessResult {
   switch (entity.entityType) {
     case 'publisher_container': {
       if (can(viewer, 'administer publisher_container')) return yes
@@ -75,7 +75,7 @@ export function isPersonal (viewer: Viewer, entity: Entity): boolean {
 }
 
 /** Whether a new entity of that type and bundle may be made. */
-export function createAccess (viewer: Viewer, entityType: string, bundle: string): Access {
+export function createAccess (viewer: Viewer, entityType: string, bundle: string): AccessResult {
   if (entityType === 'publisher_container') {
     const allowed = can(viewer, 'administer publisher_container') || can(viewer, 'create publisher_container')
     return { allowed, reason: allowed ? '' : "The following permissions are required: 'administer publisher_container' OR 'create publisher_container'." }
@@ -87,7 +87,7 @@ export function createAccess (viewer: Viewer, entityType: string, bundle: string
 }
 
 /** Whether a field's value may be seen; a field that may not is simply absent from every answer. */
-export function fieldViewAccess (viewer: Viewer, entityType: string, field: string, entity?: Entity): Access {
+export function fieldViewAccess (viewer: Viewer, entityType: string, field: string, entity?: Entity): AccessResult {
   if (entityType === 'publisher_container' && field === 'field_internal_note') {
     if (can(viewer, 'access publisher internal note')) return yes
     return ifCan(viewer, 'view publisher internal note')
@@ -99,7 +99,7 @@ export function fieldViewAccess (viewer: Viewer, entityType: string, field: stri
 }
 
 /** Whether a field may be set. Nobody sets `changed`, and the ids are fixed. */
-export function fieldEditAccess (viewer: Viewer, entityType: string, field: string, idKey: string): Access {
+export function fieldEditAccess (viewer: Viewer, entityType: string, field: string, idKey: string): AccessResult {
   if (field === idKey) return { allowed: false, reason: 'The entity ID cannot be changed.' }
   if (field === 'changed') return refusal
   if (entityType === 'publisher_container' && field === 'field_internal_note') return ifCan(viewer, 'access publisher internal note')

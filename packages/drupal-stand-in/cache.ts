@@ -1,11 +1,11 @@
 import type { Viewer } from './access.ts'
-import { buildQuery, type Query } from './query.ts'
+import { buildQuery, type PhpQuery } from './query.ts'
 import type { Entity } from './store.ts'
 
 /** Answers to GETs of single resources, kept until the resource itself is written. */
 export interface Cache {
-  get: (viewer: Viewer, path: string, query: Query) => object | undefined
-  set: (viewer: Viewer, path: string, query: Query, uuid: string, body: object) => void
+  get: (viewer: Viewer, path: string, query: PhpQuery) => object | undefined
+  set: (viewer: Viewer, path: string, query: PhpQuery, uuid: string, body: object) => void
   widen: (path: string) => void
   /** Takes note that an entity is about to be written. */
   forget: (entity: Entity) => void
@@ -25,7 +25,7 @@ export function createCache (settings: { readonly lateReads: boolean }): Cache {
   const answers = new Map<string, { uuid: string, body: object }>()
   const wide = new Set<string>()
   const late = new Map<string, number>()
-  const key = (viewer: Viewer, path: string, query: Query) => {
+  const key = (viewer: Viewer, path: string, query: PhpQuery) => {
     const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
     const part = Object.fromEntries(names.map(name => [name, query[name]!]))
     return [viewer.admin, [...viewer.permissions].sort().join(), path, buildQuery(part)].join(' ')

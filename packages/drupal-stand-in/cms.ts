@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net'
 import { createCache } from './cache.ts'
 import { errorDocument } from './document.ts'
 import { CmsError, errorObjects, restMessage } from './errors.ts'
-import { answerJsonApi, type Answer, type Incoming } from './jsonapi.ts'
+import { answerJsonApi, type CmsAnswer, type Incoming } from './jsonapi.ts'
 import { createLogin } from './login.ts'
 import { createPageCache } from './page-cache.ts'
 import { parseQuery, sortedUrl } from './query.ts'
 import { answerRest } from './rest.ts'
 import { findRoute } from './routes.ts'
 import { answerSession } from './session.ts'
-import type { Settings, Site } from './site.ts'
+import type { SiteSwitches, Site } from './site.ts'
 import { createStore, type Seed } from './store.ts'
 
-export type { Settings } from './site.ts'
+export type { SiteSwitches as Settings } from './site.ts'
 export type { Seed } from './store.ts'
 
 /** The site that a stand-in plays: its entities (bundles, fields and users among them), roles and passwords. */
@@ -38,7 +38,7 @@ export interface RequestLine {
   user: string
 }
 
-export interface CmsOptions extends Partial<Settings> {
+export interface CmsOptions extends Partial<SiteSwitches> {
   content: CmsContent
   /** The clock, in milliseconds. */
   now?: () => number
@@ -56,7 +56,7 @@ export interface Cms {
   /** The latest answered requests (a thousand) as lines: method, path with query, status. */
   readonly requestLines: string[]
   /** Switches that may be turned while the site runs. */
-  readonly settings: Settings
+  readonly settings: SiteSwitches
 }
 
 // Not imported, as in lib/http/status-codes.ts.
@@ -82,7 +82,7 @@ async function bodyOf (request: IncomingMessage): Promise<string> {
  * was recorded to; test/drupal-stand-in/cms.test.ts holds it to those recordings.
  */
 export function createCms ({ content, now = Date.now, basePath = '', onRequest = () => {}, ...switches }: CmsOptions): Cms {
-  const settings: Settings = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, lateReads: false, maxAge: 0, ...switches }
+  const settings: SiteSwitches = { readOnly: false, maintenance: false, filterAccess: true, includeCount: false, lateReads: false, maxAge: 0, ...switches }
   const requestLines: string[] = []
   let requests = 0
   let host = 'http://127.0.0.1'
@@ -99,7 +99,7 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
 
   const pageCache = createPageCache(site)
 
-  const answer = (path: string, request: Incoming, address: string): Answer => {
+  const answer = (path: string, request: Incoming, address: string): CmsAnswer => {
     const route = findRoute(site, path)
     if (route && route.kind !== 'page') return answerJsonApi(site, login, route, request)
     const earlyAnswer = route && (answerSession(login, path, request, address) ?? answerRest(site, login, path, request))
@@ -110,7 +110,7 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     return { status: 404, headers: { 'content-type': 'text/html; charset=UTF-8' }, body: notFoundPage }
   }
 
-  const fail = (error: unknown, path: string, request: Incoming): Answer => {
+  const fail = (error: unknown, path: string, request: Incoming): CmsAnswer => {
     if (!(error instanceof CmsError)) throw error
     const isRefused = error.status === 403 && request.caller.viewer.uid === 0 && request.caller.challenged
     const answer = isRefused
@@ -136,7 +136,7 @@ export function createCms ({ content, now = Date.now, basePath = '', onRequest =
     const cmsRequest: Incoming = {
       method, url: host + target, query: parseQuery(search), headers: request.headers, caller, text: await bodyOf(request)
     }
-    let result: Answer
+    let result: CmsAnswer
     try {
       result = answer(path, cmsRequest, address)
     } catch (error) {

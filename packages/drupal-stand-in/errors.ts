@@ -5,7 +5,7 @@ export interface Violation {
   pointer: string
 }
 
-interface Details {
+interface ErrorOptions {
   pointer?: string | undefined
   headers?: Record<string, string>
   /** The address of `links.info`, when it is not the section of the status. */
@@ -21,7 +21,7 @@ export class CmsError extends Error {
   violations: Violation[]
   info: string | undefined
 
-  constructor (status: number, detail: string, details: Details = {}) {
+  constructor (status: number, detail: string, details: ErrorOptions = {}) {
     super(detail)
     this.status = status
     this.pointer = details.pointer

@@ -2,7 +2,7 @@ import { can, type Viewer } from './access.ts'
 import { CmsError } from './errors.ts'
 import { entityTypes } from './model.ts'
 import { resolvePath, type Guard, type Path } from './path.ts'
-import type { Query } from './query.ts'
+import type { PhpQuery } from './query.ts'
 import type { Site } from './site.ts'
 import { type Entity, valueOf } from './store.ts'
 
@@ -50,7 +50,7 @@ function test (path: Path, operator: string, operands: string[]): (stored: unkno
   }
 }
 
-function condition (path: Path, operator: string, value: string | Query | undefined): Predicate {
+function condition (path: Path, operator: string, value: string | PhpQuery | undefined): Predicate {
   const valuesOf = (entity: Entity) => path.values(entity).filter(one => one !== null && one !== undefined)
   if (operator === 'IS NULL') return entity => valuesOf(entity).length === 0
   if (operator === 'IS NOT NULL') return entity => valuesOf(entity).length > 0
@@ -60,7 +60,7 @@ function condition (path: Path, operator: string, value: string | Query | undefi
   return entity => valuesOf(entity).some(matches)
 }
 
-function checkKeys (query: Query): string {
+function checkKeys (query: PhpQuery): string {
   const { path, operator, value } = query
   if (path === undefined || (operator === undefined && value === undefined)) {
     if (operator === undefined) throw new CmsError(400, `Filter parameter is missing a '${path === undefined ? 'path' : 'value'}' key.`)
@@ -107,7 +107,7 @@ const sql = (table: string, bundle: string) => 'SQLSTATE[HY000]: General error: 
  * The rows a `filter` parameter keeps, for that viewer. Shorthand, conditions and nested groups are understood; a
  * membership in a group that nobody defined fails in the database with 500, as it does for real.
  */
-export function parseFilter (site: Site, viewer: Viewer, entityType: string, bundle: string, filter: string | Query | undefined): Predicate {
+export function parseFilter (site: Site, viewer: Viewer, entityType: string, bundle: string, filter: string | PhpQuery | undefined): Predicate {
   if (filter === undefined) return () => true
   if (typeof filter === 'string') throw new CmsError(400, 'Unexpected value for parameter "filter": expecting "array", got "string".')
   const guard = filterGuard(site, viewer)

@@ -1,9 +1,9 @@
-import type { Caller, Login } from './login.ts'
+import type { RequestUser, Login } from './login.ts'
 import type { IncomingHttpHeaders } from 'node:http'
 import { document } from './document.ts'
 import { readBody } from './denormalize.ts'
 import { CmsError } from './errors.ts'
-import { sortedUrl, type Query } from './query.ts'
+import { sortedUrl, type PhpQuery } from './query.ts'
 import { entityDocument, readCollection, readIndividual, readRelated, readRelationship, relationshipDocument, type Request } from './read.ts'
 import { changeRelationship } from './relationships.ts'
 import { allowedMethods, notConverted, requireContentType, requireMethod, type Route } from './routes.ts'
@@ -11,7 +11,7 @@ import { resourceTypes, type Site } from './site.ts'
 import { create, requireAccess, requireCreateAccess, update } from './write.ts'
 
 /** An answer before it is written: the body is JSON unless it is text. */
-export interface Answer {
+export interface CmsAnswer {
   status: number
   headers?: Record<string, string>
   body?: object | string
@@ -21,9 +21,9 @@ export interface Answer {
 export interface Incoming {
   method: string
   url: string
-  query: Query
+  query: PhpQuery
   headers: IncomingHttpHeaders
-  caller: Caller
+  caller: RequestUser
   text: string
 }
 
@@ -36,7 +36,7 @@ const parametersSpec = 'http://jsonapi.org/format/#query-parameters'
 const parameters = new Set(['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion'])
 
 /** Refuses parameters of lower-case letters that JSON:API does not know; any other character makes them pass. */
-function checkParameters (query: Query): void {
+function checkParameters (query: PhpQuery): void {
   const unknown = Object.keys(query).filter(name => /^[a-z]+$/.test(name) && !parameters.has(name))
   if (unknown.length === 0) return
   throw new CmsError(400, `The following query parameters violate the JSON:API spec: '${unknown.join("', '")}'.`,
@@ -53,7 +53,7 @@ function entryPoint (site: Site, request: Request): object {
 }
 
 /** Answers a request under /jsonapi, in the order in which Drupal's kernel lets its checks fail. */
-export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, { kind: 'page' }>, call: Incoming): Answer {
+export function answerJsonApi (site: Site, login: Login, route: Exclude<Route, { kind: 'page' }>, call: Incoming): CmsAnswer {
   const { method, url, query, caller, headers } = call
   if (site.settings.maintenance) {
     throw new CmsError(503, `${site.name} is currently under maintenance. We should be back shortly. Thank you for your patience.`)
@@ -109,7 +109,7 @@ function read (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Req
   }
 }
 
-function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Request, method: string, text: string): Answer {
+function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Request, method: string, text: string): CmsAnswer {
   const { viewer, url } = request
   if (route.kind === 'collection') {
     requireCreateAccess(viewer, route.entityType, route.bundle)

@@ -5,7 +5,7 @@ import { CmsError } from './errors.ts'
 import type { Site } from './site.ts'
 import { type Entity, valueOf } from './store.ts'
 
-interface Session {
+interface LoginSession {
   uid: number
   seed: string
   csrf: string
@@ -14,20 +14,20 @@ interface Session {
 }
 
 /** Who sent a request, and how: `challenged` when no credentials came along, so that a refusal becomes 401. */
-export interface Caller {
+export interface RequestUser {
   viewer: Viewer
   challenged: boolean
-  session: Session | undefined
+  session: LoginSession | undefined
   sessionCookie: boolean
   staleCookie: string | undefined
 }
 
 export interface Login {
-  caller: (headers: IncomingHttpHeaders, address: string) => Caller
-  checkCsrf: (caller: Caller, headers: IncomingHttpHeaders) => void
-  login: (body: unknown, caller: Caller, address: string) => { body: object, cookie: string }
-  logout: (token: unknown, caller: Caller) => string
-  token: (caller: Caller) => string
+  caller: (headers: IncomingHttpHeaders, address: string) => RequestUser
+  checkCsrf: (caller: RequestUser, headers: IncomingHttpHeaders) => void
+  login: (body: unknown, caller: RequestUser, address: string) => { body: object, cookie: string }
+  logout: (token: unknown, caller: RequestUser) => string
+  token: (caller: RequestUser) => string
 }
 
 const token = () => randomBytes(32).toString('base64url')
@@ -44,7 +44,7 @@ const epoch = 'expires=Thu, 01 Jan 1970 00:00:01 GMT; Max-Age=0; path=/; HttpOnl
  */
 export function createLogin (site: Site, passwords: ReadonlyMap<string, string>, roles: Record<string, string[]>): Login {
   const cookieName = `SESS${createHash('sha256').update(site.name).digest('hex').slice(0, 32)}`
-  const sessions = new Map<string, Session>()
+  const sessions = new Map<string, LoginSession>()
   const failures = new Map<string, number[]>()
   const anonymousToken = token()
 

@@ -1,4 +1,4 @@
-import type { Answer, Incoming } from './jsonapi.ts'
+import type { CmsAnswer, Incoming } from './jsonapi.ts'
 import type { Site } from './site.ts'
 
 /**
@@ -6,7 +6,7 @@ import type { Site } from './site.ts'
  * public and have the second of their rendering as ETag. The answer is 304 only if both conditions are sent and match.
  * Answers to users who are logged in have none of these headers.
  */
-export function createPageCache (site: Site): (answer: Answer, incoming: Incoming, url: string) => Answer {
+export function createPageCache (site: Site): (answer: CmsAnswer, incoming: Incoming, url: string) => CmsAnswer {
   const renderTimes = new Map<string, number>()
   return (answer, { method, headers, caller }, url) => {
     if (method !== 'GET' && method !== 'HEAD') {

@@ -1,7 +1,7 @@
 import { CmsError } from './errors.ts'
-import { withQuery, type Query } from './query.ts'
+import { withQuery, type PhpQuery } from './query.ts'
 
-export interface Page {
+export interface PageWindow {
   offset: number
   limit: number
 }
@@ -12,7 +12,7 @@ const largest = 50
  * The window that a `page` parameter asks for. Drupal cuts a limit above 50 without a word, takes a word for 50,
  * refuses 0 and less, and fails in PHP's arithmetic for an empty limit or an offset that is no number.
  */
-export function parsePage (page: string | Query | undefined): Page {
+export function parsePage (page: string | PhpQuery | undefined): PageWindow {
   if (typeof page === 'string') throw new CmsError(400, 'Unexpected value for parameter "page": expecting "array", got "string".')
   const { offset = '0', limit = String(largest) } = page ?? {}
   if (limit === '') throw new CmsError(500, 'Unsupported operand types: string + int')
@@ -23,7 +23,7 @@ export function parsePage (page: string | Query | undefined): Page {
 }
 
 /** The pager's links: `next` only when a further row exists, `first` and `prev` only past the start, `last` only with a count. */
-export function pageLinks (url: string, query: Query, page: Page, hasNext: boolean, count: number | undefined): Record<string, { href: string }> {
+export function pageLinks (url: string, query: PhpQuery, page: PageWindow, hasNext: boolean, count: number | undefined): Record<string, { href: string }> {
   const { offset, limit } = page
   const link = (start: number) => ({ href: withQuery(url, { ...query, page: { offset: String(start), limit: String(limit) } }) })
   return {

@@ -5,7 +5,7 @@ import { parseFilter } from './filter.ts'
 import { includedEntities } from './include.ts'
 import { entityTypes, type Field } from './model.ts'
 import { pageLinks, parsePage } from './page.ts'
-import { sortedUrl, type Query } from './query.ts'
+import { sortedUrl, type PhpQuery } from './query.ts'
 import { fieldItems, isLabelOnly, relationshipData, resource, versionQuery } from './resource.ts'
 import { isRevisionable, resourceUrl, type Site } from './site.ts'
 import { parseSort } from './sort.ts'
@@ -15,7 +15,7 @@ import type { Entity } from './store.ts'
 export interface Request {
   viewer: Viewer
   url: string
-  query: Query
+  query: PhpQuery
   /** Called if the answer is for this viewer only. */
   personal: () => void
 }
@@ -24,7 +24,7 @@ const unreadable = 'The current user is not allowed to GET the selected resource
 
 const selfLink = ({ url, query }: Request) => ({ self: { href: sortedUrl(url, query) } })
 
-function sparseFields (query: Query): Map<string, Set<string>> {
+function sparseFields (query: PhpQuery): Map<string, Set<string>> {
   const { fields } = query
   if (typeof fields === 'string') throw new CmsError(400, 'Unexpected value for parameter "fields": expecting "array", got "string".')
   return new Map(Object.entries(fields ?? {}).map(([type, names]) => [type, new Set(String(names).split(','))]))

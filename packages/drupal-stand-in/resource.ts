@@ -88,7 +88,7 @@ export function relationshipData (site: Site, entity: Entity, field: Field): Ide
 /** The query that links inside a resource carry, naming its revision. */
 export const versionQuery = (entity: Entity): string => isRevisionable(entity.entityType) ? `?resourceVersion=id%3A${entity.revision}` : ''
 
-export interface View {
+export interface ResourceView {
   viewer: Viewer
   fields: Map<string, Set<string>>
   /** The bundle named in links and type when it is not the entity's own: a PATCH answers under the bundle of its path. */
@@ -99,7 +99,7 @@ export interface View {
 export const isLabelOnly = (viewer: Viewer, entity: Entity): boolean => entity.entityType === 'user' && !entityAccess(viewer, entity, 'view').allowed
 
 /** The entity as a JSON:API resource object for that viewer, with only the asked fields of its type. */
-export function resource (site: Site, entity: Entity, view: View): Resource {
+export function resource (site: Site, entity: Entity, view: ResourceView): Resource {
   const bundle = view.bundle ?? entity.bundle
   const type = `${entity.entityType}--${bundle}`
   const url = resourceUrl(site, entity, bundle)

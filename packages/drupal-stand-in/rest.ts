@@ -1,6 +1,6 @@
 import { entityAccess } from './access.ts'
 import { CmsError } from './errors.ts'
-import type { Answer, Incoming } from './jsonapi.ts'
+import type { CmsAnswer, Incoming } from './jsonapi.ts'
 import type { Login } from './login.ts'
 import { entityTypes } from './model.ts'
 import { canonicalUrl, restEntity } from './rest-items.ts'
@@ -35,12 +35,12 @@ function linkHeader (site: Site, entity: Entity): string {
   return links.map(([href, rel]) => `<${href}>; rel="${rel}"`).join(', ')
 }
 
-interface Target {
+interface RestTarget {
   entityType: string
   id: string | undefined
 }
 
-function targetOf (path: string): Target | undefined {
+function targetOf (path: string): RestTarget | undefined {
   const [, type, first, second] = path.split('/')
   if (type === 'entity' && first === 'publisher_container' && second === undefined) return { entityType: first, id: undefined }
   if (type === 'taxonomy' && first === 'term') return { entityType: 'taxonomy_term', id: second }
@@ -49,7 +49,7 @@ function targetOf (path: string): Target | undefined {
 }
 
 /** Refuses a format that no REST route has; with Basic credentials the page's route refuses those instead. */
-function requireFormat ({ query, headers, method }: Incoming): Answer | undefined {
+function requireFormat ({ query, headers, method }: Incoming): CmsAnswer | undefined {
   const format = query._format
   if (format === 'json' || (format === undefined && method !== 'GET')) return undefined
   const isBasic = headers.authorization !== undefined
@@ -68,7 +68,7 @@ const notConverted = (entityType: string, method: string, path: string) => new C
  * Answers core REST in json: editions may be read, made, changed and deleted, articles, terms and users read. Undefined
  * where the path is none of these.
  */
-export function answerRest (site: Site, login: Login, path: string, request: Incoming): Answer | undefined {
+export function answerRest (site: Site, login: Login, path: string, request: Incoming): CmsAnswer | undefined {
   const { method, caller: { viewer }, headers, url } = request
   const target = targetOf(path)
   if (!target) return undefined

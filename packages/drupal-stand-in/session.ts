@@ -1,4 +1,4 @@
-import type { Answer, Incoming } from './jsonapi.ts'
+import type { CmsAnswer, Incoming } from './jsonapi.ts'
 import type { Login } from './login.ts'
 import { CmsError } from './errors.ts'
 
@@ -13,7 +13,7 @@ const parseJson = (text: string): unknown => {
 }
 
 /** Answers the addresses of the cookie session: login, its status, tokens and logout; undefined for any other path. */
-export function answerSession (login: Login, path: string, { method, query, caller, text }: Incoming, address: string): Answer | undefined {
+export function answerSession (login: Login, path: string, { method, query, caller, text }: Incoming, address: string): CmsAnswer | undefined {
   const wantsJson = query._format === 'json'
   if (path === '/session/token' && method === 'GET') return { status: 200, headers: plain, body: login.token(caller) }
   if (path === '/user/login_status' && method === 'GET' && wantsJson) {

@@ -3,7 +3,7 @@ import type { Store, Entity } from './store.ts'
 import { entityTypes } from './model.ts'
 
 /** What may be switched while the site runs. */
-export interface Settings {
+export interface SiteSwitches {
   /** Drupal's default of jsonapi: every write is answered 405. */
   readOnly: boolean
   /** Maintenance mode: 503 from JSON:API, a redirect from core REST. */
@@ -26,7 +26,7 @@ export interface Site {
   name: string
   origin: () => string
   timeZone: string
-  settings: Settings
+  settings: SiteSwitches
   store: Store
   cache: Cache
   now: () => number

@@ -1,7 +1,7 @@
 import type { Viewer } from './access.ts'
 import { CmsError } from './errors.ts'
 import { resolvePath } from './path.ts'
-import type { Query } from './query.ts'
+import type { PhpQuery } from './query.ts'
 import type { Site } from './site.ts'
 import type { Entity } from './store.ts'
 
@@ -10,7 +10,7 @@ interface Term {
   descending: boolean
 }
 
-function terms (sort: string | Query): Term[] {
+function terms (sort: string | PhpQuery): Term[] {
   if (typeof sort === 'string') {
     return sort.split(',').filter(one => one !== '').map(one => ({ path: one.replace(/^-/, ''), descending: one.startsWith('-') }))
   }
@@ -33,7 +33,7 @@ function order (left: unknown, right: unknown): number {
  * The order of a collection. No tie-break is added: equal rows come in the order in which the database meets them,
  * which follows the revision, so an edited row may move. Empty values come first when ascending.
  */
-export function parseSort (site: Site, viewer: Viewer, entityType: string, sort: string | Query | undefined): (left: Entity, right: Entity) => number {
+export function parseSort (site: Site, viewer: Viewer, entityType: string, sort: string | PhpQuery | undefined): (left: Entity, right: Entity) => number {
   const natural = (left: Entity, right: Entity) => left.revision - right.revision || order(left.id, right.id)
   if (sort === undefined) return natural
   const sortTerms = terms(sort).map(({ path, descending }) =>

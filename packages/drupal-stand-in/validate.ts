@@ -8,18 +8,18 @@ const primitive = 'This value should be of the correct primitive type.'
 const notNumber = 'This value should be a valid number.'
 const notChoice = 'The value you selected is not a valid choice.'
 
-interface Finding {
+interface PropertyViolation {
   property: string
   message: string
 }
 
-const at = (property: string, ...messages: string[]): Finding[] => messages.map(message => ({ property, message }))
+const at = (property: string, ...messages: string[]): PropertyViolation[] => messages.map(message => ({ property, message }))
 
 /** PHP's is_numeric(), and its filter for integers. */
 const numeric = /^\s*[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?\s*$/i
 const integer = /^\s*[+-]?(0|[1-9]\d*)\s*$/
 
-function checkInteger (field: Field, value: unknown): Finding[] {
+function checkInteger (field: Field, value: unknown): PropertyViolation[] {
   const text = value === true ? '1' : String(value)
   const isPrimitive = integer.test(text)
   const range = value === true || !numeric.test(text)
@@ -30,7 +30,7 @@ function checkInteger (field: Field, value: unknown): Finding[] {
   return at('value', ...range, ...(isPrimitive ? [] : [primitive]))
 }
 
-function checkLink (uri: string): Finding[] {
+function checkLink (uri: string): PropertyViolation[] {
   if (/^[a-z][a-z0-9+.-]*:./i.test(uri)) return []
   return [...at('', `The path '${uri}' is invalid.`), ...at('uri', primitive)]
 }
@@ -39,7 +39,7 @@ function formats (viewer: Viewer): string[] {
   return ['plain_text', ...['basic_html', 'restricted_html', 'full_html'].filter(format => can(viewer, `use text format ${format}`))]
 }
 
-function checkValue (site: Site, viewer: Viewer, field: Field, item: Item): Finding[] {
+function checkValue (site: Site, viewer: Viewer, field: Field, item: Item): PropertyViolation[] {
   const { value } = item
   if (typeof value === 'object' && value !== null) return at('value', primitive)
   switch (field.type) {
@@ -70,7 +70,7 @@ function isReferenceable (viewer: Viewer, field: Field, target: Entity): boolean
 }
 
 /** What ValidReference says of one item; targets that the stored entity already had are never questioned. */
-function checkReference (site: Site, viewer: Viewer, field: Field, item: Item, before: Entity | undefined): Finding[] {
+function checkReference (site: Site, viewer: Viewer, field: Field, item: Item, before: Entity | undefined): PropertyViolation[] {
   const id = item.target_id as number | string
   const target = site.store.byId(field.target!, id)
   const isUnchanged = before?.fields[field.name]?.some(one => one.target_id === id) ?? false

@@ -4,7 +4,7 @@ import { scalarText } from '../../jsonapi/document.ts'
 import { publicName } from '../model.ts'
 import type { Site } from '../site/site.ts'
 import type { EditionJson } from '../translate/edition-json.ts'
-import type { Texts } from '../translate/texts.ts'
+import type { EditionTexts } from '../translate/texts.ts'
 import type { createSearch, Search } from './search.ts'
 
 /** What a row of a list is called by. */
@@ -25,7 +25,7 @@ export interface RowPage {
 }
 
 /** Lists rows as texts. @throws {Failure} what the search throws */
-export function createRows ({ model }: Pick<Site, 'model'>, search: ReturnType<typeof createSearch>, { jsonOf }: Texts) {
+export function createRows ({ model }: Pick<Site, 'model'>, search: ReturnType<typeof createSearch>, { jsonOf }: EditionTexts) {
   const idAttribute = publicName(model, model.keys.id)
 
   return async function rows (bundle: string, query: Search, caller: Caller): Promise<RowPage> {

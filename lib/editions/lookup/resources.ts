@@ -54,14 +54,14 @@ export interface Resources {
 }
 
 /** Where editions of one collection are read. */
-interface Place {
+interface RequestTarget {
   path: string
   query: Parameters
   caller: Caller
 }
 
 /** A read of editions of one collection. */
-interface ResourceQuestion extends Place {
+interface ResourceQuestion extends RequestTarget {
   resourceType: string
   purpose: Purpose | 'page'
 }
@@ -177,7 +177,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
    * Asks for the originals of targets that were shown in a translation, since core REST gives the urls of originals: in one
    * language after the other. Where none shows the original, the url stays that of the translation.
    */
-  async function learnOriginals (question: Place, ownTargets: KnownTargets, editions: Resource[], { relationships }: Include): Promise<void> {
+  async function learnOriginals (question: RequestTarget, ownTargets: KnownTargets, editions: Resource[], { relationships }: Include): Promise<void> {
     if (languages.length < 2) return
     for (const language of languages) {
       const translations = translatedIn(editions, relationships, ownTargets.targets).filter(({ langcode }) => langcode !== language)
@@ -192,7 +192,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   /** Asks for the targets of the included relationships, and for nothing else. */
-  async function askTargets ({ path, query, caller }: Place, resourceType: string, include: Include, language?: string): Promise<Document> {
+  async function askTargets ({ path, query, caller }: RequestTarget, resourceType: string, include: Include, language?: string): Promise<Document> {
     const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, [...include.included, ...revisionAttribute, ...ofOwnType].join(',')]], caller, language })
     return document
   }

@@ -22,7 +22,7 @@ export interface Turns {
 }
 
 /** A change before it is saved: the edition as it is, the names of the fields, and who makes it if that is known. */
-export interface Change {
+export interface ProposedChange {
   edition: EditionJson
   fields: string[]
   uid: string | undefined
@@ -35,7 +35,7 @@ export interface Turn {
   /** Whether the edition may have been saved since it was looked at. */
   isOutdated: boolean
   /** Asked last of all before an update is sent, where others may be in its way. @throws what the update is to be answered */
-  permit?(change: Change): Promise<void>
+  permit?(change: ProposedChange): Promise<void>
   /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
   confirm (): void
   /** Gives the turn to the next. @param isSettled false where the CMS may still be at work on the save */

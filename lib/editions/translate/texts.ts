@@ -16,12 +16,12 @@ export interface EditionText {
 }
 
 /** Makes the JSON of editions, once for as long as the resource does not change. */
-export interface Texts {
+export interface EditionTexts {
   jsonOf (loaded: LoadedEdition): JsonText<EditionJson>
   editionOf (loaded: LoadedEdition): EditionText
 }
 
-interface Text {
+interface TextEntry {
   urlOf: UrlOf
   json: JsonText<EditionJson>
   /** The urls in it, in the order of the references. */
@@ -30,20 +30,20 @@ interface Text {
   edition?: EditionText
 }
 
-export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): Texts {
-  const texts = new WeakMap<Resource, Text>()
+export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): EditionTexts {
+  const texts = new WeakMap<Resource, TextEntry>()
   const idAttribute = publicName(model, model.keys.id)
 
-  function textOf ({ resource, urlOf }: LoadedEdition): Text {
+  function textOf ({ resource, urlOf }: LoadedEdition): TextEntry {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
-    const urls: Text['urls'] = []
+    const urls: TextEntry['urls'] = []
     const recordingUrlOf: UrlOf = (identifier, entityType) => {
       const url = urlOf(identifier, entityType)
       urls.push(url)
       return url
     }
-    const text: Text = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
+    const text: TextEntry = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
     texts.set(resource, text)
     return text
   }

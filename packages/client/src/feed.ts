@@ -1,5 +1,5 @@
 import type { Abortable } from './abort.ts'
-import type { Http, Values } from './http.ts'
+import type { Http, QueryValues } from './http.ts'
 import { backoff, type Later } from './later.ts'
 import type { LockView, Petition } from './wire.ts'
 
@@ -101,7 +101,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     }
 
     async function open (): Promise<void> {
-      const url = await http.streamUrl(path, query as Values).catch(() => undefined)
+      const url = await http.streamUrl(path, query as QueryValues).catch(() => undefined)
       if (isStopped) return
       if (!url) return retry()
       const stream = source = new EventSource!(url, { withCredentials: true })

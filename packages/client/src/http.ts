@@ -15,10 +15,10 @@ export interface HttpOptions {
 export interface HttpDeps extends HttpOptions { uid?: string | undefined }
 
 /** Leaves out undefined and false; sends true as 1. */
-export type Values = Record<string, string | number | boolean | undefined>
+export type QueryValues = Record<string, string | number | boolean | undefined>
 
 export interface Request extends Abortable {
-  query?: Values
+  query?: QueryValues
   /** To be sent as JSON. */
   body?: object
   headers?: Record<string, string>
@@ -93,7 +93,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
    * The address of an event stream. EventSource sends no header fields of ours; a bearer token goes into the query
    * (RFC 6750 section 2.3).
    */
-  async function streamUrl (path: string, query?: Values): Promise<string> {
+  async function streamUrl (path: string, query?: QueryValues): Promise<string> {
     const authorization = new Headers(await credentialHeaders()).get('authorization')
     return `${url}${path}${queryOf({ ...query, access_token: /^bearer +(.+)$/i.exec(authorization ?? '')?.[1] })}`
   }
@@ -101,7 +101,7 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
   return { send, outlive, streamUrl }
 }
 
-function queryOf (values: Values): string {
+function queryOf (values: QueryValues): string {
   const query = String(new URLSearchParams(Object.entries(values).flatMap(([name, value]): Array<[string, string]> => value === undefined || value === false ? [] : [[name, String(value === true ? 1 : value)]])))
   return query && `?${query}`
 }

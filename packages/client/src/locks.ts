@@ -193,7 +193,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * field. What is not in the lock yet is sent. `onLost` tells what was released, in case the browser shows the page again.
    * @param page by default the window
    */
-  function releaseOnPageHide (page: Page = globalThis as unknown as Page, { signal }: Abortable = {}): () => void {
+  function releaseOnPageHide (page: PageEvents = globalThis as unknown as PageEvents, { signal }: Abortable = {}): () => void {
     function release (): void {
       for (const { held: handle, since, leave, unsent } of holds.values()) {
         if (handle.isTyped) {
@@ -214,7 +214,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 }
 
 /** The part of a window that the client uses. */
-interface Page {
+interface PageEvents {
   addEventListener (type: string, listener: () => void, options: { signal?: AbortSignal }): void
   removeEventListener (type: string, listener: () => void): void
 }
