@@ -58,14 +58,14 @@ export function createCmsAccess ({ questions, editors = [], openTypes = [], ...m
   }
 }
 
-/** What another try does not change. */
+/** The failures that another try does not change. */
 const FINAL: readonly FailureCode[] = ['FORBIDDEN', 'CMS_READ_ONLY', 'CMS_REFUSED']
 
 function isFinal (error: unknown): boolean {
   return error instanceof Failure && FINAL.includes(error.code)
 }
 
-/** What the CMS said about it, if it is seconds. */
+/** The Retry-After of the CMS, if it is a number of seconds. */
 function retryAfter (error: unknown): string | undefined {
   const seconds = error instanceof Failure ? error.headers['retry-after'] : undefined
   return seconds !== undefined && /^\d{1,9}$/.test(seconds) ? seconds : undefined

@@ -48,15 +48,15 @@ const TOKEN = /^[\w-]{16,128}$/
 /** The statuses by which Drupal hides an entity from the caller: a refusal, or not found. */
 const NOT_VISIBLE: readonly FailureCode[] = ['NOT_FOUND', 'CMS_FORBIDDEN', 'CMS_UNAUTHORIZED']
 
-/** Drupal answers so once it lets the caller edit an entity, of a document that cannot be one of its own. */
+/** The statuses by which Drupal refuses the empty document of a caller who may edit the entity. */
 const EDITABLE = [400, 409, 422]
 
 /**
  * Asks Drupal through JSON:API.
  *
- * Whether a caller may edit is asked by a PATCH that cannot succeed: its document is empty. Drupal checks the access to the
- * entity with the route, before it reads the document, which it then refuses for want of a type, and of the entity's id.
- * Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
+ * To learn whether a caller may edit, Quoin sends a PATCH that cannot succeed: its document is empty. Drupal checks the
+ * access to the entity with the route. Only then does it read the document, and refuse it, since the document has no type and
+ * not the entity's id. Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
  * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
 export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: QuestionsOptions): Questions {

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-/** Where a browser says that a request comes from, and it may change something. */
+/** The values of Sec-Fetch-Site with which a request may change something. */
 const TRUSTED_SITES = new Set(['same-origin', 'same-site', 'none'])
 
 export interface RequestHead {
@@ -11,15 +11,15 @@ export interface RequestHead {
 }
 
 /**
- * Whether a request that may change something was sent by a page of another site, with credentials that the browser adds
- * by itself: a cookie, a password typed into its own dialogue, or the login of its user (Negotiate, NTLM). A Bearer token is
- * added by pages alone. The browser says so in Sec-Fetch-Site, which no page
- * can set; over plain HTTP it does not, then Origin has to have this host. A request with neither comes from no page.
+ * Whether a request that may change something was sent by a page of another site, with credentials that the browser adds by
+ * itself: a cookie, a password typed into its own dialogue, or the login of its user (Negotiate, NTLM). A Bearer token is
+ * added by pages alone. The browser says so in Sec-Fetch-Site, which no page can set. Over plain HTTP the browser does not
+ * send it: then Origin has to have this host. A request with neither does not come from a page.
  *
- * Another origin of the same site is as trusted as Drupal's own session cookie has it, which is SameSite=Lax.
- * Sources: W3C Fetch Metadata; OWASP Cross-Site Request Forgery Prevention, Fetch Metadata headers.
+ * Other origins of the same site are trusted, as Drupal's own session cookie trusts them (SameSite=Lax). Sources: W3C Fetch
+ * Metadata; OWASP Cross-Site Request Forgery Prevention, Fetch Metadata headers.
  *
- * @param trustedOrigins whose pages may do it all the same, as `https://desk.example.org`
+ * @param trustedOrigins origins whose pages may do it nevertheless, such as `https://desk.example.org`
  */
 export function isCrossSite ({ method, headers }: RequestHead, trustedOrigins: readonly string[] = []): boolean {
   const { authorization, host, origin, 'sec-fetch-site': site } = headers
@@ -29,7 +29,7 @@ export function isCrossSite ({ method, headers }: RequestHead, trustedOrigins: r
   return origin !== undefined && (hostOf(origin) === undefined || hostOf(origin) !== hostOf(`http://${host}`))
 }
 
-/** What a page may send to another site without asking it first (W3C Fetch, CORS-safelisted): all else CORS sees to. */
+/** Whether a page may send this to another site without asking it first (W3C Fetch, CORS-safelisted). CORS decides about all other requests. */
 export function isSimple ({ method, headers: { 'content-type': type } }: RequestHead): boolean {
   return method === 'POST' && (type === undefined || /^\s*(?:text\/plain|application\/x-www-form-urlencoded|multipart\/form-data)\s*(?:;|$)/i.test(type))
 }

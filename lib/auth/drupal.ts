@@ -20,23 +20,23 @@ export interface DrupalOptions {
 }
 
 /**
- * Browsers answer a challenge of the scheme Basic with a dialogue of their own, over the page of an editor whose session
- * has just ended. There is no registered scheme for cookies; one that a browser does not know it leaves to the page.
+ * Browsers answer a challenge of the scheme Basic with a dialogue of their own, over the page of an editor whose session has
+ * just ended. There is no registered scheme for cookies. A browser leaves an unknown scheme to the page.
  */
 const CHALLENGE = 'Cookie realm="Drupal"'
 
 const REFUSED_MS = 5000
 
 /**
- * A wrong password is not tried again for so long: a page that polls with it would have its user, and with 50 tries an
- * hour this service's address, locked out. Four in six hours are below Drupal's limit of five.
- * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood: user_limit 5, user_window 21600).
+ * How long Quoin does not try a wrong password again. A page that polls with it would lock out its user and, with 50 tries an
+ * hour, this service's address. Four in six hours are below Drupal's limit of five. Source:
+ * Drupal\basic_auth\Authentication\Provider\BasicAuth (user.flood: user_limit 5, user_window 21600).
  */
 const REFUSED_PASSWORD_MS = 90 * 60_000
 
 /**
- * Asks Drupal whose credentials the caller's are, with the credentials themselves: Authorization, or else the session
- * cookie. Drupal answers anybody 200, so only `meta.links.me` tells whether it knows them.
+ * Asks Drupal who the caller is, with the caller's own credentials: Authorization, or else the session cookie. Drupal answers
+ * anybody 200, so only `meta.links.me` tells whether it knows them.
  */
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
@@ -73,7 +73,7 @@ async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promi
   }
 }
 
-/** @param retryAfter what was said about it, if anything: taken over if it is seconds */
+/** @param retryAfter the Retry-After of the CMS, if any; passed on if it is a number of seconds */
 function cannotSay (cause: Error, retryAfter?: string): Failure {
   return unavailable('The CMS cannot say who calls; try again', cause, /^\d{1,9}$/.test(retryAfter ?? '') ? retryAfter : undefined)
 }

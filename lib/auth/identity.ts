@@ -5,7 +5,7 @@ import { Failure } from '../errors.ts'
 export interface Identity {
   uid: string
   name?: string
-  /** Whether a token lets its bearer lock; absent where that is not told by the token. */
+  /** Whether a token lets its bearer lock; absent where the token does not say. */
   mayLock?: boolean
 }
 
@@ -17,7 +17,7 @@ export interface User extends Identity {
 
 /**
  * Finds out who sent a request, by its header fields alone.
- * @throws {Failure} UNAUTHENTICATED where nobody is known by them; AUTH_UNAVAILABLE where that could not be found out
+ * @throws {Failure} UNAUTHENTICATED where they identify nobody; AUTH_UNAVAILABLE where that could not be found out
  */
 export type Check = (headers: IncomingHttpHeaders, requestId: string) => Promise<Identity>
 
@@ -43,7 +43,7 @@ export function unauthenticatedFailure (message: string, challenge: string, caus
   return new Failure('UNAUTHENTICATED', message, { headers: { 'www-authenticate': challenge }, cause })
 }
 
-/** Nobody is let in on a guess: what cannot be checked is answered 503. */
+/** The failure of a check that Quoin cannot make. It is a 503, since Quoin lets nobody in on a guess. */
 export function unavailable (message: string, cause: unknown, retryAfter = RETRY_AFTER_SECONDS): Failure {
   return new Failure('AUTH_UNAVAILABLE', message, { headers: { 'retry-after': retryAfter }, cause, isLogged: cause instanceof Failure && cause.isLogged })
 }

@@ -15,14 +15,14 @@ export interface IssuerKeys {
    * @throws {Error} jose's JWKSNoMatchingKey and the like where the token is at fault; any other where the keys are
    */
   keyOf: JWTVerifyGetKey
-  /** When the keys are asked for again, by the clock: what they have verified is to be believed no longer. */
+  /** When the keys are fetched again, by the clock. What they have verified is trusted no longer than that. */
   renewAt: () => number
 }
 
-/** How long keys are believed without asking again: as long a withdrawn key is still taken. */
+/** How long keys are trusted without asking again. A withdrawn key is accepted for as long. */
 const KEYS_MS = 600_000
 
-/** How much longer they are believed while the issuer does not answer. */
+/** How much longer they are trusted while the issuer does not answer. */
 const OUTAGE_MS = 15 * 60_000
 
 /** The issuer is asked no more often than this, whatever tokens name. */
@@ -31,9 +31,9 @@ const PAUSE_MS = 5000
 const FETCH_MS = 5000
 
 /**
- * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a
- * rotated key is accepted with the first token that names it. Within PAUSE_MS of the last look that token waits for the
- * next one, together with all others, which keeps made-up names from the issuer.
+ * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a rotated key
+ * is accepted with the first token that names it. Within PAUSE_MS of the last look such tokens wait for the next one, all
+ * together. So tokens with made-up names cannot flood the issuer.
  *
  * @param url of the JSON Web Key Set (RFC 7517 section 5); redirects are not followed
  * @param onChange called whenever other keys are published than before

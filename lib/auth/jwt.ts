@@ -17,7 +17,7 @@ export interface JwtOptions {
   uidClaim: string
   /** The claim that says what to call them. */
   nameClaim: string
-  /** Who may lock: whose claim is this value, or a list or words with it; everybody where it is absent. */
+  /** Who may lock: callers whose claim is this value, or a list or words with it. Everybody where this is absent. */
   lock?: { claim: string, value: string }
 }
 
@@ -56,7 +56,7 @@ export function jwtCheck ({ keys, issuer, audience, uidClaim, nameClaim, lock }:
     clockTolerance: LEEWAY_SECONDS
   }
   const identities = new LRUCache<string, { identity: Identity, until: number }>({ max: REMEMBERED })
-  /** How often the keys have changed: what old ones have verified is not remembered under new ones. */
+  /** How often the keys have changed. A token that old keys verified is verified again with the new ones. */
   let changes = 0
   const { keyOf, renewAt }: IssuerKeys = remote ? issuerKeys(keys.jwksUrl, forget, clock) : { keyOf: () => keys.key, renewAt: () => Infinity }
 

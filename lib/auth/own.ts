@@ -8,8 +8,8 @@ interface UserData {
 }
 
 /**
- * The `userData` of a request, with the caller's own uid, and the caller's own name where one is known, whatever it says.
- * Without a caller (AUTH=none) it is taken as it is; the schema then demands the uid.
+ * The `userData` of a request, with the caller's own uid and, where it is known, the caller's own name in place of those
+ * sent. Without a caller (AUTH=none) it stays as it is; the schema then demands the uid.
  * @throws {Failure} FORBIDDEN where it names somebody else, also for an administrator
  */
 export function ownUserData<Data extends UserData> (user: User | undefined, userData: Data | undefined): Data & { uid: string | number } {
@@ -29,7 +29,7 @@ export function ownOnly<Query extends { uid?: string }> (user: User | undefined,
   return { ...query, uid: user.uid }
 }
 
-/** The same for a query that discards: one that names neither a field nor a user must not come to mean all that is the caller's. */
+/** The same for a query that discards. A query that names neither a field nor a user stays as it is, and is refused: it must not discard everything of the caller. */
 export function ownNamedOnly<Query extends { fieldName?: string, uid?: string }> (user: User | undefined, query: Query): Query {
   return query.fieldName === undefined && query.uid === undefined ? query : ownOnly(user, query)
 }

@@ -20,14 +20,14 @@ const ACCEPTED_MS = 60_000
 /** How long an answer stays good while nobody can be asked. */
 const STALE_MS = 15 * 60_000
 
-/** How long the next try is put off then, so that not every request waits for an answer that does not come. */
+/** How long Quoin then waits with the next try, so that not every request waits in vain. */
 const RETRY_MS = 10_000
 
 const MOST = 10_000
 
 /**
- * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of
- * many who ask the same at once one does.
+ * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
+ * who ask the same at once, only one sends the question.
  */
 export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
   const answers = new LRUCache<string, { answer: Answer, answeredAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })

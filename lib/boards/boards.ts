@@ -10,7 +10,7 @@ import { forEach } from '../locks/table.ts'
 import { entitiesOf, lockType } from './entities.ts'
 import { createSharedReads } from './shared-reads.ts'
 
-/** For this part of a heartbeat an answer of the CMS serves all: so who watches alone asks at each of his own. */
+/** For this part of a heartbeat all watchers share an answer of the CMS. It is less than 1, so a lone watcher asks at each heartbeat. */
 const SHARED = 0.9
 
 export interface BoardsDeps {
@@ -142,7 +142,7 @@ function unlessUnavailable (error: unknown): undefined {
   if (!(error instanceof Failure && error.code === 'STORE_UNAVAILABLE')) throw error
 }
 
-/** The part of a batch that may be shown: the batch itself if that is all of it, undefined if it is nothing. */
+/** The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing may be. */
 async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
   const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : undefined

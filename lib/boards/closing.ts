@@ -146,7 +146,7 @@ function nameOf ({ type, id }: Entity): string {
   return `${type} ${id}`
 }
 
-/** A record of others may miss any member. */
+/** A record that another program wrote may lack any member. */
 function whoIs (userData: { uid?: unknown, name?: string } | undefined): string {
   return userData?.name || (userData?.uid === undefined ? 'Somebody' : `User ${String(userData.uid)}`)
 }
@@ -157,7 +157,7 @@ function hasValue (item: Record<string, unknown>): boolean {
   return value !== null && value !== undefined && value !== ''
 }
 
-/** Where something comes for the second time. */
+/** The indexes of the names that come again, each where it comes first. */
 function twice (names: string[]): number[] {
   return names.flatMap((name, index) => names.indexOf(name) === index && names.lastIndexOf(name) !== index ? [index] : [])
 }

@@ -24,8 +24,8 @@ const CHECKED_MAX = 99
  */
 export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns {
   /**
-   * @throws {Failure} FIELD_LOCKED, with `details.locks`, when somebody else than `uid` holds one of the fields; to nobody
-   *   in particular every lock is another's. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
+   * @throws {Failure} FIELD_LOCKED, with `details.locks`, when another user than `uid` holds one of the fields; without a
+   *   uid, when anybody does. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
    */
   async function permit ({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
     const entity = lockedAs(edition, model)
@@ -45,7 +45,7 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
   }
 }
 
-/** A record of others may miss any member but its key. */
+/** A record that another program wrote may lack any member but its key. */
 function whose ({ fieldName, userData }: Partial<LockView>): string {
   return `${fieldName} is locked by ${userData?.name || (userData?.uid === undefined ? 'somebody' : `user ${userData.uid}`)}`
 }

@@ -23,7 +23,7 @@ export interface BusOptions {
   onChange?: (isUp: boolean, reason: string) => void
 }
 
-/** How often each thing became of a message. */
+/** Messages, counted by outcome. */
 export type MessageCounts = Record<'sent' | 'lost' | 'received' | 'ignored', number>
 
 /**
@@ -163,7 +163,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     },
     /** Whether messages go to and fro in time. */
     isUp: () => isUp,
-    /** Has something called whenever the bus has come or gone. */
+    /** Calls the listener whenever the bus comes up or goes down. */
     onChange: (listener: () => void): void => { listeners.add(listener) },
     counts: (): Readonly<MessageCounts> => counts,
     /** The time that the last beat took, in milliseconds; undefined while the bus is down. */

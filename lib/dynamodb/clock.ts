@@ -95,7 +95,7 @@ export function createClock ({ now = Date.now, onSkew = () => {} }: ClockOptions
       measure = request
     },
 
-    /** Resolves when the offset is known or could not be had in time; undefined, so that nobody waits, where the store has answered already. */
+    /** Resolves when the offset is known or could not be had in time. Undefined where the store has answered already, so that nobody waits. */
     ready (): Promise<void> | undefined {
       if (!measure || isMeasured() || isAnswered) return undefined
       measurement ??= measure(AbortSignal.timeout(patienceMs)).then(() => { isAnswered = true }, () => {}).then(() => {

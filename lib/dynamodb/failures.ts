@@ -21,7 +21,7 @@ const UNAVAILABLE = new Set([
 ])
 const UNAVAILABLE_STATUS = new Set<number | undefined>([429, 502, 503, 504])
 
-/** The condition of a write is not met. What the SDK makes of that, ConditionalCheckFailedException, takes four times as long. */
+/** The condition of a write is not met. To make the SDK's own error for that, ConditionalCheckFailedException, takes four times as long. */
 export class UnmetCondition extends Stackless {
   override readonly name = 'ConditionalCheckFailedException'
   /** The item that failed the condition, in DynamoDB's form, if the request asked for it. */

@@ -23,9 +23,9 @@ const UNSENT = new Set<unknown>(['UND_ERR_CONNECT_TIMEOUT', 'ECONNREFUSED', 'ENO
 export interface UnansweredError extends Error { unanswered: Error }
 
 /**
- * Has the SDK send a write no second time when it got no answer. The table may have carried it out, or may do so later, and
- * a second one might undo what others have done meanwhile. The caller decides what to do (lib/locks/locks.ts). A write that
- * was refused or throttled has an answer, and one that found no connection was not sent: the SDK sends both again.
+ * Keeps the SDK from sending a write again that got no answer. The table may have carried it out, or may do so later, and a
+ * second one might undo what others have done meanwhile. The caller decides what to do (lib/locks/locks.ts). A write that was
+ * refused or throttled has an answer, and one that found no connection was not sent: the SDK sends both again.
  */
 export function sendWritesOnce (client: DynamoDBClient): void {
   const middleware: FinalizeRequestMiddleware<object, object> = (next, context) => (args) => next(args).catch((error) => {
@@ -41,7 +41,7 @@ export function isUnanswered (error: unknown): error is UnansweredError {
   return error instanceof Error && 'unanswered' in error
 }
 
-/** The SDK repeats what has a name or a cause of its list, so this error has neither. */
+/** The SDK repeats requests whose error has a name or a cause on its list, so this error has neither. */
 export function unansweredBy (error: Error): UnansweredError {
   return Object.assign(new Error('no answer to a write'), { name: 'UnansweredError', unanswered: error })
 }

@@ -2,7 +2,7 @@ import type { Observe } from '../observe.ts'
 import { isUnmetCondition, storeFailure, unmetOf } from './failures.ts'
 import { operationOf, type Send } from './shortcut.ts'
 
-/** Lets somebody hear of every operation, with all its attempts as one. */
+/** Tells `observe` of every operation, with all its attempts as one. */
 export function observing (send: Send, observe: Observe): Send {
   return async (command, options) => {
     const { end } = observe({ to: 'store', operation: operationOf(command) })

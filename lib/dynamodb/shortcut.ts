@@ -36,9 +36,9 @@ export function operationOf ({ constructor }: Command): string {
 }
 
 /**
- * Sends the operations that locks are made of without the SDK's middleware, which takes several times the CPU of the
- * request itself. Only what goes well goes this way to the end, and a condition that is not met: any other outcome is
- * handed to the SDK as that of its own first attempt, so retries, errors and what they are called stay the SDK's.
+ * Sends the operations that locks are made of without the SDK's middleware, which takes several times the CPU of the request
+ * itself. Only a success and an unmet condition are handled here. Any other outcome is handed to the SDK as that of its own
+ * first attempt, so retries, errors and their names stay the SDK's.
  */
 export function createShortcut ({ send, transport, signer, unmarshallOptions }: ShortcutDeps): Send {
   return async (command, options) => {

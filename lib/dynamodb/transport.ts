@@ -65,9 +65,9 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
 }
 
 /**
- * An answer that is what the store has sent. DynamoDB answers {} where it has nothing to say, and sends the CRC-32 of the
- * body with it ("DynamoDB low-level API", response format).
- * @throws {Error} for an empty 200, and where the checksum is another
+ * Checks that an answer has arrived as the store sent it. DynamoDB answers {} where it has nothing to say, and sends the
+ * CRC-32 of the body with it ("DynamoDB low-level API", response format).
+ * @throws {Error} for an empty 200, and where the checksum differs
  */
 function checkedAnswer ({ status: statusCode, headers, body }: HttpAnswer): SdkAnswer {
   const { 'x-amz-crc32': checksum } = headers

@@ -107,8 +107,8 @@ export interface Editions {
    * Sets the field that closes an edition, as the content model says, when the save has its turn.
    * @param options.check looks at the edition then, and throws where it may not be closed
    * @param options.again looks once more, after the save
-   * @returns what both looks came to; null where the second failed, since the edition is closed all the same, and where an
-   *   earlier attempt has closed it
+   * @returns the results of both looks. `after` is null if the second look failed: the edition is closed nevertheless. Both
+   *   are null if an earlier attempt has closed it
    * @throws {Failure} as update; what `check` throws
    */
   close<Look> (id: string, caller: Caller, options: CloseOptions<Look>): Promise<UpdateResult & { before: Look | null, after: Look | null }>
@@ -187,7 +187,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   const saves = createSaveQueue({ turns })
   /** For each update that is reading its edition: the editions saved since, of which it may have read an earlier state. */
   const reads = new Set<Set<string>>()
-  /** Of types without a time of change Drupal takes no precondition. */
+  /** For types without a time of change Drupal has no precondition. */
   const changedAttribute = model.keys.changed === null ? undefined : publicName(model, model.keys.changed)
 
   /** Reports a refusal of the CMS to the stale cache. An unknown bundle does not count as one. */
@@ -234,7 +234,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
     }, outcomeOf)
     if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
-    // A uuid that is taken is 409; or 422, since Drupal validates first, where something else has to be unique too.
+    // Drupal answers 409 for a uuid that is taken. It validates first, so where something else has to be unique too, it answers 422.
     const { status } = result.refused
     const earlier = status === 409 || (status === 422 && uuid !== undefined) ? await find().catch(unlessConflict) : undefined
     if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, body)
@@ -285,7 +285,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   }
 
   /**
-   * Makes sure that a saved edition can be put into an answer. A failure here, and not later, has the outcome looked up.
+   * Makes sure that a saved edition can be put into an answer. If it cannot, Quoin looks up the outcome of the save.
    * @throws {Failure} CMS_INVALID_RESPONSE
    */
   function showable (edition: LoadedEdition): { saved: LoadedEdition } {
@@ -388,7 +388,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
 
   /**
    * Reads an edition, and saves it when it is its turn, from the state that it has then.
-   * @param unlessSaved the answer where an earlier attempt has saved, as the present edition shows; undefined where it does not show so
+   * @param unlessSaved the answer if the present edition shows that an earlier attempt has saved; undefined if it does not
    * @throws {Failure} OUTCOME_UNKNOWN where an earlier attempt may have saved and the edition has changed since;
    *   PRECONDITION_FAILED where that is not the state that If-Match names
    */
@@ -487,7 +487,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     return matching(await reportRefusal(list.read(id, caller), caller, id, list.model.keys), ifMatch)
   }
 
-  /** The list of a name; a bundle of editions goes before a list. */
+  /** The list with a name. A bundle of editions with that name has precedence. */
   async function listOf (name: string, caller: Caller): Promise<ListServices | undefined> {
     const list = lists.get(name)
     if (!list || name === model.entityType || (await catalog.all(caller)).some(({ entityType, bundle }) => entityType === model.entityType && bundle === name)) return undefined

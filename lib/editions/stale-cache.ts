@@ -54,7 +54,7 @@ const ENTRIES = 5000
 /** The most copies of one caller, so that a caller with ever new URLs does not push out those of others. */
 const ENTRIES_OF_CALLER = 500
 
-/** Two for each character, as text other than Latin-1 takes. */
+/** How large all copies may be together. A character counts as two bytes, as text other than Latin-1 takes. */
 const BYTES = 64 * 1024 * 1024
 
 /** For how many callers Quoin remembers the time of their last refusal. */

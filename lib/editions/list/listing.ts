@@ -35,7 +35,7 @@ const RESTARTS = 2
 /** From this offset on, for each source, rows are skipped instead of read. */
 const DEEP = 250
 
-/** A page with more hidden rows than this does not have its last visible row read again. */
+/** The last visible row of a page is not read again if the page has more hidden rows than this. */
 const HIDDEN_MAX = 24
 
 /**

@@ -36,7 +36,7 @@ export function createVisibilityCheck ({ cms, model }: { cms: Jsonapi, model: Co
   }
 }
 
-/** How long Quoin relies on it that a collection hides nothing from a caller, while the CMS's count stays the same, in milliseconds. */
+/** How long Quoin takes it for granted that a collection hides nothing from a caller, while the CMS's count stays the same, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
 /** For how many callers and collections Quoin remembers this. */

@@ -4,7 +4,7 @@ import { splitType, type ContentModel } from '../model.ts'
 /** How long the url of an image may be. */
 const URL_MAX = 2048
 
-/** How many characters of a section are told. */
+/** How many characters of a section are shown. */
 const SECTION_MAX = 255
 
 /** The attribute of files with their address. */

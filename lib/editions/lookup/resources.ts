@@ -88,10 +88,10 @@ const FRESH: ReadonlyArray<ResourceQuestion['purpose']> = ['anew', 'latest']
 /** In how many rounds unknown properties are taken out of a body, those of one field in each; core REST ignores any number. */
 const DROP_ROUNDS = 50
 
-/** Of how many rows of a list the newest revision is asked for, where Drupal shows an earlier one. */
+/** For how many rows of a list Quoin asks for the newest revision, where Drupal shows an earlier one. */
 const OUTDATED_MAX = 10
 
-/** In how many languages of a site an original is looked for, the first ones of its content model. */
+/** In how many languages of a site Quoin looks for an original: the first ones of its content model. */
 const LANGUAGES = 5
 
 /** Reads and writes the editions of a site as JSON:API resources, and learns from every answer. */
@@ -101,7 +101,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   const languages = Object.keys(model.languages ?? {}).slice(0, LANGUAGES)
   /** The attributes of which the url of an edition is made that another one refers to. */
   const ofOwnType = model.languages ? publicNames(model, 'path', model.keys.langcode, model.keys.defaultLangcode) : []
-  /** Asked for with everything: Drupal fills up what it has normalized of an earlier revision, and would show that as the present one. */
+  /** Named in every request: Drupal completes what it has normalized of an earlier revision, and would show that as the present one. */
   const revisionAttribute = publicNames(model, model.keys.revision)
   /** The edition that a document shows, and the path that it came from. */
   const individuals = new WeakMap<Document, { path: string, edition: LoadedEdition }>()
@@ -127,7 +127,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return otherType === undefined ? { ...answer, urlOf: ownTargets.urlOf } : get(question, otherType, attempt + 1)
   }
 
-  /** Whether documents of this type have shown a revision id. Of others Drupal refuses to name a version. */
+  /** Whether documents of this type have shown a revision id. For other types Drupal refuses requests that name a version. */
   function hasRevisions (resourceType: string): boolean {
     return shapes.of(resourceType)?.has(String(model.keys.revision)) === true
   }
@@ -355,7 +355,7 @@ function languageOf ({ attributes }: Resource, { keys }: ContentModel): string |
 
 function withoutUrls (): undefined {}
 
-/** Drupal shows a revision that is not the default one to fewer. */
+/** Drupal shows a revision that is not the default one to fewer users. */
 function unlessForbidden (error: Failure): undefined {
   if (error.code !== 'CMS_FORBIDDEN') throw error
 }

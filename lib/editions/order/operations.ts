@@ -14,7 +14,7 @@ const PLACES = ['before', 'after', 'at'] as const
 /**
  * Checks what a schema cannot say of operations.
  * @throws {Failure} BAD_REQUEST for an article without a handle, for a place too many or too few, and for inserts of which
- *   some have a uuid and some have not: whether two of them are one article could not be told
+ *   some have a uuid and some have not, since nobody could tell whether two of them are the same article
  */
 export function checkOperations (operations: OrderOperation[]): void {
   operations.forEach((operation, index) => {

@@ -34,7 +34,7 @@ export interface Turn {
   isShared: boolean
   /** Whether the edition may have been saved since it was looked at. */
   isOutdated: boolean
-  /** Asked last of all before an update is sent, where others may be in its way. @throws what the update is to be answered */
+  /** Called last before an update is sent, where others may be in its way. @throws what the update is to be answered with */
   permit?(change: ProposedChange): Promise<void>
   /** Called before something is sent. @throws {Failure} EDITION_BUSY where the turn may be another's by now */
   confirm (): void
@@ -60,7 +60,7 @@ export interface SaveQueueOptions {
   later?: Later
 }
 
-/** Has the saves of one edition done one after the other, first those of this instance, then those of all. */
+/** Does the saves of one edition one after the other: those of this instance by a queue, those of all instances by turns. */
 export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions = {}): SaveQueue {
   const mutex = createKeyedMutex({ waitersMax: WAITING_MAX, waitMs: WAIT_MS, refusal: (why) => busy(REASONS[why]), ...(later && { later }) })
 

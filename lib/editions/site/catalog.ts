@@ -72,7 +72,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     if (last && now() - last.at < REMEMBERED_MS) return last.entryPoint
     const at = now()
     const collections = await readEntryPoint(caller)
-    // Nearly always it is the same for all callers, and then in memory only once.
+    // It is nearly always the same for all callers: then it is in memory only once.
     if (!isDeepStrictEqual(collections, latest.collections)) latest = { collections, editions: editionsAmong(collections) }
     entryPoints.set(key, { at, entryPoint: latest })
     return latest
@@ -173,8 +173,8 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
 }
 
 /**
- * The id and label of a bundle, whatever the names of its keys. Without a label it has its id for one.
- * Source: Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
+ * The id and label of a bundle, whatever the names of its keys. Without a label the id takes its place. Source:
+ * Drupal\jsonapi\ResourceType\ResourceTypeRepository::getFields().
  */
 export function bundleLabel (attributes: Record<string, unknown>): [id: string, label: string] {
   const id = scalarText(Object.entries(attributes).find(([name]) => name.startsWith('drupal_internal__'))?.[1])

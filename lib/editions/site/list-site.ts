@@ -20,7 +20,7 @@ const DEFAULT_KEYS: Keys = {
   id: 'id', uuid: 'uuid', revision: 'revision_id', bundle: 'type', label: 'title', published: 'status', changed: 'changed', langcode: 'langcode', defaultLangcode: 'default_langcode'
 }
 
-/** The content model's list may have other names in their place, those of editions. */
+/** Drupal core's fields of times. The content model's own list may name those of editions instead. */
 const CORE_TIMES: readonly string[] = ContentModel.properties.timestampFields.default
 
 /** The config entity types of bundles that are not called after their entity type. */

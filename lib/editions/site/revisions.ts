@@ -21,7 +21,7 @@ export interface Revisions {
   forget (uuid: string): void
 }
 
-/** Of how many editions Quoin remembers the newest revision. */
+/** For how many editions Quoin remembers the newest revision. */
 const EDITIONS = 10_000
 
 export function createRevisions (model: ContentModel): Revisions {

@@ -46,7 +46,7 @@ export interface EditionPlace {
   uuid: string
 }
 
-/** Which resource type and uuid the editions have that Quoin has met. */
+/** The resource types and uuids of the editions that Quoin has met. */
 export interface EditionIds {
   /** @param id integer id or uuid, in lower case */
   get (id: string): EditionPlace | undefined
@@ -71,7 +71,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   const ownKeys = { langcode: String(model.keys.langcode), defaultLangcode: String(model.keys.defaultLangcode) }
   const targets = createTargetMemory({
     urlsOf: (known) => urlsOf(known, model, address),
-    // Editions refer to editions too. Of modules' entity types nobody tells the key; nearly all call it so.
+    // Editions refer to editions too. For modules' entity types nobody names the key; nearly all call it so.
     languageKeysOf: (resourceType) => splitType(model, resourceType).entityType === model.entityType ? ownKeys : LANGUAGE_KEYS
   })
   return {

@@ -47,7 +47,7 @@ const REMEMBERED = 100_000
 const HIDDEN: Target = {}
 
 export interface TargetMemoryOptions {
-  /** Makes the urls of targets; of those too that are added to the map later. */
+  /** Makes the urls of targets, also of targets that are added to the map later. */
   urlsOf: (targets: Targets) => UrlOf
   languageKeysOf?: (resourceType: string) => LanguageKeys
   /** Clock, in milliseconds. */
@@ -146,7 +146,7 @@ export function translatedIn (resources: Resource[], names: ReadonlySet<string>,
   }))
 }
 
-/** Puts a target into its place; an original keeps its place from a translation of it. @returns whether another one was there */
+/** Puts a target into its place. A translation does not replace its original. @returns whether another one was there */
 function put (targets: KnownTargets['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const earlier = ofType.get(id)
