@@ -106,7 +106,7 @@ function readJwt (settings: AuthSettings, cmsAuth: string | undefined, problems:
   for (const name of ['AUTH_ISSUER', 'AUTH_AUDIENCE'] as const) {
     if (!settings[name]) problems.push(`${name} is missing: ${AuthEnvironment[name].allowed}`)
   }
-  // The caller's token would otherwise go on to Drupal without anybody having decided that it should.
+  // Otherwise the caller's token would go on to Drupal although nobody has decided so.
   if (!cmsAuth) problems.push('CMS_AUTH is missing: with AUTH=jwt say passthrough if Drupal takes the same tokens, else name a service account (basic, session or oauth)')
   const { AUTH_LOCK_CLAIM: claim, AUTH_LOCK_VALUE: value } = settings
   if (claim && !value) problems.push(`AUTH_LOCK_VALUE is missing: ${AuthEnvironment.AUTH_LOCK_VALUE.allowed}`)
@@ -119,7 +119,7 @@ function readKeys ({ AUTH_JWKS_URL: jwksUrl, AUTH_PUBLIC_KEY: path }: AuthSettin
   if (jwksUrl && path) problems.push('AUTH_JWKS_URL and AUTH_PUBLIC_KEY are both set: set only one of them')
   else if (jwksUrl) return { jwksUrl }
   else if (!path) problems.push(`AUTH_JWKS_URL or AUTH_PUBLIC_KEY is missing: ${AuthEnvironment.AUTH_JWKS_URL.allowed}, or ${AuthEnvironment.AUTH_PUBLIC_KEY.allowed} (one of them is needed with AUTH=jwt)`)
-  // One that is not as its pattern has it has been reported with all the others.
+  // A value that does not match its pattern has been reported with all other settings.
   else if (new RegExp(AuthEnvironment.AUTH_PUBLIC_KEY.pattern!).test(path)) return readKeyFile(path, problems)
   return undefined
 }

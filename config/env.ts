@@ -383,7 +383,7 @@ function parse (schema: TSchema, text: string): string | number {
   return schema['type'] === 'integer' && /^[0-9]+$/.test(text) ? Number(text) : text
 }
 
-/** Not to be printed; instead of a path to a key the key itself may have been given. */
+/** The settings whose value is not printed. AUTH_PUBLIC_KEY may have the key itself in place of its path. */
 const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
 
 /** A wrong value as it may be printed: without a password, also without one inside a URL. */

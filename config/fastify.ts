@@ -47,7 +47,7 @@ export const fastifyOptions = {
 
 const REDACTED = ['req.headers.authorization', 'req.headers.cookie', 'req.headers["x-csrf-token"]', 'req.url']
 
-/** Of a URL only the token goes that its query may carry. */
+/** Of a URL only a token in its query is left out. */
 function censor (value: unknown, path: string[]): string {
   return path.at(-1) === 'url' ? withoutToken(String(value)) : '[Redacted]'
 }

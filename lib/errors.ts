@@ -108,13 +108,13 @@ export interface FailureOptions {
   details?: Record<string, unknown>
   /** Response header fields: `allow`, `retry-after`, `www-authenticate`; `location` from where Quoin is mounted on. */
   headers?: Record<string, string>
-  /** Instead of the vocabulary's: LOCK_REFUSED_STATUS. */
+  /** The status in place of the vocabulary's (LOCK_REFUSED_STATUS). */
   status?: number
   /** Whether one log line already covers all requests refused for this reason. */
   isLogged?: boolean
 }
 
-/** Of V8: how many frames of the stack an error records when it is made. */
+/** V8's limit: how many frames of the stack an error records when it is made. */
 const recording = Error as { stackTraceLimit?: number | undefined }
 
 /** An error that is not a defect. It has no stack, which would be a tenth of the cost of a refused lock. */

@@ -3,7 +3,7 @@ export interface ObservedCall {
   to: 'cms' | 'store'
   /** The HTTP method, or DynamoDB's name of the operation. */
   operation: string
-  /** What of the CMS is asked for, without the query, which may hold what somebody searched for. */
+  /** The path that the CMS is asked for, without its query, which may hold what somebody searched for. */
   path?: string
 }
 

@@ -43,7 +43,7 @@ const OF_ACCESS: typeof ANSWERS = [
 /** What asks the CMS on behalf of its caller. */
 const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
 
-/** Shows in OpenAPI how callers are known: after the plugin auth, before openapi and the routes. */
+/** Shows in OpenAPI how callers are known. To be registered after the plugin auth, and before openapi and the routes. */
 async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { config: Config }) {
   if (!auth) {
     if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
@@ -60,7 +60,7 @@ async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { 
   })
 }
 
-/** With AUTH=none credentials, or none, are what goes on to Drupal. */
+/** With AUTH=none the credentials, if there are any, go on to Drupal. */
 function showPassthrough (fastify: FastifyInstance) {
   fastify.decorate('securitySchemes', SCHEMES.drupal)
   const security = [{}, ...Object.keys(SCHEMES.drupal).map((name) => ({ [name]: [] }))]

@@ -42,7 +42,7 @@ declare module 'fastify' {
   }
 }
 
-/** Who calls: settings in, `request.identity` and `request.uid` out; whoever is not known gets no further, be the body as it may. */
+/** Authenticates callers as the settings say, and decorates requests with `identity` and `uid`. An unknown caller is refused before the body is looked at. */
 async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
   const { check, access } = await policyOf(fastify, config)
   const admins = new Set(config.auth?.admins)
@@ -103,7 +103,7 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
   }
 }
 
-/** Moves a token to where everything else looks for it, the passing on to the CMS included; whether there was one. */
+/** Moves a token from the query to Authorization, where everything else looks for it, also what passes it on to the CMS. @returns whether there was one */
 function takeQueryToken ({ headers, query }: FastifyRequest): boolean {
   const token = queryToken(query as Record<string, unknown>, headers.authorization)
   if (token === undefined) return false

@@ -40,7 +40,7 @@ export async function openBus (fastify: FastifyInstance, config: Config): Promis
   fastify.readings.set('quoin_bus_up', { type: 'gauge', help: 'Whether the bus between instances is up: 1 or 0', read: () => Number(bus.isUp()) })
   fastify.readings.set('quoin_bus_round_trip_seconds', { type: 'gauge', help: 'How long the last beat took to the bus and back; 0 while it is down', read: () => (bus.roundTripMs() ?? 0) / 1000 })
   fastify.readings.set('quoin_bus_messages_total', { type: 'counter', help: 'Messages of the bus, beats included, by what became of them', label: 'outcome', read: bus.counts })
-  // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
+  // Connects only now: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
   fastify.addHook('onListen', async () => bus.start())
   fastify.addHook('onClose', async () => bus.close())
   return { ...bus, commands }

@@ -21,7 +21,7 @@ import type { Locks } from '../lib/locks/locks.ts'
 import { UpdateNotice } from '../lib/locks/notice.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
 
-const WITHOUT_TRANSACTIONS = 'locks are looked at just before a save, and one that is taken right after that look is saved over: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
+const WITHOUT_TRANSACTIONS = 'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
 
 /** Editions, and what stands between them and the CMS. */
 export interface EditionStore extends Editions {
@@ -105,7 +105,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
   return { ...editions, staleCache, breaker, isBeingSaved: tickets.isHeld }
 }
 
-/** By what an account tells those instances of a refusal that have the same one: a mark, which gives nothing of it away. */
+/** The mark by which instances with the same account tell each other that it was refused. It gives nothing of the account away. */
 function peersAt (bus: Bus, { cms: { url, auth } }: Config): NonNullable<AccountOptions['joinPeers']> {
   const mark = markOf(fingerprint({ authorization: JSON.stringify([url, auth]) }))
   return (hear) => {

@@ -31,7 +31,7 @@ const codeOfStatus: Record<number, FailureCode> = {
   429: 'TOO_MANY_REQUESTS'
 }
 
-/** Of these each route takes some. */
+/** The media types that routes take, each some of them. */
 const MEDIA_TYPES = ['application/json', 'text/plain']
 
 /**
@@ -46,7 +46,7 @@ async function errors (fastify: FastifyInstance) {
   fastify.setErrorHandler(answer)
 }
 
-/** Of a failure: no route's own caching, whatever was answered before. */
+/** A failure has this in place of the caching that a route has set for its answers. */
 const UNKEPT = { 'cache-control': 'private, no-store' }
 
 /** Sends a failure. Also Fastify's `frameworkErrors`, for requests that never reach a route. */
@@ -111,7 +111,7 @@ function toFailure (error: FastifyError | Failure, request: FastifyRequest): Fai
     const taken = MEDIA_TYPES.filter((type) => request.server.hasContentTypeParser(type))
     return new Failure(code, texts.mediaType(taken))
   }
-  // What Fastify says of a URL that cannot be read repeats it.
+  // Fastify's message about a URL that it cannot read repeats the URL.
   return new Failure(code, withoutToken(error.message), { cause: error })
 }
 

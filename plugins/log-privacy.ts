@@ -4,7 +4,7 @@ import { errorAsLogged } from '../config/fastify.ts'
 import { withoutToken } from '../lib/auth/bearer.ts'
 
 /**
- * Keeps tokens in the query of an event stream out of a host's log. Of failures the log gets the texts only. On Quoin's own
+ * Keeps tokens in the query of an event stream out of a host's log. It logs failures by their texts alone. On Quoin's own
  * instance loggerOptions does this.
  */
 async function logPrivacy (fastify: FastifyInstance) {

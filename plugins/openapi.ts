@@ -17,12 +17,12 @@ const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-
 
 const PATHS = ['/docs', '/docs/', '/docs/json', '/docs/yaml', '/docs/static/*']
 
-/** Of the answers' header fields those that belong to their connection, which is none here. */
+/** The header fields of an answer that belong to its connection: here is none. */
 const OF_CONNECTION = ['connection', 'date', 'transfer-encoding']
 
 /**
- * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few
- * ever look: it is an instance of its own, without a server, made when it is first asked.
+ * OpenAPI from the routes' own schemas: shown at /docs, as JSON at /docs/json. What makes and shows it is large, and few ever
+ * look. So it is a Fastify instance of its own, without a server, made at the first request.
  */
 async function openapi (fastify: FastifyInstance, { config: { contentModel } }: { config: Config }) {
   const routes: RouteOptions[] = []
@@ -47,7 +47,7 @@ async function openapi (fastify: FastifyInstance, { config: { contentModel } }: 
   for (const path of PATHS) fastify.get(path, { schema: { hide: true } }, show)
 }
 
-/** The routes are there to be told of: a path with dot segments, which inject() resolves, could lead to them past every check. */
+/** The routes are there to be described alone: a path with dot segments, which inject() resolves, could lead to them past every check. */
 function answerNotFound (_request: FastifyRequest, reply: FastifyReply): void {
   reply.callNotFound()
 }
@@ -70,7 +70,7 @@ async function documentationOf ({ securitySchemes, basePath }: FastifyInstance, 
         { name: 'editions', description: "Collections of articles, in the JSON of Drupal core's REST endpoints" },
         { name: 'health', description: 'Whether the service and its dependencies are up' }
       ],
-      // Of operations that have no security of their own: anybody may call them.
+      // For operations that have no security of their own: anybody may call them.
       security: [],
       ...(securitySchemes && { components: { securitySchemes: securitySchemes as never } })
     },

@@ -30,7 +30,7 @@ async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs 
     async pressureHandler ({ server, routeOptions: { url = '' } }, _reply, _type, delay) {
       const now = performance.now()
       if (now - latest >= sampleMs) {
-        // In time meanwhile, or without requests: another row begins.
+        // If a sample was in time meanwhile, or there were no requests, the count begins again.
         samples = now - latest < 3 * Math.max(sampleMs, delay!) ? samples + 1 : 1
         latest = now
       }

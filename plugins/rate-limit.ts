@@ -9,12 +9,12 @@ import { callerOf, fingerprint } from '../lib/jsonapi/credentials.ts'
 import { countsOf, type SharedBus } from './bus.ts'
 import { ownPath } from './mount.ts'
 
-/** Of how many callers the requests are counted; beyond that the counts of those longest silent are dropped. */
+/** For how many callers requests are counted. Beyond that the counts of those longest silent are dropped. */
 const CALLERS = 50_000
 
 const WINDOW_MS = 60_000
 
-/** How long a request waits for the count of all instances, in milliseconds; then that of this one does. */
+/** How long a request waits for the count of all instances, in milliseconds. After that the count of this one decides. */
 const PATIENCE_MS = 100
 
 /**

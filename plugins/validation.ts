@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifySchema, FastifySchemaCompiler } from 'fast
 import fp from 'fastify-plugin'
 import { createValidation, schemaErrorFormatter } from '../config/validation.ts'
 
-/** How long after the start what no request has needed yet is compiled: the first to ask are the probes of a supervisor. */
+/** How long after the start Quoin compiles the schemas that no request has needed yet. The first requests are the probes of a supervisor. */
 const COMPILE_MS = 1000
 
 /** Validates requests by the schemas of their routes, with config/validation.ts. */
@@ -16,7 +16,7 @@ async function validation (fastify: FastifyInstance) {
   fastify.setReplySerializer((payload) => JSON.stringify(payload))
   fastify.setSchemaErrorFormatter(schemaErrorFormatter)
 
-  // Requests are answered before and meanwhile, each after what it needs itself. A test compiles them all, so none can fail here.
+  // Requests are answered meanwhile: each compiles what it needs itself. A test compiles all schemas, so none can fail here.
   fastify.addHook('onListen', (done) => {
     setTimeout(compileAll, COMPILE_MS).unref()
     done()

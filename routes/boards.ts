@@ -27,7 +27,7 @@ export default async function boards (fastify: FastifyInstance) {
     }, watchRows)
 }
 
-/** What every request may end in. */
+/** The failures that every operation may answer. */
 const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 
 const readSchema = {

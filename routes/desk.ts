@@ -81,7 +81,7 @@ function send (headers: IncomingHttpHeaders, reply: FastifyReply, { type, body, 
   return takesGzip(headers['accept-encoding']) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body)
 }
 
-/** Whether a caller takes gzip (RFC 9110 section 12.5.3); one that would rather have something else gets it all the same. */
+/** Whether a caller takes gzip (RFC 9110 section 12.5.3); a caller that prefers another encoding gets it nevertheless. */
 function takesGzip (accepted = ''): boolean {
   return accepted.split(',').some((coding) => /^\s*(?:x-)?gzip\s*(?:;\s*q=(?!0(?:\.0*)?\s*$)|$)/i.test(coding))
 }

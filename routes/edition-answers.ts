@@ -6,7 +6,7 @@ export async function notModified ({ method, headers }: FastifyRequest, reply: F
   const { 'if-none-match': ifNoneMatch } = headers
   if (ifNoneMatch === undefined || reply.statusCode !== 200 || !matchesWeakly(ifNoneMatch, String(reply.getHeader('etag')))) return payload
   reply.code(304).removeHeader('content-type')
-  // To HEAD Fastify gives the length of what GET would be answered with.
+  // Fastify gives an answer to HEAD the length of the answer to GET.
   return method === 'HEAD' ? payload : null
 }
 

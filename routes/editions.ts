@@ -19,13 +19,13 @@ export default async function editions (fastify: FastifyInstance) {
     .post('/api/collection', { schema: createSchema }, create)
     .post('/api/collection/:id', { schema: updateSchema }, update)
     .post('/api/collection/:id/articles', { schema: arrangeSchema }, arrange)
-    // After the answer was kept as a copy, and of copies too.
+    // Runs after the answer was kept as a copy, and for copies too.
     .get('/api/collection/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
     .get('/api/collection/bundles', { schema: bundlesSchema, config: { staleCache: 'list' } }, bundles)
     .get('/api/publisher-edition/bundles', { schema: typesSchema, config: { staleCache: 'list' } }, types)
 }
 
-/** What every request may end in. */
+/** The failures that every operation may answer. */
 const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504] as const
 
 const createSchema = {

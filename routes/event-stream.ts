@@ -25,7 +25,8 @@ export function eventStream (description: string, snapshot: object, lock: object
 /**
  * Answers with Server-Sent Events (WHATWG HTML, section 9.2), each encoded once for all callers.
  * @param dataOf the data of a snapshot
- * @returns what answers a request, for as long as its caller stays, reads, would still be let in, and there are events
+ * @returns the stream that answers a request. It ends when there are no more events, and when the caller leaves, stops
+ *   reading or would not be let in any more
  */
 export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
   /** A text stays as long as a caller has not taken it. */
@@ -81,13 +82,13 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
     })
 
     async function next (): Promise<Buffer | undefined> {
-      // Of a connection that is gone Node 26 may go on asking for more.
+      // Node 26 may go on asking for more after the connection is gone.
       const batch = socket.destroyed ? undefined : await watcher.next()
       if (batch?.[0]?.event !== 'heartbeat') return batch && textOf(batch)
       return await request.isWelcome() ? heartbeat() : undefined
     }
 
-    /** How long ago the last one was, or the beginning, tells when the next is to be expected. */
+    /** Tells how long ago the last one was, or the beginning: the next one may take as long. */
     function heartbeat (): Buffer {
       const seconds = Math.round((performance.now() - beatAt) / 1000)
       beatAt = performance.now()

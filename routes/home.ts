@@ -6,8 +6,8 @@ import { readSources } from '../lib/desk/sources.ts'
 const schema = { hide: true }
 
 /**
- * Where somebody gets to who has only the service's address: the desk, or without DESK=on the documentation of the API.
- * The locations are relative (RFC 9110 section 10.2.2), so that they hold below a prefix and behind a proxy that cuts one.
+ * Leads whoever has only the service's address to the desk, or without DESK=on to the documentation of the API. The locations
+ * are relative (RFC 9110 section 10.2.2), so that they hold below a prefix and behind a proxy that cuts one.
  */
 export default async function home (fastify: FastifyInstance, { config: { desk } }: { config: Config }) {
   const page = desk ? 'desk' : 'docs'

@@ -20,7 +20,7 @@ export default async function journal (fastify: FastifyInstance) {
     .post('/api/collection/:id/restore', { schema: restoreSchema }, restore)
 }
 
-/** What every request may end in. */
+/** The failures that every operation may answer. */
 const ALWAYS = [400, 401, 403, 404, 405, 413, 500, 502, 503, 504] as const
 
 const readSchema = {

@@ -19,11 +19,11 @@ export default async function lists (fastify: FastifyInstance) {
       config: { staleCache: 'list' },
       preValidation: async (request) => { request.query = leniently(request.query) as typeof request.query }
     }, search)
-    // After the answer was kept as a copy, and of copies too.
+    // Runs after the answer was kept as a copy, and for copies too.
     .get('/api/collections/:bundle/:id', { schema: readSchema, config: { staleCache: 'edition' }, onSend: notModified }, read)
 }
 
-/** What every request may end in. */
+/** The failures that every operation may answer. */
 const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 
 const searchSchema = {

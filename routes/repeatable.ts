@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Attempt } from '../lib/editions/save/attempt.ts'
 import type { RequestOutcome } from '../lib/idempotency/idempotency.ts'
 
-/** What of a save a repeated request is answered with. */
+/** The part of a save's result that answers a repeated request. */
 interface SaveResult extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}
 
 export interface Repeatable<T extends SaveResult> {

@@ -46,7 +46,7 @@ export function drupalCheck (options: DrupalOptions): Check {
   return async function check ({ authorization, cookie }, requestId) {
     if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticatedFailure("The CMS's session cookie, or Authorization, is needed", CHALLENGE)
     const identity = await identities(callerOf({ authorization, cookie }, requestId, true, cookieNames))
-    if (!identity) throw unauthenticatedFailure('The CMS knows nobody by these credentials', CHALLENGE)
+    if (!identity) throw unauthenticatedFailure('The CMS does not know these credentials', CHALLENGE)
     return identity
   }
 }

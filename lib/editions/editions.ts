@@ -262,7 +262,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     if (!edition) return undefined
     const fields = edition.resource.type === collection.resourceType ? write.differingFields(body, edition.resource, model) : [String(model.keys.bundle)]
     if (fields.length === 0) return showable(edition)
-    throw new Failure('CONFLICT', `An edition with this uuid exists that is not what you sent; it differs in ${fields.join(', ')}. Read it before you go on; another edition needs another uuid.`, editionAddress(uuid))
+    throw new Failure('CONFLICT', `Another edition has this uuid: it differs from what you sent in ${fields.join(', ')}. Read it before you go on, or send yours with another uuid.`, editionAddress(uuid))
   }
 
   /** Sends an edition with the uuids of its references. Where the CMS no longer finds a remembered one, looks all of them up again. */

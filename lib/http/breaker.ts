@@ -30,7 +30,7 @@ export interface BreakerOptions {
 
 const STATES = { [CircuitState.Closed]: 'closed', [CircuitState.Open]: 'open', [CircuitState.HalfOpen]: 'half-open', [CircuitState.Isolated]: 'open' } as const
 
-/** Enough for one edition on which Drupal fails not to shut out all others. */
+/** So many that one edition on which Drupal fails does not shut out all others. */
 const FAILURES = 10
 const REST_MS = 5000
 

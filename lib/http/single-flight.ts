@@ -1,7 +1,7 @@
 import { abortable, createAborter, type Aborter, type Signal } from './aborter.ts'
 import { CALLER_GONE } from './calls.ts'
 
-/** Makes one piece of work of all that ask for the same thing at the same time. */
+/** Does work once for all who ask for the same thing at the same time. */
 export interface SingleFlight<T> {
   /**
    * @param work its signal is aborted when nobody waits any more

@@ -10,7 +10,7 @@ import { createVersions } from '../locks/version.ts'
 
 /** For how long a record is kept, in seconds. */
 const KEPT_SECONDS = 86_400
-/** How long an attempt has until it sends something, in milliseconds: so long a crashed one keeps the next away. */
+/** How long an attempt has until it sends something, in milliseconds. A crashed attempt keeps the next one away for as long. */
 const LEASE_MS = 15_000
 /** How long after Drupal's timeout the next attempt has to wait once something is sent, in milliseconds: Drupal may still be working on it. */
 const SETTLE_MS = 8000
@@ -70,10 +70,10 @@ interface RequestEntry {
 }
 
 /**
- * Remembers requests by their Idempotency-Key
- * (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/). A record of the table is taken by a
- * conditional put, gets the intent of the save just before that is sent, and what the request came to afterwards: three
- * write units. Each write names a new version and the one that it replaces, so one that reaches the table late is refused.
+ * Remembers requests by their Idempotency-Key (https://datatracker.ietf.org/doc/draft-ietf-httpapi-idempotency-key-header/).
+ * An attempt takes a record of the table by a conditional put. It notes the save just before it sends it, and afterwards what
+ * the request came to. These are three write units. Each write names a new version and the one that it replaces, so one that
+ * reaches the table late is refused.
  *
  * Only successes are kept: a refused request has changed nothing, so its key is free again.
  */

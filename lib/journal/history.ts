@@ -27,7 +27,7 @@ const TAKEOVERS_MAX = 10
 
 export type History = ReturnType<typeof createHistory>
 
-/** The journal of editions as an editor reads it, and what he puts back from it. */
+/** The journal of editions, as an editor reads it and puts fields back from it. */
 export function createHistory ({ journal, editions, isBeingSaved, model }: HistoryDeps) {
   /**
    * The entries of an edition, the newest first, without the fields that the CMS hides from the caller. An entry of the kind
@@ -126,7 +126,7 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
     }
     const last = previous && leftBy(previous)
     if (!last || !entry.before || last.language !== entry.before.language) return undefined
-    // Of a type without a time of change the entity tag tells, where both are the same user's.
+    // For a type without a time of change the entity tags decide, if both belong to the same user.
     const isSame = model.keys.changed === null
       ? last.etag.split('.')[0] === entry.before.etag.split('.')[0] || previous.by.uid !== entry.by.uid
       : last.changed === entry.before.changed

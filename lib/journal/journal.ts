@@ -131,7 +131,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
     await write(() => ({ ...item, outcome, ...(after && { after: mapOf({ ...after }) }) }), condition(isUnsettled, { ':uncertain': 'uncertain' }))
   }
 
-  /** Notes that a save has no entry; of the editions that this is known of the oldest goes. */
+  /** Notes that a save has no entry. Beyond the limit it forgets the edition that was noted first. */
   function miss (uuid: string): void {
     const count = gaps.get(uuid) ?? 0
     gaps.delete(uuid)
@@ -144,7 +144,7 @@ export function createJournal ({ client, table: name, environment, days, model, 
     return { env_entityType_entityId: keyOf(id), fieldName: nextVersion(), at: Math.floor(now()), [REMOVE_AT]: Math.floor(now() / 1000) + days * DAY }
   }
 
-  /** Notes that a lock on an edition was taken over; where the store is away, it goes without. */
+  /** Notes that a lock on an edition was taken over. While the store is away a takeover has no entry. */
   async function takenOver (id: string, { fieldName, from, by }: Takeover): Promise<void> {
     await write(async () => ({ ...newItem(id), kind: 'takeover', by: mapOf({ ...by }), from: mapOf({ ...from }), outcome: 'saved', values: await pack({ fields: { [fieldName]: {} } }) }))
   }

@@ -20,7 +20,7 @@ export interface FieldValues {
 /** The fields of an entry. */
 export interface Fields {
   fields: Record<string, FieldValues>
-  /** How many fields more there are, whose names alone were too much. */
+  /** How many more fields there are, for whose names alone there was no room. */
   more?: number
 }
 
@@ -60,7 +60,7 @@ export async function pack (fields: Fields): Promise<string> {
   return (await compress(json, { params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_SIZE_HINT]: json.length } })).toString('base64')
 }
 
-/** Fields as they were packed; without any where the text is not one of `packed`. */
+/** The fields in a text that `pack` has made; none in any other text. */
 export async function unpack (text: unknown): Promise<Fields> {
   try {
     return JSON.parse((await decompress(Buffer.from(String(text), 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()) as Fields

@@ -182,19 +182,20 @@ const LONGEST_PAUSE_MS = 60_000
 type TriesDeps = Required<Pick<AccountOptions, 'now' | 'random'>> & Pick<AccountOptions, 'joinPeers'>
 
 /**
- * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is followed by a pause: for ever where
- * Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60. Each of these seconds is
- * shortened at random by up to a half, so that several instances do not return at the same moment.
+ * Makes one try at a time, and shares it among all who ask in the meantime. A failed try is followed by a pause: for ever
+ * where Drupal refused the credentials, an hour where it locked them out, else one second, doubling to 60. Each of these
+ * seconds is shortened at random by up to a half, so that several instances do not return at the same moment.
  *
- * Another instance's refusal is a rest here: of up to an hour, or a minute where Drupal has accepted the credentials before.
- * What says so may be wrong, so it is heeded once, and then not before an hour after the next try here.
+ * After another instance's refusal this one pauses too: for up to an hour, or a minute where Drupal has accepted the
+ * credentials before. The notice of a refusal may be wrong. So Quoin heeds one, and the next one not before an hour after the
+ * next try here.
  */
 function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayTry: () => void) => Promise<LoginAttempt<T>>) => Promise<T> {
   let currentTry: Promise<T> | undefined
   let currentPause: { until: number, tell: () => Failure } | undefined
   let failures = 0
   let wasAccepted = false
-  /** The end of the rest that another instance's refusal is, and of the time in which no other one is heeded. */
+  /** The end of the pause after another instance's refusal, and of the time in which no further refusal is heeded. */
   let heededUntil = -Infinity
   let deafUntil = -Infinity
   const tellPeers = joinPeers?.(() => {

@@ -3,7 +3,7 @@ import type { ErrorObject } from './document.ts'
 /** Drupal's error for a change of an entity in a language that the entity does not have. Source: Drupal\jsonapi\Controller\EntityResource::patchIndividual(). */
 const OTHER_LANGUAGE = /^The requested translation of the resource object does not exist, instead modify one of the translations that do exist: (.+)\.$/
 
-/** Where JSON:API is in each language: sites tell languages by a prefix of the path, or do not. */
+/** The path of JSON:API in each language. Some sites tell languages by a prefix of the path. */
 export interface Languages {
   /** The path of JSON:API for a request in this language. */
   pathOf (language: string): string

@@ -29,7 +29,7 @@ export function outcomeOf ({ version, over }: WriteAttempt, present: Item | unde
   return isLater(present, version) && !hasReplaced(present, over) ? 'unclear' : 'void'
 }
 
-/** Whether this is still the record that was read; one of others, without a version, may not be. */
+/** Whether this is still the record that was read. A record of another program has no version, so it may have changed nevertheless. */
 export function isSameRecord (present: Item | undefined, record: Item): boolean {
   return present !== undefined && present['version'] === record['version']
 }

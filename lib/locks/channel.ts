@@ -51,7 +51,7 @@ export function createChannel (sources: WatchedEntity[]) {
     if (changes.length > 0) push(changes)
   }
 
-  /** All there is to tell to somebody who knows nothing. */
+  /** All events for a watcher that has had none yet. */
   function readAll (): FeedEvent[] {
     return [...isStale ? [STALE] : [], ...states ? presentOf(states) : []]
   }
@@ -77,7 +77,7 @@ export function createChannel (sources: WatchedEntity[]) {
     turn = dueListeners.size > 0 ? setImmediate(wakeSome) : undefined
   }
 
-  /** What is to be told to a watcher that was told `position` last, and where that leads; nothing if there is no news. */
+  /** The events for a watcher at `position`, and its position after them; nothing if there is no news. */
   function after (position: number): { batch: Batch, position: number } | undefined {
     if (position === revision || (!states && !isStale)) return undefined
     const next = recent[recent.length - (revision - position)]
@@ -103,7 +103,7 @@ export function createChannel (sources: WatchedEntity[]) {
     after,
     savedAfter,
     isStale: () => isStale,
-    /** Where a watcher stands that was told a state by an earlier stream; before the beginning if that is not the present one. */
+    /** The position of a watcher whose earlier stream ended with a state; before the beginning if that is not the present state. */
     positionOf: (lastEventId: string | undefined) => !isStale && states && lastEventId === (id ??= stateId(states)) ? revision : -1,
     close () {
       for (const { wakes } of sources) wakes.delete(update)

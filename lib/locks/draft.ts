@@ -25,10 +25,11 @@ function draftsKey (recordKey: string): string {
 
 /**
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
- * bytes of a sort key alone, of the version, and of the attempt's own id: each who tries to displace a text has a draft of
- * his own, which he can remove when he fails, whatever others do.
+ * bytes of a sort key alone, of the version, and of the attempt's own id: each attempt at displacing a text has a draft of
+ * its own, and can remove it when it fails, whatever others do.
  * @param attempt the attempt's id, made as a version is
- * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be told apart
+ * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be
+ *   told apart
  * @param removeAt Unix time from which it is not shown any more
  */
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): StoredItem {
@@ -66,7 +67,7 @@ function cut (uid: string): string {
   return start + ellipsis
 }
 
-/** With what the sort keys begin of all drafts of one text of a field. */
+/** How the sort keys of all drafts of one text of a field begin. */
 function attemptsAt (field: string, id: string): string {
   return `${hash(field)}#${id}##`
 }

@@ -26,12 +26,12 @@ export interface DraftsDeps {
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
 export function createDrafts ({ table, environment, draftDays, now, moment, monotonic, nextVersion }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
-  /** Unix time until which what loses its meaning at another is kept. */
+  /** Until when an item is kept that loses its meaning at a time; both in Unix time. */
   const keptUntil = (from: number) => from + draftDays * DAY
 
   /**
-   * Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. Of
-   * the drafts of its field and user the oldest go, beyond DRAFTS_MAX.
+   * Keeps a record's text. To be done before the record changes, so that at no moment the text is in neither place. Beyond
+   * DRAFTS_MAX drafts of its field and user, the oldest go.
    * @returns the draft, to be dropped if the record changes otherwise
    * @throws {Failure} STORE_UNAVAILABLE
    */
@@ -98,7 +98,10 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
     return { Items: [...drafts.values()], Count: drafts.size }
   }
 
-  /** The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that its lock still has is none: who was about to displace it got no further. */
+  /**
+   * The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that is still in its
+   * lock is not a draft: the takeover got no further.
+   */
   async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Item, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, because a text is kept before its lock goes. A text displaced meanwhile is found twice, never missed.

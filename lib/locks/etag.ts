@@ -26,8 +26,8 @@ export function versionsIn (ifMatch: string): Versions {
 }
 
 /**
- * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a record another
- * version; one of others, without a version, counts with all it has.
+ * The entity tag of a list, a weak one, since engines keep no order of members: every write gives a record another version;
+ * one of another program has no version, so all its members count.
  */
 export function listTag ({ Items, ScannedCount }: LockList): string {
   const states = Items.map(({ version, ...record }) => version === undefined ? JSON.stringify(record) : `"${version}"`)

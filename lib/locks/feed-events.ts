@@ -50,7 +50,7 @@ export function locksIn (entity: Entity, items: LocksAndPetitions): State['locks
   return new Map(items.filter((each): each is LockRecord => !isPetition(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
 }
 
-/** The petitions in it. */
+/** Whether an item of a read is a petition. */
 export function isPetition (each: LockRecord | Petition): each is Petition {
   return 'entityType' in each
 }
@@ -123,7 +123,7 @@ function petitionsByKey (states: State[]): Map<string, Petition> {
 /** An event that leads to another state. */
 type StateEvent = Extract<FeedEvent, { id: string }>
 
-/** Has the last of some events name the state to which they lead. */
+/** Gives the last of some events the id of the state to which they lead. */
 function nameLast (events: StateEvent[], states: State[]): FeedEvent[] {
   return events.map((event, index) => index === events.length - 1 ? { ...event, id: stateId(states) } : event)
 }

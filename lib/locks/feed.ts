@@ -15,7 +15,7 @@ const HEARTBEAT: Batch = [{ event: 'heartbeat' }]
 export interface FeedOptions {
   /** Milliseconds between two reads of a watched entity, which find what other instances have written. */
   pollMs?: number
-  /** The same while notices tell what others write: so late is found what has been lost of these. */
+  /** The same while notices tell what others write. A write whose notice was lost is found this late. */
   noticedPollMs?: number
   /** Milliseconds between the beginnings of two reads of an entity, at least, however much is written to it. */
   restMs?: number
@@ -153,9 +153,9 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /**
-   * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when `lastEventId` names the
-   * state that they are in; then what changes. While the store does not answer, `stale` comes first. Of a feed that was
-   * closed there is nothing to be told.
+   * Watches entities, none of them twice: first a snapshot, or nothing but a heartbeat when `lastEventId` names the state
+   * that they are in; then what changes. While the store does not answer, `stale` comes first. A feed that was closed tells
+   * nothing.
    * @throws {Failure} TOO_MANY_WATCHERS, TOO_MANY_REQUESTS; TOO_LARGE for more locks than are read
    */
   async function open (targets: Entity[], { lastEventId, caller }: WatchOptions = {}): Promise<FeedWatcher> {
@@ -292,7 +292,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     for (const channel of channels.values()) if (watched && channel.watched.includes(watched)) channel.tell({ event: 'saved', saved })
   }
 
-  /** Tells everybody of a write. One that has changed nothing was refused because of what only a read can show. */
+  /** Tells everybody of a write. A write that has changed nothing was refused, for a reason that only a read can show. */
   function written (entity: Entity, notice: LockNotice): void {
     const { isSure, fields } = notice
     const isRefused = isSure && fields.length === 0

@@ -1,6 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 
-/** A value as the document client is given it: objects as maps, since it takes a member called `constructor` for a class. */
+/** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */
 export type StoredValue = string | number | boolean | null | StoredValue[] | Map<string, StoredValue>
 
 /** Largest item DynamoDB keeps, names included, in bytes. Source: "Constraints in Amazon DynamoDB", item size 400 KB. */

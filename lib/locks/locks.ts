@@ -96,7 +96,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const openWrites = createUnsettled(seconds, FENCE_SECONDS)
   const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: timely(readForFeed) })
 
-  /** The record to be written. A lease is never shorter than it is called: it ends at a whole second. */
+  /** The record to be written. A lease is never shorter than its setting: its end is rounded up to a whole second. */
   function newRecord (entity: Entity, request: LockRequest): NewRecord & { version: string, expiresAt?: number } {
     const record = { ...recordOf(recordKey(environment, entity), request, seconds()), version: nextVersion() }
     if (leaseSeconds === 0) return record
@@ -105,8 +105,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   }
 
   /**
-   * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many who try at once
-   * exactly one succeeds. An expired lock of another that holds a text takes more, and one that a clock ahead of this has written.
+   * Locks a field for a user, or renews the user's own lock: one conditional put, so that of many who try at once exactly one
+   * succeeds. It takes more requests to replace another user's expired lock with a text, or a lock that a clock ahead of this
+   * one has written.
    * @param alone refuse the user's own lock too: it is another tab's
    * @param ifMatch only if the lock is in one of these versions
    * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
@@ -329,7 +330,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return entities.flatMap((entity) => views.get(entity)!)
   }
 
-  /** That nobody but a user holds fields, as checks of a transaction; without a uid, nobody at all. */
+  /** Checks, for a transaction, that nobody but a user holds fields; without a uid, that nobody holds them. */
   function checks (entity: Entity, fieldNames: string[], uid: string | undefined): LockCheck[] {
     const key = recordKey(environment, entity)
     const condition = isHeldByNoOther(moment(), uid)
@@ -453,7 +454,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
   }
 
-  /** Has whoever watches the entity see what a change of its petitions has left. */
+  /** Shows whoever watches the entity its petitions after a change. */
   function stirring<Rest extends unknown[], Result> (change: (entity: Entity, ...rest: Rest) => Promise<Result>) {
     return (entity: Entity, ...rest: Rest) => change(entity, ...rest).finally(() => feed.stir(entity))
   }

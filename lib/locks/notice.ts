@@ -10,7 +10,7 @@ const Milliseconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER
  */
 const FIELDS = 10
 
-/** Most characters of what a user says of himself in one notice, as JSON. */
+/** Most characters of a user's data in one notice, as JSON. */
 const USER_DATA = 8192
 
 /**

@@ -2,7 +2,7 @@ import type { Holder } from './schemas.ts'
 
 /** The lock is the user's: in which version, since when and, if it expires, until when (Unix seconds). */
 export interface AcquiredOutcome { outcome: 'acquired', version: string, timestamp: number, expiresAt?: number }
-/** The same, with whose lock it has displaced that had not expired. */
+/** The same, with the holder of the lock that it displaced, if that lock had not expired. */
 export interface TakeoverOutcome extends AcquiredOutcome { displaced?: Holder }
 /** Another holds the field. */
 export interface HeldOutcome { outcome: 'held', lock: Holder }

@@ -9,10 +9,10 @@ export function readsPerSecond (pollMs: number): number {
   return Math.max(READS_PER_SECOND, ENTITIES * 1000 / pollMs)
 }
 
-/** What those entities that come first may take of the reads while others need them too. */
+/** The share of the reads that the most urgent entities may take while others need reads too. */
 const SHARE = 5 / 8
 
-/** What any of four groups has: what three before it leave. */
+/** The share that each of four groups has at least: what the three before it leave. */
 const LEAST = (1 - SHARE) ** 3
 
 /**

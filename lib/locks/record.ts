@@ -45,7 +45,7 @@ export function versionOf (record: Item | undefined): string | undefined {
   return typeof version === 'string' ? version : undefined
 }
 
-/** A record in the contract's words. One of others is shown as it is, whatever it misses. */
+/** A record in the contract's words. A record of another program is shown as it is, whatever it lacks. */
 export function lockOf (record: Item): LockRecord {
   return record as LockRecord
 }
@@ -167,7 +167,7 @@ export interface Write {
 interface WriteShape extends Leasing {
   /** How many versions the record may be in; undefined for any, and for none. */
   versions: '*' | number | undefined
-  /** Whether a user asks, whose own record counts as his. */
+  /** Whether a user asks, whose own record counts as theirs. */
   hasUser: boolean
 }
 
@@ -177,7 +177,7 @@ interface WriteShape extends Leasing {
  */
 const isNotAfter = rule('NOT #version > :latest')
 
-/** No attempt may still come that the write would not keep off, so the record may go. */
+/** The write keeps off every attempt that may still come, so the record may go. */
 const isUnfenced = rule('NOT #fencedUntil > :fence')
 
 /** In a state that an If-Match names. */
@@ -241,8 +241,8 @@ export const isFree = conditionOf<string | undefined>((shape) => {
 })
 
 /**
- * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. What was
- * is replaced by a record that names it, so that a write whose answer was lost knows that it has been there.
+ * Condition of a put: there is no record, or the user's own, or one without a text that was not written just now. The new
+ * record names the one that it replaces. By this a write whose answer was lost learns that it was carried out.
  */
 export const isWithoutTextOfOthers = conditionOf((shape) => all(any(isOwnKnown(shape), all(isTextless, isSettled)), isReplaceable(shape)))
 
@@ -264,7 +264,7 @@ const isInVersion = expressionOf(all(rule('#version = :version'), isUnfenced))
 const isOfText = expressionOf(all(rule('attribute_not_exists(#version)'), rule('#payload = :payload')))
 const isWithoutEither = expressionOf(all(rule('attribute_not_exists(#version)'), isTextless))
 
-/** Condition of a put or delete: the record is as it was found. One without a version, of others, is known by its text. */
+/** Condition of a put or delete: the record is as it was found. A record of another program has no version, so its text is compared. */
 export function isStill ({ version, payload, fencedUntil }: Item): Condition {
   if (version !== undefined) return condition(isInVersion, { ':version': version, ':fence': fencedUntil ?? 0 })
   return payload === undefined ? condition(isWithoutEither) : condition(isOfText, { ':payload': payload })

@@ -46,9 +46,9 @@ export interface QueryOptions {
   inTime?: InTime | undefined
   /** Called with what is wanted of each page, and whether that is the only one. */
   measure?: ((page: unknown[], isOnly: boolean) => void) | undefined
-  /** Which items are wanted. Count has all the same. */
+  /** Which items are wanted. Count counts the others too. */
   isWanted?: ((item: Item) => boolean) | undefined
-  /** After so many items no page is read any more. */
+  /** No further page is read after so many items. */
   most?: number | undefined
 }
 
@@ -81,8 +81,8 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   /**
-   * A put of a record in a version of its own, by which it is known whose it is: one that got no answer and was sent again
-   * finds itself, and has replaced what nobody can tell any more.
+   * A put of a record whose version tells whose it is. A put that got no answer and was sent again finds itself. Nobody can
+   * then tell what it replaced.
    */
   async function claim (item: StoredItem & { version: string }, condition: Condition, ReturnValues?: 'ALL_OLD'): Promise<ClaimResult> {
     const result = await put(item, condition, ReturnValues)

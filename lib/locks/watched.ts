@@ -46,7 +46,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   const wakes = new Set<() => void>()
   /** The changes heard of since the present read began, which may have missed them. */
   const news = new Map<string, LockView | undefined>()
-  /** When the newest write of a field was over that a notice has told. */
+  /** When the newest write of each field ended, of those that notices have told. */
   const writtenAt = new Map<string, number>()
   /** Which change of the entity was the last of each field, as long as a write of this instance is under way. */
   const lastChanges = new Map<string, number>()

@@ -8,7 +8,7 @@ import { isOfVersion, type Item, type Key } from '../locks/record.ts'
 import { createLockTable, type LockCheck, type ClaimResult } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
 
-/** How long a ticket holds that is not renewed, in milliseconds: so long a crashed instance keeps the others from an edition. */
+/** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000
 /** How long a ticket is kept after a save that timed out, in milliseconds: Drupal may still be saving. */
 const SETTLE_MS = 8000
@@ -122,7 +122,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       if (required) throw error
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
-      // What comes late is given back, or others would wait until its lease ends.
+      // A ticket that comes late is given back, or others would wait until its lease ends.
       claim.then(({ done }) => done ? end(uuid, version) : undefined).catch(() => {})
       return undefined
     }

@@ -312,7 +312,7 @@ t.test('editions are read and written with the credentials that were checked', a
   t.ok((await hidden({ cookie })).json().data.length > 0)
   t.strictSame((await hidden(basic('reader'))).json().data, [])
   const reply = await hidden(basic('reader', 'wrong'))
-  t.match([reply.statusCode, reply.headers['www-authenticate'], reply.json()], [401, 'Cookie realm="Drupal"', { statusCode: 401, error: 'Unauthorized', code: 'UNAUTHENTICATED', message: 'The CMS knows nobody by these credentials' }])
+  t.match([reply.statusCode, reply.headers['www-authenticate'], reply.json()], [401, 'Cookie realm="Drupal"', { statusCode: 401, error: 'Unauthorized', code: 'UNAUTHENTICATED', message: 'The CMS does not know these credentials' }])
   const unguarded = await fastify.inject({ method: 'POST', url: '/api/collection/60', headers: { cookie }, body: { title: [{ value: 'x' }] } })
   t.match([unguarded.statusCode, unguarded.json()], [403, { code: 'CMS_FORBIDDEN' }], 'towards Drupal a cookie needs its token as ever')
 })

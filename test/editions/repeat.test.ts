@@ -39,7 +39,7 @@ for (const [what, said, status, code] of uncertain) {
     const { call, cms } = await openHostile(t)
     losing(cms, said, 'before')
     const reply = await call('POST', '/api/collection', { as: 'editor', body: edition('taken', { uuid: [{ value: existing.uuid }] }) })
-    failed(t, what, reply, 409, 'CONFLICT', /^An edition with this uuid exists that is not what you sent; it differs in .*title, field_key/)
+    failed(t, what, reply, 409, 'CONFLICT', /^Another edition has this uuid: it differs from what you sent in .*title, field_key/)
     t.equal(reply.body.uuid, existing.uuid)
     t.equal(reply.headers['location'], `/api/collection/${existing.uuid}`)
   })
@@ -61,10 +61,10 @@ for (const [what, said, status, code] of uncertain) {
     }
     losing(cms, said, 'before')
     t.equal((await create(again)).status, 201, 'also when the CMS fails once more')
-    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs in title\./)
+    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs from what you sent in title\./)
     cms.behave = () => undefined
-    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs in title\./)
-    failed(t, 'of another bundle', await create({ ...again, type: 'special' }), 409, 'CONFLICT', /it differs in type\./)
+    failed(t, 'with other fields', await create({ ...again, title: [{ value: 'Other' }] }), 409, 'CONFLICT', /it differs from what you sent in title\./)
+    failed(t, 'of another bundle', await create({ ...again, type: 'special' }), 409, 'CONFLICT', /it differs from what you sent in type\./)
     t.equal(await count(desk, 'lost'), 1)
   })
 }

@@ -106,8 +106,8 @@ function together (verdicts: Array<Verdict | undefined>): Verdict {
 /** The advice to an operator that a verdict gives rise to. */
 export function filterAdvice (verdict: Verdict, entityType: string): string | undefined {
   switch (verdict) {
-    case 'trap': return `Drupal lets some users see ${entityType} entities but not filter them, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`
-    case 'unknown': return `Whether Drupal lets some users filter ${entityType} entities is not known, since they were shown none of the first ${PAGE_MAX}, so their searches are done by reading whole lists, which is slow; ${remedy(entityType)}`
+    case 'trap': return `Drupal lets some users see ${entityType} entities but not filter them, so Quoin reads whole lists to search for them, which is slow; ${remedy(entityType)}`
+    case 'unknown': return `Drupal showed some users none of the first ${PAGE_MAX} ${entityType} entities. Quoin does not know whether they may filter them, so it reads whole lists to search for them, which is slow; ${remedy(entityType)}`
     default: return undefined
   }
 }

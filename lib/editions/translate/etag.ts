@@ -8,8 +8,8 @@ const LENGTH = 16
 
 /**
  * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller sees it. Its two parts, `"<fields>.<urls>"`, are
- * digests of the fields and of the urls of the references, which change without a save. The revision would not do, since core
- * REST makes none and a bundle can be set to make none; nor would `changed`, which counts seconds.
+ * digests of the fields and of the urls of the references, which change without a save. Neither the revision nor `changed`
+ * would do: core REST makes no revision, a bundle can be set to make none, and `changed` counts seconds.
  * @param urls of the references, in their order
  */
 export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {

@@ -127,7 +127,7 @@ function unknownReference (detail: string, body: EditionJson, cause: Error): Fai
 }
 
 /**
- * In core's words, which name the entity type only where the item does, and the item's position for its field.
+ * In core's words, which name the entity type only where the item does, and have the item's position in place of its field.
  * Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue().
  */
 export function unknownUuid ({ target_type: type, target_uuid: uuid }: FieldItem, delta: number, cause?: Error): Failure {

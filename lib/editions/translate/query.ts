@@ -50,15 +50,15 @@ export function filterQuery ({ q, status, types = [], key }: Selection, model: C
   ]
 }
 
-/** A letter that SQLite, and PostgreSQL in the locale C, take for another one in the other case. */
+/** A letter whose two cases are different letters to SQLite, and to PostgreSQL in the locale C. */
 const CASED = /(?![ -~])\p{Changes_When_Casemapped}/u
 
 /** As many letters as tell one text from nearly all others, and fit into a URL three times. */
 const TELLING = 32
 
 /**
- * Texts of which a title has one if it has `q` in its own case, in capitals or without, whichever letters the site's database
- * knows the case of.
+ * Texts to search for in place of `q`. A title that has `q` as it is, in capitals or in small letters has at least one of
+ * them, whichever letters the site's database knows the case of.
  */
 function certainParts (q: string): string[] {
   const longest = q.split(CASED).reduce((a, b) => b.length > a.length ? b : a)

@@ -21,8 +21,8 @@ const SAFE_PATH = /^(?:\/(?!\.|%2e)[\w.~!$&'()*+,;=:@%-]+)+$/i
 
 /**
  * The urls of references as core REST gives them: a file's is absolute, other targets have a path alias or else their
- * canonical path, both from the root and with the prefix of the target's language. What the caller may not see is taken
- * for one in the site's default language. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer,
+ * canonical path, both from the root and with the prefix of the target's language. A target that the caller may not see
+ * counts as one in the site's default language. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer,
  * Drupal\Core\Entity\EntityBase::toUrl().
  * @param site the CMS's URL, with a path if Drupal lives under one
  * @param targets as the CMS has shown them to the caller

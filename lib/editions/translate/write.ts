@@ -101,8 +101,9 @@ export function withoutTargetType (entity: EditionJson, shape: Shape, model: Con
 
 /**
  * The resource object that creates an edition: what core REST would take, in JSON:API's form. A uuid becomes the
- * client-generated id; revision ids are Drupal's to give.
- * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's words.
+ * client-generated id. Drupal alone gives revision ids.
+ * @throws {Failure} BAD_REQUEST for a number too large to be the one that was sent; UNPROCESSABLE for a reference in core's
+ *   words.
  */
 export function create (entity: EditionJson, resourceType: string, shape: Shape | undefined, model: ContentModel, resolve: Resolve): NewResource {
   const id = uuidOf(entity, model)
@@ -227,8 +228,8 @@ function withoutMilliseconds (value: unknown): unknown {
 }
 
 /**
- * What names its property keeps the name where the field is shown with other ones (a link), for Drupal to see that it does not
- * have it. A bare value is of the main property, whatever that is called.
+ * A property that has a name keeps it where the field is shown with other properties (a link), so that Drupal can refuse it.
+ * A bare value belongs to the main property, whatever its name.
  */
 function flat (item: FieldItem, main: string, isNamed: boolean): unknown {
   return !isNamed && main in item && Object.keys(item).length === 1 ? item[main] : item
@@ -275,7 +276,7 @@ function targetId (field: string, delta: number, item: FieldItem): string | unde
   return id
 }
 
-/** Core names the item's position for its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
+/** Core names the item's position in place of its field. Source: Drupal\serialization\Normalizer\EntityReferenceFieldItemNormalizer::constructValue(). */
 function targetUuid (delta: number, item: FieldItem): string | undefined {
   const { target_uuid: uuid } = item
   if (uuid === undefined || uuid === null) return undefined
