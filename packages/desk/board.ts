@@ -19,7 +19,7 @@ export function changesOf (before: LockView[], now: LockView[], uid: string): Re
 /** How long to wait for the board's next word, in milliseconds. */
 const WAIT_MS = 5000
 
-export type Board = ReturnType<typeof createBoard>
+export type FieldBoard = ReturnType<typeof createBoard>
 
 /** What the lock board says of one field. */
 export function createBoard () {
@@ -49,7 +49,7 @@ export interface TakeoverDeps {
   locks: Client['locks']
   what: { type: string, id: string, fieldName: string }
   onLost: (error: QuoinError) => void
-  board: Board
+  board: FieldBoard
 }
 
 /**

@@ -1,4 +1,4 @@
-import { compose, composeOrder, differenceOf, isChange, orderDifference, wholeDifference, type Change, type OrderChange, type Piece } from './difference.ts'
+import { compose, composeOrder, differenceOf, isChange, orderDifference, wholeDifference, type TextChange, type OrderDifference, type Piece } from './difference.ts'
 import type { Kind } from './fields.ts'
 import { fit } from './merge.ts'
 
@@ -17,9 +17,9 @@ export interface Choice<One> {
 }
 
 /** @returns `text`: the text with the changes that are taken */
-export type TextChoice = Choice<Change> & { pieces: Piece[], text: string }
+export type TextChoice = Choice<TextChange> & { pieces: Piece[], text: string }
 
-export type OrderChoice = Choice<OrderChange> & { tokens: string[] }
+export type OrderChoice = Choice<OrderDifference> & { tokens: string[] }
 
 export type Choices = ReturnType<typeof createChoices>
 
@@ -73,7 +73,7 @@ export function createChoices (changed: () => void) {
       const target = fit(before, present)
       const choice = choiceOf([...orderDifference(present, target), ...orderDifference(present, before).filter(({ what }) => what === 'gone')], turned, ({ what }) => what === 'moved')
       const taken = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
-      const isTaken = ({ what, token }: OrderChange) => taken.has(`${what} ${token}`)
+      const isTaken = ({ what, token }: OrderDifference) => taken.has(`${what} ${token}`)
       return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !taken.has(`gone ${token}`)) } }
     }
   }

@@ -1,6 +1,6 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Choice, TextChoice } from './choices.ts'
-import { isChange, type Change, type OrderChange, type Piece } from './difference.ts'
+import { isChange, type TextChange, type OrderDifference, type Piece } from './difference.ts'
 import { say } from './texts.ts'
 import type { View } from './ui.ts'
 
@@ -13,7 +13,7 @@ export function hasPieces ({ pieces, changes }: TextChoice): boolean {
 }
 
 /** The difference of two texts. With a choice among several changes each one is a button that takes or leaves it. */
-export function differenceView (pieces: Piece[], choice?: Choice<Change>): TemplateResult {
+export function differenceView (pieces: Piece[], choice?: Choice<TextChange>): TemplateResult {
   const isOffered = choice !== undefined && choice.changes.length > 1
   return html`<p class="difference" dir="auto">${pieces.map((piece, index) => {
     if (!isChange(piece)) return html`<span>${shortened(piece.same, index > 0, index < pieces.length - 1)}</span>`
@@ -23,7 +23,7 @@ export function differenceView (pieces: Piece[], choice?: Choice<Change>): Templ
   })}</p>`
 }
 
-function sides ({ gone, came }: Change): TemplateResult {
+function sides ({ gone, came }: TextChange): TemplateResult {
   const shown = (text: string) => text === '\n' ? '↵' : text
   return html`${gone === '' ? nothing : html`<span class="spoken">${say('pieceGone')}</span><del>${shown(gone)}</del>`}${came === '' ? nothing : html`<span class="spoken">${say('pieceCame')}</span><ins>${shown(came)}</ins>`}`
 }
@@ -37,7 +37,7 @@ function shortened (text: string, isAfter: boolean, isBefore: boolean): string {
 }
 
 /** What came into an order, moved in it and went. With a choice each one has a box that takes or leaves it. */
-export function orderDifferenceView (changes: OrderChange[], titleOf: (token: string) => string, choice?: Choice<OrderChange>): View {
+export function orderDifferenceView (changes: OrderDifference[], titleOf: (token: string) => string, choice?: Choice<OrderDifference>): View {
   if (changes.length === 0) return html`<p class="quiet">${say('sameOrder')}</p>`
   return html`<ul class="moves">${changes.map((change) => {
     const title = titleOf(change.token)

@@ -1,12 +1,12 @@
 import { diffArrays } from 'diff'
 
 /** A part of a text: the same before and after, or changed. Either side of a change may be empty. */
-export type Piece = { same: string } | Change
+export type Piece = { same: string } | TextChange
 
-export interface Change { gone: string, came: string }
+export interface TextChange { gone: string, came: string }
 
 /** What has become of an article of an order. */
-export interface OrderChange { what: 'came' | 'gone' | 'moved', token: string }
+export interface OrderDifference { what: 'came' | 'gone' | 'moved', token: string }
 
 /** How many words may differ between texts that are compared word by word: the work grows with its square. */
 const MOST = 500
@@ -16,7 +16,7 @@ const ALIKE = 0.2
 
 const words = new Intl.Segmenter(undefined, { granularity: 'word' })
 
-export function isChange (piece: Piece): piece is Change {
+export function isChange (piece: Piece): piece is TextChange {
   return 'came' in piece
 }
 
@@ -54,22 +54,22 @@ function add (pieces: Piece[], piece: Piece): void {
 }
 
 /** The text with those of its changes that are taken. */
-export function compose (pieces: Piece[], isTaken: (change: Change) => boolean): string {
+export function compose (pieces: Piece[], isTaken: (change: TextChange) => boolean): string {
   return pieces.map((piece) => isChange(piece) ? (isTaken(piece) ? piece.came : piece.gone) : piece.same).join('')
 }
 
 /** What came into an order, in its new order, what has moved in it, and then what has gone. No token is in an order twice. */
-export function orderDifference (before: string[], after: string[]): OrderChange[] {
+export function orderDifference (before: string[], after: string[]): OrderDifference[] {
   const [then, now] = [new Set(before), new Set(after)]
   const moved = new Set(diffArrays(before.filter((token) => now.has(token)), after.filter((token) => then.has(token))).flatMap(({ value, removed }) => removed ? value : []))
   return [
-    ...after.flatMap((token): OrderChange[] => !then.has(token) ? [{ what: 'came', token }] : moved.has(token) ? [{ what: 'moved', token }] : []),
-    ...before.filter((token) => !now.has(token)).map((token): OrderChange => ({ what: 'gone', token }))
+    ...after.flatMap((token): OrderDifference[] => !then.has(token) ? [{ what: 'came', token }] : moved.has(token) ? [{ what: 'moved', token }] : []),
+    ...before.filter((token) => !now.has(token)).map((token): OrderDifference => ({ what: 'gone', token }))
   ]
 }
 
 /** The order with those of its changes that are taken: what came or has moved stands after what it stands after in the new one. */
-export function composeOrder (before: string[], after: string[], isTaken: (change: OrderChange) => boolean): string[] {
+export function composeOrder (before: string[], after: string[], isTaken: (change: OrderDifference) => boolean): string[] {
   const taken = orderDifference(before, after).filter(isTaken)
   const gone = new Set(taken.filter(({ what }) => what !== 'came').map(({ token }) => token))
   const result = before.filter((token) => !gone.has(token))

@@ -61,7 +61,7 @@ function isSame (one: EditorDraft, other: EditorDraft): boolean {
 }
 
 /** Where a browser keeps texts that outlive a crash, such as localStorage. */
-export type Store = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
+export type TextStorage = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
 
 interface StoredDraft extends EditorDraft {
   /** Where it is in the store. */
@@ -79,7 +79,7 @@ export type DraftStorage = ReturnType<typeof createDraftStorage>
  * The texts of one editor that are in this browser alone, of all editions. They outlive the window, and a crash. Another
  * window sees them when it is opened.
  */
-export function createDraftStorage (store: Store, uid: string) {
+export function createDraftStorage (store: TextStorage, uid: string) {
   const prefix = `quoin-text/${encodeURIComponent(uid)}/`
   const here = `${Date.now()}-${Math.random().toString(36).slice(2)}`
   let count = 0
@@ -133,7 +133,7 @@ export function createDraftStorage (store: Store, uid: string) {
 }
 
 /** What the store has below a prefix, the newest first. Whatever else of this host writes there is left alone. */
-function inStore (store: Store, prefix: string): StoredDraft[] {
+function inStore (store: TextStorage, prefix: string): StoredDraft[] {
   const keys = Array.from({ length: store.length }, (_, index) => store.key(index)!).filter((key) => key.startsWith(prefix))
   return keys.flatMap((key) => draftIn(store.getItem(key)!, key)).sort((one, other) => other.typedAt - one.typedAt)
 }

@@ -1,5 +1,5 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
-import { createRequests, type Request } from './requests.ts'
+import { createRequests, type IncomingRequest } from './requests.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type SearchResult } from './finder.ts'
@@ -373,7 +373,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   /** Lets go of a field for somebody who asks for it. */
-  async function handOver (field: Field, { userData }: Request): Promise<void> {
+  async function handOver (field: Field, { userData }: IncomingRequest): Promise<void> {
     const isTyped = field.isHeld && field.isDirty
     await field.handOver()
     const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })

@@ -3,7 +3,7 @@ import type { Attrs, Mark, NodeType, ResolvedPos } from 'prosemirror-model'
 import { liftListItem, wrapInList } from 'prosemirror-schema-list'
 import type { Command, EditorState, Transaction } from 'prosemirror-state'
 import { schema } from './formatted.ts'
-import type { Attribute } from './markup.ts'
+import type { HtmlAttribute } from './markup.ts'
 
 const { inline } = schema.marks
 const { paragraph, heading, li } = schema.nodes
@@ -52,7 +52,7 @@ function extentOf ($pos: ResolvedPos, mark: Mark): { from: number, to: number } 
 }
 
 /** What Drupal keeps of what a link goes to, which another address is not of. */
-const isOfTarget = ([name]: Attribute) => name === 'href' || name.startsWith('data-entity-')
+const isOfTarget = ([name]: HtmlAttribute) => name === 'href' || name.startsWith('data-entity-')
 
 /** Links what is selected, or the address itself where nothing is, or gives the link there another address; none takes it away. */
 export function setLink (address: string): Command {
@@ -61,7 +61,7 @@ export function setLink (address: string): Command {
     const link = linkAt(state)
     const { from, to } = link ?? selection
     const tr: Transaction = state.tr
-    const others = link ? (link.mark.attrs['attributes'] as Attribute[]).filter((attribute) => !isOfTarget(attribute)) : []
+    const others = link ? (link.mark.attrs['attributes'] as HtmlAttribute[]).filter((attribute) => !isOfTarget(attribute)) : []
     const mark = inline!.create({ name: 'a', attributes: [['href', address], ...others] })
     if (link) tr.removeMark(from, to, link.mark)
     if (address !== '') {

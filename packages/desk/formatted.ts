@@ -1,5 +1,5 @@
 import { Schema, type DOMOutputSpec, type Node } from 'prosemirror-model'
-import { collapsed, decoded, encoded, essence, isBlock, isVoid, NotKept, tokensOf, written, type Attribute, type Token } from './markup.ts'
+import { collapsed, decoded, encoded, essence, isBlock, isVoid, NotKept, tokensOf, written, type HtmlAttribute, type Token } from './markup.ts'
 
 /** How long a text may be that the editor opens, in characters. */
 const LONGEST = 100_000
@@ -10,18 +10,18 @@ const DEEPEST = 20
 /** Elements within a line whose text is edited. */
 const INLINE = new Set('a abbr b cite code del em i ins kbd mark q s small span strong sub sup u'.split(' '))
 
-interface Mark { type: 'inline', attrs: { name: string, attributes: Attribute[] } }
+interface InlineMark { type: 'inline', attrs: { name: string, attributes: HtmlAttribute[] } }
 
 /** A node as ProseMirror reads and writes it. */
-export interface NodeJson { type: string, attrs?: Record<string, unknown>, content?: NodeJson[], marks?: Mark[], text?: string }
+export interface NodeJson { type: string, attrs?: Record<string, unknown>, content?: NodeJson[], marks?: InlineMark[], text?: string }
 
 /** Of a text's own attributes the page shows these alone: others could change how the page looks, or load something. */
-function shown (attributes: Attribute[]): Record<string, string> {
+function shown (attributes: HtmlAttribute[]): Record<string, string> {
   return Object.fromEntries(attributes.filter(([name]) => name === 'lang' || name === 'dir' || name === 'start'))
 }
 
 const attributes = { default: [] }
-const attributesOf = (node: { attrs: Record<string, unknown> }) => node.attrs['attributes'] as Attribute[]
+const attributesOf = (node: { attrs: Record<string, unknown> }) => node.attrs['attributes'] as HtmlAttribute[]
 
 /** What stands for something that the editor leaves as it is. */
 function pieceOf ({ attrs }: Node, name: string): DOMOutputSpec {
@@ -54,7 +54,7 @@ export const schema = new Schema({
       excludes: '',
       inclusive: true,
       // Without an address: a press on a link has nowhere to go.
-      toDOM: ({ attrs }) => [String(attrs['name']), shown(attrs['attributes'] as Attribute[]), 0]
+      toDOM: ({ attrs }) => [String(attrs['name']), shown(attrs['attributes'] as HtmlAttribute[]), 0]
     }
   }
 })
@@ -163,7 +163,7 @@ function read (tokens: Token[]): NodeJson[] {
   }
 
   /** What is within a line, to the end of its element. @param isOpen whether blocks may follow, before which it stops */
-  function inline (parent: string, isOpen = false, marks: Mark[] = [], nodes: NodeJson[] = []): NodeJson[] {
+  function inline (parent: string, isOpen = false, marks: InlineMark[] = [], nodes: NodeJson[] = []): NodeJson[] {
     for (;;) {
       const token = tokens[at]
       if (!token) throw new NotKept('broken')
@@ -189,13 +189,13 @@ function read (tokens: Token[]): NodeJson[] {
   return blocks(undefined, 0)
 }
 
-export function markOf (name: string, attributes: Attribute[] = []): Mark {
+export function markOf (name: string, attributes: HtmlAttribute[] = []): InlineMark {
   return { type: 'inline', attrs: { name, attributes } }
 }
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-function push (nodes: NodeJson[], text: string, marks: Mark[]): void {
+function push (nodes: NodeJson[], text: string, marks: InlineMark[]): void {
   const last = nodes.at(-1)
   if (last?.type === 'text' && isSame(last.marks ?? [], marks)) last.text += text
   else nodes.push({ type: 'text', text, ...(marks.length > 0 && { marks }) })
@@ -222,11 +222,11 @@ function writeBlock ({ type, attrs = {}, content = [] }: NodeJson, isFirstOfItem
   if (type === 'paragraph' && isFirstOfItem && attrs['isBare']) return writeInline(content)
   const name = type === 'paragraph' ? 'p' : type === 'heading' ? `h${attrs['level']}` : type
   const inner = type === 'paragraph' || type === 'heading' ? writeInline(content) : content.map((node, index) => writeBlock(node, type === 'li' && index === 0)).join('')
-  return `${written(name, attrs['attributes'] as Attribute[])}${inner}</${name}>`
+  return `${written(name, attrs['attributes'] as HtmlAttribute[])}${inner}</${name}>`
 }
 
 function writeInline (nodes: NodeJson[]): string {
-  let open: Mark[] = []
+  let open: InlineMark[] = []
   let html = ''
   for (const { type, attrs = {}, text = '', marks = [] } of [...nodes, { type: 'end' } as NodeJson]) {
     let shared = 0
@@ -235,7 +235,7 @@ function writeInline (nodes: NodeJson[]): string {
     html += marks.slice(shared).map(({ attrs: { name, attributes } }) => written(name, attributes)).join('')
     open = marks
     if (type === 'text') html += encoded(text)
-    else if (type === 'br') html += written('br', attrs['attributes'] as Attribute[])
+    else if (type === 'br') html += written('br', attrs['attributes'] as HtmlAttribute[])
     else if (type === 'inline_piece') html += String(attrs['source'])
   }
   return html
@@ -263,7 +263,7 @@ const NOT_PASTED = new Set(['head', 'math', 'object', 'select', 'svg'])
 export function pastedOf (html: string): NodeJson[] {
   const root: NodeJson[] = []
   const lists: NodeJson[] = []
-  const marks: Array<{ name: string, mark?: Mark }> = []
+  const marks: Array<{ name: string, mark?: InlineMark }> = []
   let block: NodeJson | undefined
   let heading: number | undefined
   let unwanted: { name: string, depth: number } | undefined

@@ -1,5 +1,5 @@
 import type { Client, JournalEntry, Named, QuoinError } from '../client/src/client.ts'
-import { differenceOf, isChange, orderDifference, wholeDifference, type OrderChange, type Piece } from './difference.ts'
+import { differenceOf, isChange, orderDifference, wholeDifference, type OrderDifference, type Piece } from './difference.ts'
 import { failureOf } from './failures.ts'
 import { textOf, tokensOf, type Shape } from './fields.ts'
 import { createTitles, type TitlesDeps } from './journal-titles.ts'
@@ -53,7 +53,7 @@ export interface JournalDeps {
 export interface Wish { entry: JournalEntry, name: string, side: Side, etag: string | undefined }
 
 /** What became of a field: the difference of its texts, or of its orders, with the articles by their tokens. */
-export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderChange[], items: Map<string, Item>, isShown: boolean }
+export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderDifference[], items: Map<string, Item>, isShown: boolean }
 
 export type Journal = ReturnType<typeof createJournal>
 

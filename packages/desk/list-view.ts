@@ -4,7 +4,7 @@ import { repeat } from 'lit-html/directives/repeat.js'
 import type { Named } from '../client/src/client.ts'
 import { criteriaOf, editionAddress, listAddress, newAddress, type Query } from './address.ts'
 import { avatar, cover, icon, notice, statusPill } from './ui.ts'
-import { PAGE, type List } from './list.ts'
+import { PAGE, type EditionList } from './list.ts'
 import { languageOf, valueOf, type Edition, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
 import { figure, say } from './texts.ts'
@@ -19,7 +19,7 @@ export interface ListContext {
 }
 
 /** The list of editions, with what it is searched by. */
-export function listView (list: List, context: ListContext): TemplateResult {
+export function listView (list: EditionList, context: ListContext): TemplateResult {
   const { page, failure, isLoading } = list
   return html`
     <h1 tabindex="-1">${say('editions')}</h1>
@@ -34,7 +34,7 @@ export function listView (list: List, context: ListContext): TemplateResult {
     ${page ? pages(list) : html`<p class="loading">${say('lookingForEditions')}</p>`}`
 }
 
-function filters ({ query }: List, { types, bundles, model, go }: ListContext): TemplateResult {
+function filters ({ query }: EditionList, { types, bundles, model, go }: ListContext): TemplateResult {
   const typed = (name: 'q' | 'key') => (event: Event) => go({ ...query, [name]: (event.target as HTMLInputElement).value.trim(), offset: 0 }, true)
   const chosen = (name: 'bundle' | 'type' | 'status') => (event: Event) => go({ ...query, [name]: (event.target as HTMLSelectElement).value, offset: 0 })
   const select = (name: 'bundle' | 'type' | 'status', label: string, choices: Named[]) => html`
@@ -53,7 +53,7 @@ function filters ({ query }: List, { types, bundles, model, go }: ListContext): 
     </form>`
 }
 
-function row (edition: Edition, list: List, model: Model): TemplateResult {
+function row (edition: Edition, list: EditionList, model: Model): TemplateResult {
   const { keys, fields } = model
   const id = list.idOf(edition)
   const people = list.atWork(edition)
@@ -70,7 +70,7 @@ function row (edition: Edition, list: List, model: Model): TemplateResult {
     </li>`
 }
 
-function pages ({ page, query, total }: List): TemplateResult {
+function pages ({ page, query, total }: EditionList): TemplateResult {
   const { editions, offset, hasMore } = page!
   const range = editions.length === 0 ? '' : `${figure(offset + 1)}–${figure(offset + editions.length)}`
   const link = (to: number, label: string, symbol: string, isThere: boolean) => isThere

@@ -20,7 +20,7 @@ export interface ListDeps {
   announce: (text: string) => void
 }
 
-export type List = ReturnType<typeof createList>
+export type EditionList = ReturnType<typeof createList>
 
 /** The list of editions: one page of a search, and who is at work in what it shows. */
 export function createList ({ client, model, changed, announce }: ListDeps) {

@@ -5,7 +5,7 @@ import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
 import type { Labels } from './labels.ts'
-import { createList, type List } from './list.ts'
+import { createList, type EditionList } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
 import { listView } from './list-view.ts'
 import { createMaker, type Maker } from './maker.ts'
@@ -45,7 +45,7 @@ root.replaceChildren()
 const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, changed })
 const press = createPress(() => { if (isStale) changed() })
 let client: Client
-let list: List | undefined
+let list: EditionList | undefined
 let session: Session | undefined
 let maker: Maker | undefined
 let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }

@@ -1,11 +1,11 @@
 /** An attribute of a tag, its value decoded. */
-export type Attribute = [name: string, value: string]
+export type HtmlAttribute = [name: string, value: string]
 
 /** A part of HTML. A `piece` is a comment, or an element whose content is no markup, such as a script. */
 export type Token = { raw: string } & (
   | { kind: 'text' }
   | { kind: 'piece' }
-  | { kind: 'open', name: string, attributes: Attribute[] }
+  | { kind: 'open', name: string, attributes: HtmlAttribute[] }
   | { kind: 'close', name: string }
 )
 
@@ -83,7 +83,7 @@ function endOf (source: string, name: string, at: number): number {
   return end.exec(source) ? end.lastIndex : 0
 }
 
-function attributesOf (source: string, isLenient: boolean): Attribute[] {
+function attributesOf (source: string, isLenient: boolean): HtmlAttribute[] {
   return [...source.matchAll(ATTRIBUTE)].map(([, name, double, single, bare]) => [name!.toLowerCase(), decoded(double ?? single ?? bare ?? '', isLenient, true)])
 }
 
@@ -116,7 +116,7 @@ export function encoded (text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\u00a0', '&nbsp;')
 }
 
-export function written (name: string, attributes: Attribute[]): string {
+export function written (name: string, attributes: HtmlAttribute[]): string {
   return `<${name}${attributes.map(([name, value]) => ` ${name}="${encoded(value).replaceAll('"', '&quot;')}"`).join('')}>`
 }
 

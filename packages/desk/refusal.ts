@@ -27,10 +27,10 @@ export function hindranceOf (fields: Array<{ theirs: string | undefined, isUnfin
 }
 
 /** How the texts of an edition are: whether there is something to choose, whether one is in this browser alone, and whether the edition is yet to be made. */
-export interface State { isUndecided: boolean, isAtRisk: boolean, isNew?: boolean }
+export interface TextsState { isUndecided: boolean, isAtRisk: boolean, isNew?: boolean }
 
 /** Why an edition was not saved, for its editor: what Drupal's validation says (422) each at its field, which its path begins with. */
-export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>, { isUndecided, isAtRisk, isNew = false }: State): Refusal {
+export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message' | 'locks' | 'body'>, labels: Map<string, string>, { isUndecided, isAtRisk, isNew = false }: TextsState): Refusal {
   const { code, status, message, locks, body } = error
   const { violations = [] } = (body ?? {}) as { violations?: Array<{ path: string, message: string }> }
   const fields = new Map<string, string[]>()

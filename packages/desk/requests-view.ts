@@ -1,5 +1,5 @@
 import { html, nothing } from 'lit-html'
-import type { Requests, Request } from './requests.ts'
+import type { Requests, IncomingRequest } from './requests.ts'
 import type { Field } from './field.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, type View } from './ui.ts'
@@ -7,7 +7,7 @@ import { at, nameOf } from './words.ts'
 
 export interface RequestActs {
   requests: Requests
-  handOver: (field: Field, request: Request) => void
+  handOver: (field: Field, request: IncomingRequest) => void
 }
 
 /** What one may do about a field that somebody else has. */
@@ -21,7 +21,7 @@ export function askView ({ shape: { name, label } }: Field, { requests }: Reques
 export function requestsView (field: Field, { requests, handOver }: RequestActs): View {
   const { shape: { name, label }, isHeld } = field
   if (!isHeld) return nothing
-  const spoken = (request: Request) => html`<span class="spoken">${say('ofField', { label })}, ${nameOf(request.userData)}</span>`
+  const spoken = (request: IncomingRequest) => html`<span class="spoken">${say('ofField', { label })}, ${nameOf(request.userData)}</span>`
   return html`${requests.of(name).map((request) => html`<p class="note offer">${avatar(request.userData)}<span>${sayWith('asksForThis', { name: html`<b dir="auto">${nameOf(request.userData)}</b>` })}</span>
     <span class="choices"><button type="button" class="small" @click=${() => handOver(field, request)}>${say('handOver')}${spoken(request)}</button>
     <button type="button" class="small plain" @mousedown=${stay} @click=${() => requests.putOff(request)}>${say('inAMinute')}${spoken(request)}</button></span></p>`)}`

@@ -13,7 +13,7 @@ const SHOWN_MS = 70_000
 interface OwnRequest { since: number, again?: ReturnType<typeof setTimeout> }
 
 /** A request of somebody else's. */
-export interface Request extends Petition { heardAt: number, isHidden: boolean }
+export interface IncomingRequest extends Petition { heardAt: number, isHidden: boolean }
 
 export interface RequestsDeps {
   locks: Pick<Client['locks'], 'ask' | 'withdraw'>
@@ -33,7 +33,7 @@ export type Requests = ReturnType<typeof createRequests>
 /** What this user asks the holders of fields for, and what others ask them for. */
 export function createRequests ({ locks, entity, uid, begun, refused, changed, announce }: RequestsDeps) {
   const mine = new Map<string, OwnRequest>()
-  let others: Request[] = []
+  let others: IncomingRequest[] = []
   const what = (fieldName: string) => ({ ...entity(), fieldName })
 
   async function send (fieldName: string, own: OwnRequest): Promise<void> {
@@ -72,7 +72,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
     /** Since when this user asks for a field, in seconds. */
     since: (fieldName: string): number | undefined => mine.get(fieldName)?.since,
     /** Those who ask for a field of this user's, and have not been put off. */
-    of: (fieldName: string): Request[] => others.filter((one) => one.fieldName === fieldName && !one.isHidden && Date.now() - one.heardAt < SHOWN_MS),
+    of: (fieldName: string): IncomingRequest[] => others.filter((one) => one.fieldName === fieldName && !one.isHidden && Date.now() - one.heardAt < SHOWN_MS),
 
     ask (fieldName: string): void {
       if (mine.has(fieldName)) return
@@ -86,7 +86,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
     withdraw,
 
     /** Shows a request no more, however often it is sent again. */
-    putOff (request: Request): void {
+    putOff (request: IncomingRequest): void {
       request.isHidden = true
       changed()
     },

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createChoices } from '../../packages/desk/choices.ts'
-import type { OrderChange } from '../../packages/desk/difference.ts'
+import type { OrderDifference } from '../../packages/desk/difference.ts'
 
 const line = { kind: 'line', name: 'title' } as const
 
@@ -35,7 +35,7 @@ t.test('of an order moves are taken at first, and articles come and go by choice
   const choices = createChoices(() => {})
   const choice = () => choices.order('field_articles', ['4', '2', '9', '11'], ['9', '2', '5', '4'])
   t.equal(choice().tokens.join(), '9,11,2,4')
-  const turn = (which: (change: OrderChange) => boolean) => {
+  const turn = (which: (change: OrderDifference) => boolean) => {
     const now = choice()
     for (const change of now.changes.filter(which)) now.turn(change)
   }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { compose, composeOrder, differenceOf, isChange, orderDifference, wholeDifference, type OrderChange } from '../../packages/desk/difference.ts'
+import { compose, composeOrder, differenceOf, isChange, orderDifference, wholeDifference, type OrderDifference } from '../../packages/desk/difference.ts'
 import fc from '../fixtures/property.ts'
 
 const orders = fc.uniqueArray(fc.integer({ min: 1, max: 12 }).map(String))
@@ -37,7 +37,7 @@ t.test('all pieces make the new text, none the old one, and one of two its own c
 t.test('the difference of two orders names what came, went and moved, and nothing that only made room', async (t) => {
   t.strictSame(orderDifference(['1', '2', '3', '4'], ['4', '1', '3', '5']), [
     { what: 'moved', token: '4' }, { what: 'came', token: '5' }, { what: 'gone', token: '2' }
-  ] satisfies OrderChange[])
+  ] satisfies OrderDifference[])
   t.strictSame(orderDifference(['1', '2'], ['1', '2']), [])
 })
 

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { createSession } from '../../packages/desk/edition.ts'
 import { apply } from '../../packages/desk/operations.ts'
 import type { JournalDeps } from '../../packages/desk/journal.ts'
-import { createDraftStorage, isAtRisk, type Store } from '../../packages/desk/drafts.ts'
+import { createDraftStorage, isAtRisk, type TextStorage } from '../../packages/desk/drafts.ts'
 import { createBackground } from '../../packages/desk/background.ts'
 import type { Edition, Item, Model } from '../../packages/desk/settings.ts'
 import { say } from '../../packages/desk/texts.ts'
@@ -26,7 +26,7 @@ const away = () => new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')
 const moved = () => new QuoinError(412, 'PRECONDITION_FAILED', 'Somebody else has saved')
 
 /** A session of Anna's, and a service that answers as the test has it say: with a value, an error, or when the test calls `answer`. */
-function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [], store = storeOf() }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error>, store?: Store } = {}) {
+function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads = [], store = storeOf() }: { edition?: Edition, age?: number, records?: object[], reads?: Array<Edition | Error>, store?: TextStorage } = {}) {
   const service = {
     reads,
     writes: [] as Array<Edition | Error>,
