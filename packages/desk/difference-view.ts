@@ -16,7 +16,7 @@ export function hasPieces ({ pieces, changes }: TextChoice): boolean {
 export function differenceView (pieces: Piece[], choice?: Choice<TextChange>): TemplateResult {
   const isOffered = choice !== undefined && choice.changes.length > 1
   return html`<p class="difference" dir="auto">${pieces.map((piece, index) => {
-    if (!isChange(piece)) return html`<span>${shortened(piece.same, index > 0, index < pieces.length - 1)}</span>`
+    if (!isChange(piece)) return html`<span>${shorten(piece.same, index > 0, index < pieces.length - 1)}</span>`
     return isOffered
       ? html`<button type="button" class="piece" aria-pressed=${choice.isTaken(piece) ? 'true' : 'false'} @click=${() => choice.turn(piece)}>${sides(piece)}</button>`
       : html`<span class="piece">${sides(piece)}</span>`
@@ -29,7 +29,7 @@ function sides ({ gone, came }: TextChange): TemplateResult {
 }
 
 /** What stands beside a change of a long text. */
-function shortened (text: string, isAfter: boolean, isBefore: boolean): string {
+function shorten (text: string, isAfter: boolean, isBefore: boolean): string {
   const letters = [...text]
   const [start, end] = [isAfter ? AROUND : 0, isBefore ? AROUND : 0]
   if (start + end === 0 || letters.length <= start + end + AROUND) return text

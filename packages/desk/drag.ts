@@ -1,19 +1,19 @@
 import type { Item } from './settings.ts'
 
 /** What is being dragged: an article of a running order by its token, or one that was found. */
-export type Dragged = { order: string, token: string } | { article: Item, title: string }
+export type DragContent = { order: string, token: string } | { article: Item, title: string }
 
-let dragged: Dragged | undefined
+let dragged: DragContent | undefined
 
 /** To be called when a drag begins. */
-export function startDrag (event: DragEvent, what: Dragged, title: string): void {
+export function startDrag (event: DragEvent, what: DragContent, title: string): void {
   dragged = what
   event.dataTransfer!.effectAllowed = 'copyMove'
   event.dataTransfer!.setData('text/plain', title)
 }
 
 /** What is being dragged now. */
-export function draggedNow (): Dragged | undefined {
+export function draggedNow (): DragContent | undefined {
   return dragged
 }
 

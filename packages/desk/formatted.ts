@@ -1,5 +1,5 @@
 import { Schema, type DOMOutputSpec, type Node } from 'prosemirror-model'
-import { collapsed, decoded, encoded, essence, isBlock, isVoid, NotKept, tokensOf, written, type HtmlAttribute, type Token } from './markup.ts'
+import { collapse, decode, encode, essence, isBlock, isVoid, NotKept, tokensOf, startTag, type HtmlAttribute, type Token } from './markup.ts'
 
 /** How long a text may be that the editor opens, in characters. */
 const LONGEST = 100_000
@@ -59,7 +59,7 @@ export const schema = new Schema({
   }
 })
 
-export interface Opened {
+export interface OpenedText {
   doc: Node
   /** What is between the blocks. */
   separator: string
@@ -69,7 +69,7 @@ export interface Opened {
  * A text of HTML as the editor has it.
  * @throws {NotKept} where it could not be written again with nothing changed but what `essence` leaves out
  */
-export function opened (source: string): Opened {
+export function opened (source: string): OpenedText {
   if (source.length > LONGEST) throw new NotKept('long')
   const content = read(tokensOf(source))
   const separator = /<\/(?:p|h\d|ul|ol|blockquote)>(\s*)</i.exec(source)?.[1] ?? ''
@@ -168,12 +168,12 @@ function read (tokens: Token[]): NodeJson[] {
       const token = tokens[at]
       if (!token) throw new NotKept('broken')
       const isParent = isClose(parent)
-      if (isOpen && (isParent || (token.kind === 'open' && isBlock(token.name)))) return trimmed(nodes)
+      if (isOpen && (isParent || (token.kind === 'open' && isBlock(token.name)))) return trim(nodes)
       at++
-      if (isParent) return marks.length > 0 ? nodes : trimmed(nodes)
+      if (isParent) return marks.length > 0 ? nodes : trim(nodes)
       if (token.kind === 'close' || (token.kind === 'open' && isBlock(token.name))) throw new NotKept('broken')
       const withMarks = marks.length > 0 ? { marks } : {}
-      if (token.kind === 'text') push(nodes, collapsed(decoded(token.raw)), marks)
+      if (token.kind === 'text') push(nodes, collapse(decode(token.raw)), marks)
       else if (token.kind === 'piece') nodes.push({ type: 'inline_piece', attrs: { source: token.raw }, ...withMarks })
       else if (token.name === 'br') nodes.push({ type: 'br', attrs: { attributes: token.attributes }, ...withMarks })
       else if (INLINE.has(token.name)) {
@@ -202,7 +202,7 @@ function push (nodes: NodeJson[], text: string, marks: InlineMark[]): void {
 }
 
 /** Without the white space at both ends, which a browser does not show. */
-function trimmed (nodes: NodeJson[]): NodeJson[] {
+function trim (nodes: NodeJson[]): NodeJson[] {
   const [first, last] = [nodes[0], nodes.at(-1)]
   if (first?.type === 'text' && !first.marks) first.text = first.text!.replace(/^ /, '')
   if (last?.type === 'text' && !last.marks) last.text = last.text!.replace(/ $/, '')
@@ -222,7 +222,7 @@ function writeBlock ({ type, attrs = {}, content = [] }: NodeJson, isFirstOfItem
   if (type === 'paragraph' && isFirstOfItem && attrs['isBare']) return writeInline(content)
   const name = type === 'paragraph' ? 'p' : type === 'heading' ? `h${attrs['level']}` : type
   const inner = type === 'paragraph' || type === 'heading' ? writeInline(content) : content.map((node, index) => writeBlock(node, type === 'li' && index === 0)).join('')
-  return `${written(name, attrs['attributes'] as HtmlAttribute[])}${inner}</${name}>`
+  return `${startTag(name, attrs['attributes'] as HtmlAttribute[])}${inner}</${name}>`
 }
 
 function writeInline (nodes: NodeJson[]): string {
@@ -232,10 +232,10 @@ function writeInline (nodes: NodeJson[]): string {
     let shared = 0
     while (shared < open.length && shared < marks.length && isSame(open[shared], marks[shared])) shared++
     html += open.slice(shared).reverse().map(({ attrs: { name } }) => `</${name}>`).join('')
-    html += marks.slice(shared).map(({ attrs: { name, attributes } }) => written(name, attributes)).join('')
+    html += marks.slice(shared).map(({ attrs: { name, attributes } }) => startTag(name, attributes)).join('')
     open = marks
-    if (type === 'text') html += encoded(text)
-    else if (type === 'br') html += written('br', attrs['attributes'] as HtmlAttribute[])
+    if (type === 'text') html += encode(text)
+    else if (type === 'br') html += startTag('br', attrs['attributes'] as HtmlAttribute[])
     else if (type === 'inline_piece') html += String(attrs['source'])
   }
   return html
@@ -269,7 +269,7 @@ export function pastedOf (html: string): NodeJson[] {
   let unwanted: { name: string, depth: number } | undefined
 
   function end (): void {
-    if (block) block.content = trimmed(block.content!)
+    if (block) block.content = trim(block.content!)
     block = undefined
   }
 
@@ -287,7 +287,7 @@ export function pastedOf (html: string): NodeJson[] {
       if (token.kind === 'open' && token.name === unwanted.name) unwanted.depth++
       if (token.kind === 'close' && token.name === unwanted.name && --unwanted.depth === 0) unwanted = undefined
     } else if (token.kind === 'text') {
-      const text = collapsed(decoded(token.raw, true))
+      const text = collapse(decode(token.raw, true))
       if (block || text.trim() !== '') push(line(), text, marks.flatMap(({ mark }) => mark ?? []))
     } else if (token.kind === 'open') begin(token)
     else if (token.kind === 'close') close(token.name)

@@ -84,7 +84,7 @@ function endOf (source: string, name: string, at: number): number {
 }
 
 function attributesOf (source: string, isLenient: boolean): HtmlAttribute[] {
-  return [...source.matchAll(ATTRIBUTE)].map(([, name, double, single, bare]) => [name!.toLowerCase(), decoded(double ?? single ?? bare ?? '', isLenient, true)])
+  return [...source.matchAll(ATTRIBUTE)].map(([, name, double, single, bare]) => [name!.toLowerCase(), decode(double ?? single ?? bare ?? '', isLenient, true)])
 }
 
 /** The names of U+00A0 to U+00FF, in their order. */
@@ -100,7 +100,7 @@ const CHARACTERS = new Map<string, string>([
  * Text of HTML with its character references decoded.
  * @throws {NotKept} for a reference that is not known here
  */
-export function decoded (raw: string, isLenient = false, isAttribute = false): string {
+export function decode (raw: string, isLenient = false, isAttribute = false): string {
   return raw.replaceAll(/&(?:#x([\da-f]{1,6});|#(\d{1,7});|(\w+)(;|(=)?))/gi, (reference, hex: string | undefined, decimal: string | undefined, name: string | undefined, end: string, equals: string | undefined) => {
     const code = hex ? parseInt(hex, 16) : Number(decimal)
     // Browsers give other characters for those of Windows-1252.
@@ -112,16 +112,16 @@ export function decoded (raw: string, isLenient = false, isAttribute = false): s
   })
 }
 
-export function encoded (text: string): string {
+export function encode (text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('\u00a0', '&nbsp;')
 }
 
-export function written (name: string, attributes: HtmlAttribute[]): string {
-  return `<${name}${attributes.map(([name, value]) => ` ${name}="${encoded(value).replaceAll('"', '&quot;')}"`).join('')}>`
+export function startTag (name: string, attributes: HtmlAttribute[]): string {
+  return `<${name}${attributes.map(([name, value]) => ` ${name}="${encode(value).replaceAll('"', '&quot;')}"`).join('')}>`
 }
 
 /** White space as a browser shows it. */
-export const collapsed = (text: string): string => text.replaceAll(/[ \t\r\n\f]+/g, ' ')
+export const collapse = (text: string): string => text.replaceAll(/[ \t\r\n\f]+/g, ' ')
 
 /** Placeholders of Twig, which are to stay letter by letter. */
 const TWIG = /\{[{%#]/
@@ -137,8 +137,8 @@ export function essence (source: string): string {
     if (token.kind === 'piece') return [token.raw]
     if (token.kind === 'close') return [`/${token.name}`]
     if (token.kind === 'open') return [[token.name, ...token.attributes]]
-    if (TWIG.test(token.raw)) return encoded(decoded(token.raw)) === token.raw ? [`=${token.raw}`] : fail()
-    let text = collapsed(decoded(token.raw))
+    if (TWIG.test(token.raw)) return encode(decode(token.raw)) === token.raw ? [`=${token.raw}`] : fail()
+    let text = collapse(decode(token.raw))
     if (isEdge(tokens[index - 1])) text = text.replace(/^ /, '')
     if (isEdge(tokens[index + 1])) text = text.replace(/ $/, '')
     return text === '' ? [] : [`=${text}`]

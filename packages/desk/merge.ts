@@ -1,11 +1,11 @@
 /** What comes of a text that was changed here, there or on both sides. */
-export type Settled = { text: string } | { conflict: true }
+export type MergeResult = { text: string } | { conflict: true }
 
 /**
  * Puts a change on top of another of the same text.
  * @param base what both began with
  */
-export function settle (base: string, mine: string, theirs: string): Settled {
+export function settle (base: string, mine: string, theirs: string): MergeResult {
   if (theirs === base) return { text: mine }
   return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
 }
@@ -25,7 +25,7 @@ export function fit (order: string[], present: string[]): string[] {
 export interface Edited { base: string, text: string, theirs: string | undefined }
 
 /** What becomes of a text when something else is saved underneath it. */
-export function rebased ({ base, text, theirs }: Edited, now: string): Edited {
+export function rebase ({ base, text, theirs }: Edited, now: string): Edited {
   const settled = settle(base, text, now)
   const mine = 'text' in settled ? settled.text : text
   return { base: now, text: mine, theirs: mine === now ? undefined : 'text' in settled ? theirs : now }

@@ -1,5 +1,5 @@
 import { itemsOf, textOf, timesOf, type Shape } from './fields.ts'
-import { rebased } from './merge.ts'
+import { rebase } from './merge.ts'
 import type { Item } from './settings.ts'
 import { say } from './texts.ts'
 
@@ -68,7 +68,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
     rebase (items: Item[]): void {
-      ;({ base, text: now, theirs } = rebased({ base, text: now, theirs }, read(items)))
+      ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, read(items)))
     },
 
     /** Decides between one's own text and what somebody else has saved, or for a text that is made of both. */

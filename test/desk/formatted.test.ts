@@ -2,7 +2,7 @@ import t from 'tap'
 import { Slice } from 'prosemirror-model'
 import fc from '../fixtures/property.ts'
 import { isAddress, linesOf, opened, pastedOf, schema, write } from '../../packages/desk/formatted.ts'
-import { decoded, essence, NotKept, tokensOf, type Reason } from '../../packages/desk/markup.ts'
+import { decode, essence, NotKept, tokensOf, type Reason } from '../../packages/desk/markup.ts'
 
 /** A text as the editor writes it that has opened it. */
 function again (source: string): string {
@@ -125,7 +125,7 @@ t.test('a link goes to an address of the web, a mail, or within the site', async
 })
 
 t.test('characters are decoded as browsers do', async (t) => {
-  t.equal(decoded('&lt;&#65;&#x42;&Auml;&yuml;'), '<ABÄÿ')
+  t.equal(decode('&lt;&#65;&#x42;&Auml;&yuml;'), '<ABÄÿ')
   t.strictSame(tokensOf('<p>a</p>').map(({ kind }) => kind), ['open', 'text', 'close'])
 })
 

@@ -4,7 +4,7 @@ import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, s
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
 import { createDrafts, createDraftStorage } from '../../packages/desk/drafts.ts'
 import { storeOf } from './fixtures.ts'
-import { fit, rebased, settle } from '../../packages/desk/merge.ts'
+import { fit, rebase, settle } from '../../packages/desk/merge.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
 import { refusalOf } from '../../packages/desk/refusal.ts'
 import { createSamples } from '../../packages/desk/samples.ts'
@@ -190,7 +190,7 @@ t.test('changes of both sides are put together only where they fit', async (t) =
   t.strictSame(settle('a', 'a', 'b'), { text: 'b' })
   t.strictSame(settle('a', 'b', 'b'), { text: 'b' })
   t.strictSame(settle('a', 'b', 'c'), { conflict: true })
-  t.strictSame(rebased({ base: 'a', text: 'b', theirs: 'c' }, 'b'), { base: 'b', text: 'b', theirs: undefined }, 'a conflict ends where both say the same')
+  t.strictSame(rebase({ base: 'a', text: 'b', theirs: 'c' }, 'b'), { base: 'b', text: 'b', theirs: undefined }, 'a conflict ends where both say the same')
   for (const [then, now, result] of [['9 2 4', '4 2 9 11', '9 11 2 4'], ['1 2', '7 1', '7 1 2'], ['2 5 1', '1 9 2', '2 5 1 9'], ['', '1 2', '1 2'], ['1', '', '1']] as const) t.equal(fit(then.split(' ').filter(Boolean), now.split(' ').filter(Boolean)).join(' '), result, 'an order of before, with the articles of now')
 })
 
