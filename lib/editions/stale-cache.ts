@@ -72,7 +72,8 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     },
     noDisposeOnSet: true
   })
-  const refusals = new LRUCache<string, number>({ max: CALLERS })
+  // As a size: with `max` the cache would reserve the memory for all of them at once.
+  const refusals = new LRUCache<string, number>({ maxSize: CALLERS, sizeCalculation: () => 1 })
   /** The time of the last refusal through another instance, by the caller's mark. */
   const refusedElsewhere = new Map<string, number>()
   let savedAt = -Infinity

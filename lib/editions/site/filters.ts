@@ -47,7 +47,8 @@ const REMEMBERED = 5000
 const SAMPLE = 10
 
 export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
-  const verdicts = new LRUCache<string, { at: number, verdict: Verdict }>({ max: REMEMBERED })
+  // As a size: with `max` the cache would reserve the memory for all of them at once.
+  const verdicts = new LRUCache<string, { at: number, verdict: Verdict }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const warnings = new Set<string>()
 
   function recall (collections: Collection[], caller: Caller): boolean | undefined {
