@@ -43,14 +43,13 @@ const FORBIDDEN: Array<[from: RegExp, to: RegExp, why: string]> = [
   [/^(?!test\/)/, /^test\//, 'tests are no part of the service']
 ]
 
-const remembered = new Map<string, { text: string, imports: string[] }>()
+const remembered = new Map<string, Map<string, string[]>>()
 
-/** What a file imports, for its values or its types: paths from the root, or packages. A text is searched again only where it changes. */
+/** What a file imports, for its values or its types: paths from the root, or packages. A text is searched once. */
 function importsOf (path: string, text: string): string[] {
-  const last = remembered.get(path)
-  if (last?.text === text) return last.imports
-  const imports = search(path, text)
-  remembered.set(path, { text, imports })
+  const ofPath = remembered.get(path) ?? new Map<string, string[]>()
+  const imports = ofPath.get(text) ?? search(path, text)
+  remembered.set(path, ofPath.set(text, imports))
   return imports
 }
 
