@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('client/*.test.ts')
+load('client/*.test.ts', 'app/[i-ln-z]*.test.ts')

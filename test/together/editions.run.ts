@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('editions/[a-m]*.test.ts')
+load('editions/[a-m]*.test.ts', 'desk/*.test.ts')

@@ -8,10 +8,10 @@ const TESTS = join(import.meta.dirname, '..')
 /**
  * Runs test files in this process, one after the other: to start a process for each takes half of the time of `npm test`.
  * The slow ones are left out. Before the tests of a file comes one of its name, which imports it.
- * @param patterns of files, from test/
+ * @param patterns of files, from test/; the files of each by name
  */
 export function load (...patterns: string[]): void {
-  importNext(globSync(patterns, { cwd: TESTS, exclude: ['**/*.slow.test.ts'] }).sort())
+  importNext(patterns.flatMap((pattern) => globSync(pattern, { cwd: TESTS, exclude: ['**/*.slow.test.ts'] }).sort()))
 }
 
 /** The next import is queued after the tests of this file: tap ends as soon as nothing is queued. A clock that it stopped goes on. */

@@ -1,3 +1,3 @@
 import { load } from './load.ts'
 
-load('{bus,dynamodb,tickets}/*.test.ts')
+load('{bus,drupal-stand-in,dynamodb,jsonapi,tickets}/*.test.ts')

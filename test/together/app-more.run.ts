@@ -1,3 +1,0 @@
-import { load } from './load.ts'
-
-load('app/[i-ln-z]*.test.ts')

@@ -1,3 +1,0 @@
-import { load } from './load.ts'
-
-load('{doctor,bench}/*.test.ts')
