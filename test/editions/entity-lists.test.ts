@@ -6,6 +6,7 @@ import { PLACED_PAGES } from '../../lib/editions/list/placements.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { listModel } from '../../lib/editions/site/list-site.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
+import { sample } from '../scope.ts'
 import { basic, enlarged, failed, open, type Desk } from './site.ts'
 
 const USERS = ['admin', 'editor', 'editor2', 'reader', undefined]
@@ -47,7 +48,7 @@ t.test('articles are listed, searched and read as core REST shows them to each u
       t.strictSame(found.body.data, rest.filter(isWanted), `${as}: ${query}`)
       t.equal(found.body.meta.total, rest.filter(isWanted).length, `${as}: the total of ${query}`)
     }
-    for (const article of rest.slice(0, 12)) {
+    for (const article of sample(rest.slice(0, 12), 4)) {
       for (const id of [article.nid[0].value, article.uuid[0].value]) t.strictSame((await call('GET', `/api/collections/article/${id}`, caller)).body, article, `${as}: article ${id}`)
     }
   }

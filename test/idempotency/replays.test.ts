@@ -5,6 +5,7 @@ import { startHostileCms, type HostileCms } from '../editions/hostile-cms.ts'
 import { basic } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
+import { sample, variants } from '../scope.ts'
 
 const headersOf = (key?: string, as = 'editor') => ({ ...basic(as), ...(key !== undefined && { 'idempotency-key': key }) })
 
@@ -155,7 +156,7 @@ t.test('while the store is away nothing is sent', async (t) => {
 })
 
 t.test('of many requests with one key at two instances one runs', async (t) => {
-  for (const [name, pathOf, body] of VERBS) {
+  for (const [name, pathOf, body] of variants(VERBS)) {
     const { edition, instances, writes } = await desk(t)
     const path = pathOf(await edition(4, 7))
     const before = writes()
@@ -188,28 +189,29 @@ function countSaves (cms: HostileCms): () => number {
   return () => cms.site.requestLines.slice(before).filter((line) => /^(?:POST|PATCH) .* 20[01]$/.test(line)).length
 }
 
-for (const [name, pathOf, body] of VERBS) {
-  // A create reads nothing once the site is known.
-  for (const where of HALTS.slice(name === 'a create' ? 1 : 0)) {
-    t.test(`${name} whose instance is halted ${where} is saved once`, async (t) => {
-      const { cms, edition, instances: [first, second], expire } = await desk(t, { CMS_TIMEOUT_MS: '60000' })
-      const path = pathOf(await edition(4, 7))
-      const saves = countSaves(cms)
-      const { reached, resume } = halt(cms, where)
-      const halted = first(path, body, '"one"')
-      await reached
-      // What has sent nothing has a short lease.
-      if (where !== 'before it has read') t.match(await second(path, body, '"one"'), { status: 409, retryAfter: /^\d+$/, body: { code: 'IDEMPOTENCY_KEY_BUSY' } }, 'while the first may still be at it')
-      await expire()
-      const repeated = await second(path, body, '"one"')
-      t.match(repeated, { status: name === 'a create' ? 201 : 200, replayed: where === 'after the CMS has saved' ? 'true' : undefined })
-      // One that was halted and goes on saves nothing any more.
-      resume(where === 'before it has read' ? undefined : 'reset')
-      await halted
-      t.equal(saves(), 1)
-      t.match(await second(path, body, '"one"'), { status: repeated.status, replayed: 'true', etag: repeated.etag })
-    })
-  }
+// A create reads nothing once the site is known.
+const halts = VERBS.flatMap(([name, pathOf, body]) => HALTS.slice(name === 'a create' ? 1 : 0).map((where) => ({ name, pathOf, body, where })))
+
+// Of the sample each row is of another verb and halts at another place.
+for (const { name, pathOf, body, where } of sample(halts, 4)) {
+  t.test(`${name} whose instance is halted ${where} is saved once`, async (t) => {
+    const { cms, edition, instances: [first, second], expire } = await desk(t, { CMS_TIMEOUT_MS: '60000' })
+    const path = pathOf(await edition(4, 7))
+    const saves = countSaves(cms)
+    const { reached, resume } = halt(cms, where)
+    const halted = first(path, body, '"one"')
+    await reached
+    // What has sent nothing has a short lease.
+    if (where !== 'before it has read') t.match(await second(path, body, '"one"'), { status: 409, retryAfter: /^\d+$/, body: { code: 'IDEMPOTENCY_KEY_BUSY' } }, 'while the first may still be at it')
+    await expire()
+    const repeated = await second(path, body, '"one"')
+    t.match(repeated, { status: name === 'a create' ? 201 : 200, replayed: where === 'after the CMS has saved' ? 'true' : undefined })
+    // One that was halted and goes on saves nothing any more.
+    resume(where === 'before it has read' ? undefined : 'reset')
+    await halted
+    t.equal(saves(), 1)
+    t.match(await second(path, body, '"one"'), { status: repeated.status, replayed: 'true', etag: repeated.etag })
+  })
 }
 
 /** Does a request whose instance is halted, then something else, and then the request again. */
@@ -259,11 +261,11 @@ t.test('an interrupted change of the running order counts as saved where the ord
 
 const afterSeven = { operations: [{ op: 'insert', article: { target_id: 9 }, after: { target_id: 7 } }] }
 
-for (const [what, body, theirs, orders] of [
+for (const [what, body, theirs, orders] of variants([
   ['has taken the neighbour away', afterSeven, { operations: [{ op: 'remove', article: { target_id: 7 } }] }, [[4], [4, 9]]],
   ['has inserted the same article', insert(9), insert(9, 'start'), [[9, 4, 7], [4, 7, 9]]],
   ['has inserted another article', insert(9), insert(8, 'start'), [[8, 4, 7], [8, 4, 7, 9]]]
-] as const) {
+] as const)) {
   t.test(`an interrupted insert of which nobody can tell whether it was saved, since a colleague ${what}`, async (t) => {
     for (const [index, where] of HALTS.slice(1).entries()) {
       const { answer, saves, present } = await interrupt(t, { where, path: articles, body, meanwhile: (send, edition) => send(articles(edition), theirs) })
