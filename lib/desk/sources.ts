@@ -92,9 +92,8 @@ async function bundle (): Promise<Sources> {
     files.set(hashedName, { type: types[extname(name)]!, body, gzipped: await compress(body, { level: 9 }) })
     return hashedName
   }
-  const [icon, icons, style] = await Promise.all([
+  const [icon, style] = await Promise.all([
     add('icon.svg', readFileSync(join(DESK, 'icon.svg'), 'utf8')),
-    add('icons.svg', readFileSync(join(DESK, 'icons.svg'), 'utf8')),
     add('desk.css', styles!.outputFiles[0]!.text)
   ])
   const html = readFileSync(join(DESK, 'index.html'), 'utf8')
@@ -112,7 +111,7 @@ async function bundle (): Promise<Sources> {
 
   /** @returns the name of the page's script */
   async function addScripts (outputFiles: OutputFile[], page: string): Promise<string> {
-    const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text: text.replaceAll(`${FILES}desk/icons.svg`, FILES + icons) }))
+    const scripts = outputFiles.map(({ path, text }) => ({ name: basename(path), text }))
       .filter(({ name }) => name.endsWith('.js') && name !== 'main.js')
     // They name each other, so each has the hash of all.
     const hash = hashOf(scripts.map(({ text }) => text).join(''))

@@ -4,6 +4,7 @@ import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './a
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
 import { keepFocus, placesOf } from './focus.ts'
+import { icons } from './icons.ts'
 import type { Labels } from './labels.ts'
 import { createList, type EditionList } from './list.ts'
 import { keysView, showKeys } from './keys-view.ts'
@@ -81,6 +82,7 @@ function announce (text: string): void {
 function page (): TemplateResult {
   const { user } = here
   return html`
+    ${icons}
     <a class="skip" href="#main" @click=${(event: Event) => { event.preventDefault(); focusHeading() }}>${say('toContent')}</a>
     <header class="bar">
       <a class="brand" href="#/">${icon('newspaper')}<span>Quoin desk</span></a>

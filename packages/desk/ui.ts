@@ -6,7 +6,7 @@ import { initials, nameOf, toneOf, type Somebody } from './words.ts'
 export type View = TemplateResult | typeof nothing
 
 export function icon (name: string): TemplateResult {
-  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href="desk/files/desk/icons.svg#${name}"></use></svg>`
+  return html`<svg class="icon" aria-hidden="true" focusable="false"><use href="#icon-${name}"></use></svg>`
 }
 
 /** Somebody's initials in a colour of their own; the name is for those who hear the page. */

@@ -49,7 +49,7 @@ t.test('how fast the desk is', async (t) => {
     t.ok(ms < EDITABLE_MS, `${ms} ms`)
     t.strictSame(seen.asked.filter((path) => /api\/(collection\/\d+|desk\/samples\/\d+)$/.test(path)).sort(), [`GET /api/collection/${id}`, `GET /api/desk/samples/${id}`], 'what was asked for early is asked for once')
     t.ok(seen.asked.indexOf(`GET /api/collection/${id}`) < seen.asked.indexOf('GET /api/desk/names'), 'and before the script of the page runs')
-    t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 4, 'the page, its script, its style sheet and its icons')
+    t.equal(seen.asked.filter((path) => /\/desk/.test(path) && !/\/api\//.test(path)).length, 3, 'the page, its script and its style sheet')
   })
 
   t.test('the list comes by eight requests, and again by three', async (t) => {
