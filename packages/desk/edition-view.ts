@@ -101,8 +101,8 @@ function content (session: Session, context: EditionContext): TemplateResult {
         <div class="savebar">
           ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
           <span class="choices">
-            <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${session.undo}>${icon('undo-2')}</button>
-            <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${session.redo}>${icon('undo-2')}</button>
+            <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
+            <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>
             <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>${say('discardAll')}</button>
           </span>
           <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>

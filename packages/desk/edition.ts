@@ -417,17 +417,19 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     }
   }
 
-  function undo (): void {
-    tell('undone', history.undo())
+  /** Takes back the last step; from within a field only what the page has put there. @returns whether there was one */
+  function undo (inside?: Field): boolean {
+    return tell('undone', history.undo(inside))
   }
 
-  function redo (): void {
-    tell('redone', history.redo())
+  function redo (inside?: Field): boolean {
+    return tell('redone', history.redo(inside))
   }
 
-  function tell (what: 'undone' | 'redone', turn: Turn | undefined): void {
+  function tell (what: 'undone' | 'redone', turn: Turn | undefined): boolean {
     if (turn) announce(say(turn.isDone ? what : 'leftAlone', { what: turn.words }))
     changed()
+    return turn !== undefined
   }
 
   async function discard (text: EditorDraft): Promise<void> {

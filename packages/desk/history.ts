@@ -9,10 +9,15 @@ export interface Step {
   /** Takes it back, unless somebody has changed the same since. @returns whether anything was taken back */
   back: () => boolean
   forth: () => boolean
+  /** The texts that it has given fields. */
+  texts?: Array<{ name: string, before: string, after: string }>
 }
 
 /** What a step has made of one field. */
 interface Change { field: Field, before: string, after: string }
+
+/** A field that the reader is in, and its text. */
+type Inside = Pick<Field, 'shape' | 'text'>
 
 /** A step that was taken back or done again; without `isDone` it was left alone. */
 export interface Turn { words: string, isDone: boolean }
@@ -30,9 +35,12 @@ export function createHistory () {
     future = []
   }
 
-  function go (from: Step[], to: Step[], which: 'back' | 'forth'): Turn | undefined {
-    const step = from.pop()
-    if (!step) return undefined
+  /** @param inside without it any step is taken, with it only one after which the field has not changed */
+  function go (from: Step[], to: Step[], which: 'back' | 'forth', inside?: Inside): Turn | undefined {
+    const step = from.at(-1)
+    const side = which === 'back' ? 'after' : 'before'
+    if (!step || (inside && !step.texts?.some((text) => text.name === inside.shape.name && text[side] === inside.text))) return undefined
+    from.pop()
     to.push(step)
     return { words: step.words, isDone: step[which]() }
   }
@@ -53,12 +61,12 @@ export function createHistory () {
         for (const change of same) change.field.type(change[becomes])
         return same.length > 0
       }
-      add({ words, back: turn('after', 'before'), forth: turn('before', 'after') })
+      add({ words, back: turn('after', 'before'), forth: turn('before', 'after'), texts: changes.map(({ field, before, after }) => ({ name: field.shape.name, before, after })) })
     },
 
     /** @returns what is taken back */
-    undo: () => go(past, future, 'back'),
+    undo: (inside?: Inside) => go(past, future, 'back', inside),
     /** @returns what is done again */
-    redo: () => go(future, past, 'forth')
+    redo: (inside?: Inside) => go(future, past, 'forth', inside)
   }
 }

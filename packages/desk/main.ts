@@ -117,9 +117,10 @@ function labelsOf (id: string): Promise<Labels> {
   return ask<Labels>(`api/desk/labels/${id}`, here)
 }
 
-/** The keys of the page; a text box undoes by itself what was typed into it. */
+/** The keys of the page; a text box undoes by itself what was typed into it, and nothing that the page has put there. */
 function pressed (event: KeyboardEvent): void {
-  const isInText = (event.target as Element).matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
+  const target = event.target as Element
+  const isInText = target.matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
   if (event.key === '?' && !isInText) return showKeys()
   if (event.key === '/' && !isInText && session?.edition) {
     event.preventDefault()
@@ -127,10 +128,14 @@ function pressed (event: KeyboardEvent): void {
   }
   if (!session?.edition || here.other || !(event.ctrlKey || event.metaKey)) return
   const key = event.key.toLowerCase()
-  const act = key === 's' ? session.save : isInText ? undefined : key === 'y' || (key === 'z' && event.shiftKey) ? session.redo : key === 'z' ? session.undo : undefined
-  if (!act) return
+  if (key === 's') session.save()
+  else if (event.defaultPrevented || (key !== 'z' && key !== 'y')) return
+  else {
+    const field = session.fieldOf(target.closest<HTMLElement>('[data-field]')?.dataset['field'] ?? '')
+    const turn = key === 'y' || event.shiftKey ? session.redo : session.undo
+    if (isInText ? !field || !turn(field) : !turn()) return
+  }
   event.preventDefault()
-  act()
 }
 
 function focusHeading (): void {

@@ -50,7 +50,7 @@ export function createRestoration ({ drafts, history, changed }: RestorationDeps
         if (isSame) field.type(becomes)
         return isSame
       }
-      if (text !== before) history.add({ words, back: turn(text, before), forth: turn(before, text) })
+      if (text !== before) history.add({ words, back: turn(text, before), forth: turn(before, text), texts: [{ name, before, after: text }] })
       await field.restore(text)
     },
 

@@ -452,6 +452,23 @@ t.test('a text that a draft is restored over is under the kept drafts', async (t
   t.match([field().text, session.drafts, storage.of(ENTITY)], ['Earlier', [{ payload: 'Typed now' }], [{ payload: 'Typed now' }]])
 })
 
+t.test('from within a field only what the page has put there is taken back', async (t) => {
+  const { session, field, said } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
+  await turn()
+  const [title, key] = [field(), field('field_key')]
+  t.equal(session.undo(title), false)
+  title.type('Typed')
+  session.revert(title)
+  t.strictSame([session.undo(key), title.text], [false, 'Saved'], 'it is another field')
+  title.type('Typed since')
+  t.strictSame([session.undo(title), title.text], [false, 'Typed since'], 'the text box takes that back itself')
+  title.type('Saved')
+  t.strictSame([session.undo(title), title.text, said.at(-1)], [true, 'Typed', 'Undone: Title as it is saved'])
+  t.strictSame([session.redo(key), session.redo(title), title.text], [false, true, 'Saved'])
+  await session.restore({ id: 'v', fieldName: 'title', payload: 'Earlier' })
+  t.strictSame([session.undo(title), title.text], [true, 'Saved'], 'also a draft that was restored')
+})
+
 t.test('what was reverted comes back, and what has been changed since, or is somebody else\u2019s, is left alone', async (t) => {
   const { session, field, board, said } = open(t, { edition: editionOf('Saved', { field_key: [{ value: 'k' }] }) })
   await turn()

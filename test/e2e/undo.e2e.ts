@@ -26,6 +26,15 @@ t.test('there is a way back from every slip', async (t) => {
     await fieldOf(anna, 'Title').fill('Another')
     await anna.keyboard.press('Escape')
     await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
+    for (const [keys, text] of [['Control+z', 'Another'], ['Control+Shift+z', 'The slip']] as const) {
+      await anna.keyboard.press(keys)
+      await until(async () => await fieldOf(anna, 'Title').inputValue() === text)
+    }
+    await anna.keyboard.type('x')
+    const typed = await fieldOf(anna, 'Title').inputValue()
+    await anna.keyboard.press('Control+z')
+    await until(async () => await fieldOf(anna, 'Title').inputValue() === 'The slip')
+    t.match(typed, /x/, 'and a letter typed since is the text box’s own to undo')
     const count = anna.getByLabel(/^Page count/)
     await count.focus()
     await anna.keyboard.type('e')
