@@ -68,7 +68,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       ? document.querySelector<HTMLElement>('.kept button') ?? document.getElementById('kept')
       : isOwn
         ? document.getElementById(`field-${fieldName}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(fieldName ?? '')}"] :is(.notes button, li button)`)
-        : token === undefined ? null : document.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] :is(a, button)`)
+        : token === undefined ? null : document.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] :is(a, button[data-to])`)
     target?.scrollIntoView({ block: 'center' })
     target?.focus()
   }
@@ -92,7 +92,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
     <div class="columns">
       <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
-        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, ...session.acts(order) }))}
+        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}
         <h2 class="spoken">${say('fields')}</h2>
         <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
         ${fixed.length === 0

@@ -111,7 +111,7 @@ async function takeOver (field: Field): Promise<void> {
   const place = document.activeElement?.closest('[data-field]')
   await field.takeOver()
   const { name } = field.shape
-  const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[aria-disabled="false"]`)
+  const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[data-to][aria-disabled="false"]`)
   // A browser that does not focus a button that is pressed has the focus on the body.
   if (field.isHeld && (document.activeElement === document.body || place?.contains(document.activeElement))) control?.focus()
   if (document.activeElement !== control) field.blur()

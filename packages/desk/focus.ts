@@ -9,7 +9,7 @@ export function placesOf (focused: Element | null): Element[] {
 function targetIn (place: Element): HTMLElement | null {
   if (place.matches('main')) return place.querySelector('h1')
   if (!place.matches('[data-field]')) return place.querySelector('button')
-  const control = 'input:not(:disabled), select:not(:disabled), textarea, li button[aria-disabled="false"]'
+  const control = 'input:not(:disabled), select:not(:disabled), textarea, li button[data-to][aria-disabled="false"]'
   return place.querySelector(place.matches('.is-held, :has(.changed)') ? place.querySelector('.words') ? '.words' : control : '.notes button') ?? place.querySelector('.notes')
 }
 

@@ -7,6 +7,7 @@ const KEYS = [
   ['Esc', 'keysRevert'],
   ['Alt+↑, Alt+↓', 'keysStep'],
   ['Alt+Home, Alt+End', 'keysEnds'],
+  ['1 … 9', 'keysPlace'],
   ['Delete', 'keysRemove'],
   ['/', 'keysFind'],
   ['Ctrl+Z, Ctrl+Shift+Z', 'keysUndo'],

@@ -26,9 +26,14 @@ export interface OrderContext {
   /** Moves an article to an index. */
   move: (token: string, to: number) => void
   remove: (token: string) => void
+  /** To be called when there is something new to see. */
+  changed: () => void
   /** Inserts an article that was dragged here from a search. */
   insert: (article: Item, title: string, index: number) => void
 }
+
+/** The article of each order whose new place is being typed, and what is typed first. */
+const placed = new WeakMap<Order, { token: string, digit: string }>()
 
 /** A running order: its articles, moved by dragging, with buttons or with keys. */
 export function orderView (field: Field, order: Order, context: OrderContext): TemplateResult {
@@ -39,7 +44,7 @@ export function orderView (field: Field, order: Order, context: OrderContext): T
       <h2 id="order-${name}">${label}<small class="state">${order.isAway ? say('orderAway') : order.isSaving ? say('savingOrder') : nothing}</small></h2>
       <div class="notes" tabindex="-1">${notes(field)}</div>
       <ol @focusin=${field.focus} @focusout=${(event: FocusEvent) => left(event, field)}>
-        ${repeat(rows, ([token]) => token, ([token, item], index) => row(field, context, item, token, index, rows.length))}
+        ${repeat(rows, ([token]) => token, ([token, item], index) => row(field, order, context, item, token, index, rows.length))}
       </ol>
       ${rows.length > 0
         ? nothing
@@ -52,7 +57,7 @@ export function goToFinder (): void {
   document.getElementById('find')?.focus()
 }
 
-function row (field: Field, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, ...context }: OrderContext, item: Item, token: string, index: number, length: number): TemplateResult {
+function row (field: Field, order: Order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, ...context }: OrderContext, item: Item, token: string, index: number, length: number): TemplateResult {
   const title = titleOf(item)
   const address = addressOf(item)
   const isLocked = field.holder !== undefined
@@ -74,6 +79,31 @@ function row (field: Field, { titleOf, isPublished, hasImages, hasSections, imag
     if (target) target.focus()
     else goToFinder()
   }
+  const isPlaced = placed.get(order)?.token === token
+  async function askPlace (row: Element, digit = ''): Promise<void> {
+    placed.set(order, { token, digit })
+    context.changed()
+    await Promise.resolve()
+    const input = row.querySelector<HTMLInputElement>('input.place')
+    input?.focus()
+    input?.setSelectionRange(digit.length, input.value.length)
+  }
+  function endPlace (): void {
+    placed.delete(order)
+    context.changed()
+  }
+  function placeTyped (event: KeyboardEvent): void {
+    if (event.key !== 'Enter' && event.key !== 'Escape') return
+    event.preventDefault()
+    event.stopPropagation()
+    const input = event.target as HTMLInputElement
+    const [to, list] = [Math.min(length, Number.parseInt(input.value, 10)) - 1, listOf(event)]
+    endPlace()
+    if (event.key === 'Enter' && to >= 0 && to !== index) move(to, list, to < index ? 'up' : 'down')
+    else queueMicrotask(() => list.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] button.place`)?.focus())
+  }
+  // What moves loses the focus for a moment.
+  const placeLeft = ({ currentTarget }: Event) => setTimeout(() => { if (document.activeElement !== currentTarget && placed.get(order)?.token === token) endPlace() })
   const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
   const button = (to: 'up' | 'down', arrow: string, target: number) => {
     const isUseless = isLocked || target < 0 || target >= length
@@ -83,7 +113,12 @@ function row (field: Field, { titleOf, isPublished, hasImages, hasSections, imag
   return html`
     <li data-token=${token} draggable=${isLocked ? 'false' : 'true'}
       @keydown=${(event: KeyboardEvent) => {
-        if (event.key === 'Delete' && !isLocked) return remove(listOf(event))
+        const isTyping = (event.target as Element).matches('input')
+        if (event.key === 'Delete' && !isLocked && !isTyping) return remove(listOf(event))
+        if (/^[1-9]$/.test(event.key) && !isLocked && !isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) {
+          event.preventDefault()
+          return askPlace(event.currentTarget as Element, event.key)
+        }
         const step = event.altKey ? { ArrowUp: -1, ArrowDown: 1, Home: -length, End: length }[event.key] : undefined
         if (step === undefined) return
         event.preventDefault()
@@ -96,7 +131,9 @@ function row (field: Field, { titleOf, isPublished, hasImages, hasSections, imag
       @dragleave=${(event: DragEvent) => { if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) (event.currentTarget as Element).classList.remove('is-target') }}
       @drop=${dropped(field, context, index, index === length - 1)}
       @dragend=${endDrag}>
-      <span class="grip">${icon('grip-vertical')}</span><span class="place">${index + 1}</span>
+      <span class="grip">${icon('grip-vertical')}</span>${isPlaced
+        ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${placed.get(order)!.digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
+        : html`<button type="button" class="place" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('moveToPlace', { place: index + 1, title })} @click=${(event: Event) => { if (!isLocked) askPlace((event.currentTarget as Element).closest('li')!) }}>${index + 1}</button>`}
       ${hasImages ? picture(imageOf(item)) : nothing}
       <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span>
       ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
@@ -122,7 +159,7 @@ function dropped (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'i
     if ('token' in what) {
       if (what.order !== field.shape.name) return
       move(what.token, index)
-      target.closest('ol')?.querySelector<HTMLElement>(`[data-token="${CSS.escape(what.token)}"] button`)?.focus()
+      target.closest('ol')?.querySelector<HTMLElement>(`[data-token="${CSS.escape(what.token)}"] button[data-to]`)?.focus()
       return
     }
     const { top, height } = target.getBoundingClientRect()

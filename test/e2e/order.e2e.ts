@@ -46,6 +46,41 @@ t.test('the running order', async (t) => {
     t.match(asked, [/\/node\/4$/], 'an article opens in Drupal, in a tab of its own')
   })
 
+  t.test('an article is moved to a place that is named', async (t) => {
+    const id = await edition('Order named', [4, 2, 9, 11, 7, 13, 15, 16, 17, 18, 19, 21])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order named')
+    await shows(mover(anna, 9, 'up'))
+    const placeOf = (id: number) => button(anna, new RegExp(`^\\d+: move ${articleOf(id)} to`))
+    const box = (id: number) => anna.getByRole('textbox', { name: `New place of ${articleOf(id)}` })
+    await press(placeOf(9))
+    await until(() => box(9).evaluate('document.activeElement.ariaLabel'))
+    await accessibleAnywhere(t, anna, 'a place that is typed')
+    await anna.keyboard.type('1')
+    await anna.keyboard.press('Enter')
+    await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
+    await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(9)} down'`))
+    await anna.keyboard.type('11')
+    await anna.keyboard.press('Enter')
+    await isSaved(id, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 9, 21)
+    t.equal(await anna.getByRole('status').textContent(), `${articleOf(9)}: place 11 of 12`)
+    await anna.keyboard.press('Control+z')
+    await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
+
+    for (const [keys, last] of [['300', 'Enter'], ['5', 'Escape'], ['x', 'Enter'], ['7', 'Tab']] as const) {
+      await press(placeOf(4))
+      await anna.keyboard.type(keys)
+      // What others do leaves the box, and what is typed, where it is.
+      if (keys === '5') await client('ben').editions.arrange(id, [{ op: 'move', article: { target_id: 21 }, at: 'start' }])
+      if (keys === '5') await inOrder(anna, 21, 9, 2, 11, 7, 13, 15, 16, 17, 18, 19, 4)
+      if (keys === '5') t.equal(await box(4).inputValue(), '5')
+      await anna.keyboard.press(last)
+      await hides(box(4))
+      if (last !== 'Tab') await until(() => anna.evaluate(`document.activeElement.closest('li').textContent.includes(${JSON.stringify(articleOf(4))})`))
+    }
+    await inOrder(anna, 21, 9, 2, 11, 7, 13, 15, 16, 17, 18, 19, 4)
+  })
+
   t.test('two desks at once never undo each other, and what comes in leaves the focus where it is', async (t) => {
     const id = await edition('Order two', [4, 2, 9, 11, 7, 13])
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
