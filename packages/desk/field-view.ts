@@ -1,7 +1,8 @@
-import { html, noChange, nothing, type TemplateResult } from 'lit-html'
+import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
 import { askView, requestsView, type RequestActs } from './requests-view.ts'
+import { boxesView } from './boxes-view.ts'
 import type { TextChoice } from './choices.ts'
 import { editorDoor, isFormatted } from './editor-door.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
@@ -10,9 +11,6 @@ import { previewView, type PreviewActs } from './preview-view.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { at, nameOf, since } from './words.ts'
-
-/** Values by `<input type>`. */
-const INPUTS: Partial<Record<Field['shape']['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
 
 export interface FieldActs extends PreviewActs, RequestActs {
   revert: (field: Field) => void
@@ -45,13 +43,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
   const { shape: { name, kind, help }, text, holder, problems } = field
   const described = `${help === undefined ? '' : `help-${name} `}notes-${name}`
   const id = `field-${name}`
-  // What a browser cannot read as a value it gives as none.
-  const on = ({ target }: Event) => field.type((target as HTMLInputElement).value, !(target as HTMLInputElement).validity.badInput)
-  const left = (event: Event) => {
-    // From half a date to none, or back, the value is the same: there is no event of that.
-    if ((event.target as HTMLInputElement).validity.badInput !== field.isUnfinished) on(event)
-    field.blur()
-  }
+  const on = ({ target }: Event) => field.type((target as HTMLInputElement).value)
   const invalid = problems.length > 0 ? 'true' : 'false'
   const locked = holder !== undefined || field.forbidden !== undefined
   switch (kind) {
@@ -65,8 +57,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
     case 'text':
     case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${described}
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${field.isUnfinished ? noChange : live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${described}
-      @focus=${field.focus} @blur=${left} @input=${on}>`
+    default: return boxesView({ id, shape: field.shape, text, language, isInvalid: problems.length > 0, isLocked: locked, isUnreadable: field.isUnreadable, described, type: field.type, focus: field.focus, left: field.blur })
   }
 }
 

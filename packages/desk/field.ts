@@ -158,6 +158,8 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     /** What somebody else has saved meanwhile where the text is another too. */
     get theirs () { return text.theirs },
     get isUnfinished () { return text.isUnfinished },
+    /** Whether it has what a browser cannot read as a value, such as half of a date. */
+    get isUnreadable () { return text.isUnreadable },
     get problems () { return text.problems },
     get hint () { return text.hint },
     /** Why Drupal lets this user not change it, once it has said so. */

@@ -12,6 +12,8 @@ export interface Shape {
   template: Item
   /** The time zone of a moment, where the content model tells the site's. */
   zone?: string | undefined
+  /** Whether a date or moment has a second end: its text is both, such as `2026-11-18/2026-11-20`. */
+  isRange?: boolean
   /** Drupal's help text. */
   help?: string
   /** Whether Drupal wants a value. */
@@ -45,7 +47,8 @@ export function shapesOf (edition: Edition, model: Model, sampleOf: (name: strin
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
     const kind = kindOf(name, sample, model)
-    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample), ...(kind === 'moment' && { zone: model.timeZone }), ...helpOf(name, model) }
+    const isRange = (kind === 'date' || kind === 'moment') && 'end_value' in (sample[0] ?? {})
+    return { name, label: labelOf(name, model), kind, template: templateOf(kind, sample), ...(kind === 'moment' && { zone: model.timeZone }), ...(isRange && { isRange }), ...helpOf(name, model) }
   })
   const isLong = ({ kind }: Shape) => kind === 'text' || kind === 'lines'
   return [...shapes.filter((shape) => !isLong(shape)), ...shapes.filter(isLong)]
@@ -61,7 +64,7 @@ function helpOf (name: string, { fieldConfig }: Model): Pick<Shape, 'help' | 'is
 /** What a field's first value takes over from others: a text its format, a time its offset. */
 function templateOf (kind: Kind, [item = {}]: Item[]): Item {
   if (kind === 'text') return 'format' in item ? { format: item['format'] } : {}
-  return kind === 'moment' ? { value: item['value'] } : {}
+  return kind === 'moment' ? { value: item['value'], ...('end_value' in item && { end_value: item['end_value'] }) } : {}
 }
 
 /** What sites call a label or a key. */
@@ -103,15 +106,30 @@ function kindOf (name: string, items: Item[], { keys, fields, references, timest
 }
 
 /** A field's items as the text that is edited, and that its lock holds. */
-export function textOf ({ kind, zone }: Pick<Shape, 'kind' | 'zone'>, items: Item[]): string {
+export function textOf ({ kind, zone, isRange = false }: Pick<Shape, 'kind' | 'zone' | 'isRange'>, items: Item[]): string {
   switch (kind) {
     case 'order': return [...tokensOf(items).keys()].join(' ')
-    case 'lines': return items.map(({ value }) => String(value)).join('\n')
+    case 'lines': return items.map(lineOf).join('\n')
     case 'link': return String(items[0]?.['uri'] ?? '')
-    case 'moment': return String(items[0]?.['value'] ?? '').replace(MOMENT, (instant, local: string) => zone === undefined ? local : localIn(zone, instant))
+    case 'date':
+    case 'moment': return items.slice(0, 1).map((item) => (isRange ? ['value', 'end_value'] : ['value']).map((end) => shownTime(item[end], zone)).join('/')).join()
     case 'fixed': return items.filter((item) => 'target_id' in item).map(({ target_id: id }) => String(id)).join(', ')
     default: return String(items[0]?.['value'] ?? '')
   }
+}
+
+/** A value as one of several lines; of a range both ends. */
+function lineOf ({ value, end_value: end }: Item): string {
+  return end === undefined ? String(value) : `${String(value)}/${String(end)}`
+}
+
+function shownTime (value: unknown, zone: string | undefined): string {
+  return String(value ?? '').replace(MOMENT, (instant, local: string) => zone === undefined ? local : localIn(zone, instant))
+}
+
+/** The ends of the text of a range. What is no range, or is empty, has none. */
+export function endsOf ({ isRange }: Pick<Shape, 'isRange'>, text: string): string[] {
+  return isRange && text !== '' ? text.split('/') : []
 }
 
 /**
@@ -119,16 +137,22 @@ export function textOf ({ kind, zone }: Pick<Shape, 'kind' | 'zone'>, items: Ite
  * @param items those of the edition as it is: what the text does not tell, such as a text's format and summary or a second
  *   link, is taken from them
  */
-export function itemsOf ({ kind, template, zone }: Shape, text: string, items: Item[]): unknown[] {
+export function itemsOf ({ kind, template, zone, isRange }: Shape, text: string, items: Item[]): unknown[] {
   if (kind === 'order') return text.split(' ').flatMap((token) => tokensOf(items).get(token) ?? [])
   if (kind === 'lines') {
-    return text.split('\n').filter((line) => line.trim() !== '').map((line) => items.find(({ value }) => String(value) === line) ?? { value: line })
+    return text.split('\n').filter((line) => line.trim() !== '').map((line) => items.find((item) => lineOf(item) === line) ?? itemOfLine(line, items))
   }
   const [item = template, ...others] = items
   if (text === '') return others
   if (kind === 'link') return [{ ...item, uri: text }, ...others]
   const { processed: _1, summary_processed: _2, ...kept } = item
-  return [{ ...kept, value: valueIn(kind, text, String(item['value'] ?? ''), zone) }, ...others]
+  const [value, end] = isRange ? text.split('/') as [string, string] : [text]
+  return [{ ...kept, value: valueIn(kind, value, String(item['value'] ?? ''), zone), ...(end !== undefined && { end_value: end === '' ? null : valueIn(kind, end, String(item['end_value'] ?? ''), zone) }) }, ...others]
+}
+
+function itemOfLine (line: string, items: Item[]): Item {
+  const [, value, end] = items.some((item) => 'end_value' in item) ? /^(.*)\/(.*)$/.exec(line) ?? [] : []
+  return value === undefined ? { value: line } : { value, end_value: end }
 }
 
 function valueIn (kind: Kind, text: string, before: string, zone: string | undefined): unknown {
@@ -146,9 +170,10 @@ function instant (local: string, before: string, zone: string | undefined): stri
   return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
 }
 
-/** How often the clocks of the site show what is typed into a field of a moment: 0 and 2 where they are put forward or back. */
+/** How often the clocks of the site show what is typed into a field of a moment: 0 and 2 where they are put forward or back; of a range, at either end. */
 export function timesOf ({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 {
-  return zone !== undefined && LOCAL.test(text) ? readIn(zone, text).times : 1
+  const times = text.split('/').map((end) => zone !== undefined && LOCAL.test(end) ? readIn(zone, end).times : 1)
+  return times.find((one) => one === 0) ?? times.find((one) => one === 2) ?? 1
 }
 
 /** The items of a reference field by a name for each; what is in it twice has two. */

@@ -117,7 +117,7 @@ function difference (journal: Journal, { types, titleOf, fieldOf }: JournalConte
   if (!isShown) return html`<p class="quiet">${sayHere('notShown')}</p>`
   if (kind === 'order') return orderDifferenceView(changes, (token) => titleOf(items.get(token)))
   const { before = [], after = [] } = entry.fields[name]!
-  const words = (items: Item[]) => wordsOfValue({ kind, zone: fieldOf(name)?.shape.zone }, items, { types, titleOf })
+  const words = (items: Item[]) => wordsOfValue({ kind, zone: fieldOf(name)?.shape.zone, isRange: fieldOf(name)?.shape.isRange ?? false }, items, { types, titleOf })
   return differenceView(['flag', 'choice', 'date', 'moment', 'fixed'].includes(kind) ? wholeDifference(words(before), words(after)) : pieces)
 }
 

@@ -231,14 +231,14 @@ function cut (piece: Piece): Piece {
 }
 
 /** A value that is no text, in words. */
-export function wordsOfValue ({ kind, zone }: Pick<Shape, 'kind' | 'zone'>, items: Item[], { types, titleOf }: { types: Named[], titleOf: (item: Item) => string }): string {
-  const text = textOf({ kind, zone }, items)
+export function wordsOfValue ({ kind, zone, isRange = false }: Pick<Shape, 'kind' | 'zone' | 'isRange'>, items: Item[], { types, titleOf }: { types: Named[], titleOf: (item: Item) => string }): string {
+  const text = textOf({ kind, zone, isRange }, items)
   if (text === '') return ''
   switch (kind) {
     case 'flag': return sayHere(text === 'true' ? 'yes' : 'no')
     case 'choice': return types.find(({ id }) => id === text)?.label ?? text
-    case 'date': return day(text)
-    case 'moment': return new Date(`${text}Z`).toLocaleString(localeOfReader(), { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })
+    case 'date': return text.split('/').map(day).join(' – ')
+    case 'moment': return text.split('/').map((end) => end === '' ? '' : new Date(`${end}Z`).toLocaleString(localeOfReader(), { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' })).join(' – ')
     case 'fixed': return items.map(titleOf).join(', ')
     default: return text
   }

@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
+import { boxesView } from './boxes-view.ts'
 import type { FormInput, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
@@ -47,7 +48,7 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
         ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${described} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
-        : html`<input id=${id} type=${kind === 'date' ? 'date' : kind === 'number' ? 'number' : 'text'} step="any" autocomplete="off" .value=${live(text)} aria-required=${isNeeded ? 'true' : 'false'} aria-invalid=${invalid} aria-describedby=${described} @input=${on}>`}
+        : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, described, type: (text) => maker.type(one, text) })}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}</div>
     </div>`
   }

@@ -102,9 +102,10 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   /** What the edition before has and the form does not ask for, a day later. */
   function copyOfBefore (): Record<string, Item[]> {
     const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !inputs.some(({ shape }) => shape.name === name))
-    return Object.fromEntries(shapes.flatMap(({ name, kind }) => {
-      const items = (before![name] ?? []).map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => kind === 'moment' ? { ...item, value: nextMoment(String(item['value'])) } : item)
-      return items.length === 0 ? [] : [[name, items]]
+    return Object.fromEntries(shapes.flatMap((shape) => {
+      const items = (before![shape.name] ?? []).map(({ processed: _1, summary_processed: _2, url: _3, ...item }) => item)
+      // At the same hour, also where the clocks are changed in between.
+      return items.length === 0 ? [] : [[shape.name, shape.kind === 'moment' ? itemsOf(shape, nextMoment(textOf(shape, items)), items) as Item[] : items]]
     }))
   }
 

@@ -29,10 +29,12 @@ export function nextTitle (title: string, key: string): string | undefined {
   return undefined
 }
 
-/** A date, or a time, a day later; as it is where it is neither. */
+/** A date, a time, or both ends of a range, a day later; as it is where it is none of them. */
 export function nextMoment (text: string): string {
-  const date = dateIn(text)
-  return date ? text.replace(DATE, isoOf(next(date))) : text
+  return text.replaceAll(new RegExp(DATE, 'g'), (day) => {
+    const date = dateIn(day)
+    return date ? isoOf(next(date)) : day
+  })
 }
 
 /** A title as a key. */

@@ -1,4 +1,4 @@
-import { itemsOf, textOf, timesOf, type Shape } from './fields.ts'
+import { endsOf, itemsOf, textOf, timesOf, type Shape } from './fields.ts'
 import { rebase } from './merge.ts'
 import type { Item } from './settings.ts'
 import { say } from './texts.ts'
@@ -10,16 +10,24 @@ export function createText (shape: Shape, items: Item[]) {
   let base = read(items)
   let now = base
   let theirs: string | undefined
-  let isUnfinished = false
+  let isUnreadable = false
   /** Whether it was typed here, or what is saved. */
   let isTyped = false
   let problems: string[] = []
   const times = () => timesOf(shape, now)
+  /** Whether one end of a range is missing that was not missing before. */
+  const isHalf = () => endsOf(shape, now).includes('') && !endsOf(shape, base).includes('')
+
+  function isTurned (): boolean {
+    // A browser leaves out seconds that are 0.
+    const [from = '', to = ''] = endsOf(shape, now).map((end) => end.length === 16 ? `${end}:00` : end)
+    return to !== '' && to < from
+  }
 
   function reset (): void {
     now = base
     theirs = undefined
-    isUnfinished = false
+    isUnreadable = false
     isTyped = false
   }
 
@@ -27,12 +35,15 @@ export function createText (shape: Shape, items: Item[]) {
     get base () { return base },
     get now () { return now },
     get theirs () { return theirs },
-    get isDirty () { return now !== base || isUnfinished },
-    /** Whether what is typed is no value: half of a date, for which the text is what it was before, or a time that there is not. */
-    get isUnfinished () { return isUnfinished || times() === 0 },
+    get isDirty () { return now !== base || isUnreadable },
+    /** Whether what is typed is no value for a browser: half of a date, for which the text is what it was before. */
+    get isUnreadable () { return isUnreadable },
+    /** Whether what is typed is no value: also a time that there is not, or half of a range, or one that ends before it begins. */
+    get isUnfinished () { return isUnreadable || times() === 0 || isHalf() || isTurned() },
     /** What is wrong with it. */
     get problems () {
-      if (isUnfinished) return [say('incomplete')]
+      if (isUnreadable || isHalf()) return [say('incomplete')]
+      if (isTurned()) return [say('rangeTurned')]
       return times() === 0 ? [say('noSuchTime', { zone: shape.zone! })] : problems
     },
     /** What is to be known of it. */
@@ -40,7 +51,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** @param isWhole whether it is a value */
     type (text: string, isWhole: boolean): void {
-      isUnfinished = !isWhole
+      isUnreadable = !isWhole
       isTyped = true
       problems = []
       if (isWhole) now = text
@@ -51,7 +62,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** Goes on with a text of before. */
     restore (earlier: string): void {
-      isUnfinished = false
+      isUnreadable = false
       isTyped = true
       now = earlier
     },

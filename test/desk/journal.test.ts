@@ -230,6 +230,8 @@ t.test('values that are no texts are told in words', async (t) => {
     ['number', values(7), '7'], ['date', [], '']
   ]
   for (const [kind, items, words] of rows) t.match(wordsOfValue({ kind, zone: 'Europe/Berlin' }, items, context), words, kind)
+  const range = (kind: Shape['kind'], value: string, end: string | null) => wordsOfValue({ kind, zone: 'Europe/Berlin', isRange: true }, [{ value, end_value: end }], context)
+  t.strictSame([range('date', '2026-11-18', '2026-11-20'), range('moment', '2026-07-01T03:00:00Z', '2026-07-02T03:00:00Z'), range('moment', '2026-07-01T03:00:00Z', null)], ['18 Nov 2026 – 20 Nov 2026', '1 Jul 2026, 05:00 – 2 Jul 2026, 05:00', '1 Jul 2026, 05:00 – '])
 })
 
 t.test('the script of the history is loaded when it is opened, and asked for again where it did not come', async (t) => {

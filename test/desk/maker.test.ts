@@ -82,6 +82,14 @@ t.test('yesterday\u2019s is duplicated a day later, without what Drupal does not
   t.notOk(maker.isCopy)
 })
 
+t.test('a copied time is at the same hour a day later, and a range at both ends', async (t) => {
+  const saturday = { ...wednesday, field_expires: [{ value: '2026-10-24T05:00:00+02:00' }], field_run: [{ value: '2026-10-24T05:00:00+02:00', end_value: '2026-10-25T05:00:00+01:00' }] }
+  const { maker, sent } = open({ from: 'latest', found: [saturday], of: contentModel({ timestampFields: ['field_expires'], timeZone: 'Europe/Berlin' }) as Model })
+  await turn()
+  await maker.make()
+  t.match(sent[0]![1], { field_expires: [{ value: '2026-10-25T05:00:00+01:00' }], field_run: [{ value: '2026-10-25T05:00:00+01:00', end_value: '2026-10-26T05:00:00+01:00' }] })
+})
+
 t.test('an edition is made once however often that is pressed, and not tried for ever', async (t) => {
   const { maker, sent, made, said } = open()
   await turn()
@@ -172,7 +180,7 @@ t.test('another bundle has its own newest edition, and a site without editions n
 })
 
 t.test('the day after is found in keys, titles and times', async (t) => {
-  t.strictSame([nextKey('daily-2026-12-31'), nextKey('opera'), nextMoment('2026-02-28T05:00:00Z'), nextMoment('now'), nextMoment('2026-99-99')], ['daily-2027-01-01', undefined, '2026-03-01T05:00:00Z', 'now', '2026-99-99'])
+  t.strictSame([nextKey('daily-2026-12-31'), nextKey('opera'), nextMoment('2026-02-28T05:00:00Z'), nextMoment('now'), nextMoment('2026-99-99'), nextMoment('2026-11-30/2026-12-31')], ['daily-2027-01-01', undefined, '2026-03-01T05:00:00Z', 'now', '2026-99-99', '2026-12-01/2027-01-01'])
   for (const [title, key, after] of [
     ['Wednesday, 18 November 2026', 'd-2026-11-18', 'Thursday, 19 November 2026'], ['Donnerstag, 31. Dezember 2026', 'd-2026-12-31', 'Freitag, 1. Januar 2027'],
     ['Ausgabe 2026-11-18', 'd-2026-11-18', 'Ausgabe 2026-11-19'], ['Opera', 'd-2026-11-18', undefined], ['18 November 2026', 'opera', undefined]

@@ -168,14 +168,50 @@ t.test('with the time zone of the site a time is what its clocks show', async (t
   t.match([text.problems, text.hint, text.isUnfinished], [[], /comes twice/, false])
 })
 
+t.test('a range is edited at both ends', async (t) => {
+  const range: Item[] = [{ value: '2026-11-18', end_value: '2026-11-20' }]
+  const [days] = shapesOf({ field_x: range }, model)
+  t.match([days!.kind, days!.isRange, textOf(days!, range), textOf(days!, [])], ['date', true, '2026-11-18/2026-11-20', ''])
+  t.strictSame(itemsOf(days!, '2026-11-19/2026-11-21', [{ ...range[0], note: 1 }]), [{ note: 1, value: '2026-11-19', end_value: '2026-11-21' }])
+  t.strictSame(itemsOf(days!, '', range), [])
+  const open: Item[] = [{ value: '2026-11-18', end_value: null }]
+  t.strictSame([textOf(days!, open), itemsOf(days!, '2026-11-19/', open)], ['2026-11-18/', [{ value: '2026-11-19', end_value: null }]], 'where a site lets the end be open')
+  t.notOk(shapesOf({ field_x: [{ value: '2026-11-18' }] }, model)[0]!.isRange)
+
+  const moments: Item[] = [{ value: '2026-11-18T05:00:00+01:00', end_value: '2026-11-19T05:00:00+01:00' }]
+  const [moment] = shapesOf({ field_x: [] }, { ...model, timeZone: 'Europe/Berlin' }, () => moments)
+  t.equal(textOf(moment!, moments), '2026-11-18T05:00:00/2026-11-19T05:00:00')
+  t.strictSame(itemsOf(moment!, '2026-07-01T05:00/2026-12-01T05:00', []), [{ value: '2026-07-01T05:00:00+02:00', end_value: '2026-12-01T05:00:00+01:00' }])
+  const [zoneless] = shapesOf({ field_x: [] }, model, () => moments)
+  t.strictSame(itemsOf(zoneless!, '2026-07-01T05:00/2026-12-01T05:00', []), [{ value: '2026-07-01T05:00:00+01:00', end_value: '2026-12-01T05:00:00+01:00' }], 'without a time zone each end takes its offset from others')
+  for (const [text, times] of [['2026-07-01T05:00/2026-10-25T02:30', 2], ['2026-10-25T02:30/2027-03-28T02:30', 0], ['2026-07-01T05:00/2026-07-01T06:00', 1]] as const) t.equal(timesOf(moment!, text), times, text)
+
+  const text = createText(moment!, [])
+  const typed = (now: string) => {
+    text.type(now, true)
+    return [text.isUnfinished, ...text.problems]
+  }
+  t.match(typed('2026-07-01T05:00/'), [true, /^This is not complete/])
+  t.match(typed('2026-07-01T05:00/2026-07-01T04:00'), [true, /^The end is before the beginning/])
+  t.match(typed('2027-03-28T02:30/2027-03-29T02:30'), [true, /^There is no such time/])
+  t.strictSame([typed('2026-07-01T05:00:00/2026-07-01T05:00'), typed('')], [[false], [false]], 'a range may be of one moment')
+  const openEnded = createText(days!, open)
+  openEnded.type('2026-11-19/', true)
+  t.strictSame([openEnded.isUnfinished, openEnded.isUnreadable], [false, false])
+
+  const several: Item[] = [...range, { value: '2026-12-01', end_value: '2026-12-02' }]
+  const [lines] = shapesOf({ field_x: several }, model)
+  t.equal(textOf(lines!, several), '2026-11-18/2026-11-20\n2026-12-01/2026-12-02')
+  t.strictSame(itemsOf(lines!, '2026-12-01/2026-12-02\n2027-01-01/2027-01-03\nsoon', several), [several[1], { value: '2027-01-01', end_value: '2027-01-03' }, { value: 'soon' }])
+})
+
 t.test('what of a field is not edited stays as it is', async (t) => {
   const cases: Array<[items: Item[], text: string, sent: unknown[]]> = [
     [[{ value: 'A', format: 'basic_html', summary: 'S', processed: 'A', summary_processed: 'S' }], 'B', [{ value: 'B', format: 'basic_html', summary: 'S' }]],
-    [[{ value: '2026-11-18', end_value: '2026-11-20' }], '2026-11-19', [{ value: '2026-11-19', end_value: '2026-11-20' }]],
     [[{ uri: 'https://a.example', title: 'A' }, { uri: 'https://b.example', title: 'B' }], 'https://c.example', [{ uri: 'https://c.example', title: 'A' }, { uri: 'https://b.example', title: 'B' }]],
     [[{ uri: 'https://a.example' }, { uri: 'https://b.example' }], '', [{ uri: 'https://b.example' }]],
     [[{ value: 'A', processed: 'A' }, { value: 'B', processed: 'B' }], 'C', [{ value: 'C' }, { value: 'B', processed: 'B' }]],
-    [[{ value: '2026-11-18', end_value: '2026-11-20' }, { value: 'x', end_value: 'y' }], 'z\nx', [{ value: 'z' }, { value: 'x', end_value: 'y' }]]
+    [[{ value: 'A' }, { value: 'B/C' }], 'A/D\nB/C', [{ value: 'A/D' }, { value: 'B/C' }]]
   ]
   for (const [items, text, sent] of cases) {
     const [shape] = shapesOf({ field_x: items }, model)

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ROOT } from '../app/fixtures/processes.ts'
+import { accessibleAnywhere } from './axe.ts'
 import { button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 t.test('two editors at one edition', async (t) => {
@@ -270,6 +271,45 @@ t.test('times are those of the site, wherever the reader is', async (t) => {
   await shows(anna.getByText('Saved.'))
   const { edition: saved } = await editions.read(id)
   t.equal(Date.parse(String(saved['field_expires']![0]!['value'])), Date.parse('2027-07-01T05:00:00+02:00'))
+})
+
+t.test('a range is shown, and saved, with both ends', async (t) => {
+  const { seat, edition } = await newsroom(t)
+  const id = await edition('The range')
+  const anna = await seat(t, 'anna')
+  // The sample site has no such field.
+  let run = { value: '2026-11-18', end_value: '2026-11-20' }
+  const sent: unknown[] = []
+  await anna.route(`**/api/collection/${id}`, async (route) => {
+    const { field_run: own, ...body } = route.request().postDataJSON() ?? {}
+    if (own) {
+      sent.push(own)
+      run = own[0]
+    }
+    const answer = own ? await route.fetch({ method: 'GET', headers: {} }) : await route.fetch({ ...(Object.keys(body).length > 0 && { postData: body }) })
+    await route.fulfill({ response: answer, json: { ...await answer.json(), field_run: [run] } })
+  })
+  await openEdition(anna, id, 'The range')
+  const [from, to] = [anna.getByLabel('Run, from'), anna.getByLabel('Run, to')]
+  await until(async () => await from.inputValue() === '2026-11-18')
+  t.equal(await to.inputValue(), '2026-11-20')
+  await accessibleAnywhere(t, anna, 'a range')
+  await press(to)
+  await to.fill('2026-11-17')
+  await shows(anna.getByText('The end is before the beginning.'))
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText(/^Not saved: some fields are not complete/))
+  await to.fill('')
+  await shows(anna.getByText('This is not complete: finish it, or empty it.'))
+  await anna.keyboard.press('Escape')
+  await until(async () => await to.inputValue() === '2026-11-20')
+  await anna.keyboard.press('Backspace')
+  await shows(anna.getByText('This is not complete: finish it, or empty it.'))
+  t.equal(await to.evaluate('document.activeElement.validity.badInput'), true, 'what was typed stands')
+  await to.fill('2026-11-22')
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText('Saved.'))
+  t.strictSame(sent, [[{ value: '2026-11-18', end_value: '2026-11-22' }]])
 })
 
 t.test('no letter is lost in a tab that crashes, though none of them was sent', async (t) => {

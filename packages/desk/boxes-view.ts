@@ -1,0 +1,45 @@
+import { html, noChange, nothing, type TemplateResult } from 'lit-html'
+import { live } from 'lit-html/directives/live.js'
+import type { Shape } from './fields.ts'
+import { say } from './texts.ts'
+
+/** Values by `<input type>`. */
+const INPUTS: Partial<Record<Shape['kind'], string>> = { number: 'number', date: 'date', moment: 'datetime-local', link: 'url' }
+
+export interface Boxes {
+  id: string
+  shape: Shape
+  text: string
+  language?: string | undefined
+  isInvalid: boolean
+  isLocked?: boolean
+  isRequired?: boolean
+  /** Whether the boxes have what a browser cannot read as a value: that stays as it is typed. */
+  isUnreadable?: boolean
+  /** The ids of what describes them. */
+  described: string
+  /** Told the text that the boxes make together, and whether a browser can read all of it. */
+  type: (text: string, isWhole: boolean) => void
+  focus?: () => void
+  left?: () => void
+}
+
+/** The box of a value of one line; a range has one for each end. */
+export function boxesView ({ id, shape: { kind, label, isRange }, text, language, isInvalid, isLocked = false, isRequired = false, isUnreadable = false, described, type, focus, left }: Boxes): TemplateResult {
+  const on = ({ currentTarget }: Event) => {
+    const boxes = isRange ? [...(currentTarget as Element).parentElement!.querySelectorAll('input')] : [currentTarget as HTMLInputElement]
+    const values = boxes.map(({ value }) => value)
+    // What a browser cannot read as a value it gives as none.
+    type(values.every((value) => value === '') ? '' : values.join('/'), !boxes.some(({ validity }) => validity.badInput))
+  }
+  const blur = (event: Event) => {
+    // From half a date to none, or back, the value is the same: there is no event of that.
+    if ((event.target as HTMLInputElement).validity.badInput !== isUnreadable) on(event)
+    left?.()
+  }
+  const box = (id: string, value: string, name?: string) => html`<input id=${id} type=${INPUTS[kind] ?? 'text'} dir="auto" lang=${language ?? nothing} step=${kind === 'moment' ? '1' : 'any'} autocomplete="off" .value=${isUnreadable ? noChange : live(value)} ?readonly=${isLocked} aria-label=${name ?? nothing} aria-required=${isRequired ? 'true' : nothing} aria-invalid=${isInvalid ? 'true' : 'false'} aria-describedby=${described}
+    @focus=${focus} @blur=${blur} @input=${on}>`
+  if (!isRange) return box(id, text)
+  const [from = '', to = ''] = text.split('/')
+  return html`<div class="range">${box(id, from, say('rangeFrom', { label }))}<span>–</span>${box(`${id}-end`, to, say('rangeTo', { label }))}</div>`
+}
