@@ -10,6 +10,9 @@ import model from '../../config/content-model.json' with { type: 'json' }
 import { recordedSite } from '../fixtures/site.ts'
 import { serve, writes } from '../editions/site.ts'
 
+// The doctor guesses that a site has the time zone of its own machine.
+process.env.TZ = 'UTC'
+
 type Kind = 'basic' | 'session' | 'oauth'
 
 interface Visit {

@@ -7,6 +7,7 @@ import { modelText } from '../../lib/editions/survey/file.ts'
 import type { Member } from '../../lib/editions/survey/member.ts'
 import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES } from '../../lib/editions/survey/places.ts'
 import { collectionsOf, surveySite } from '../../lib/editions/survey/survey.ts'
+import { timeZoneMember } from '../../lib/editions/survey/time-zone.ts'
 import { Failure } from '../../lib/errors.ts'
 import type { JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
@@ -233,6 +234,16 @@ t.test('time stamps are told from dates by configuration, core REST, the time zo
   t.match(await stamps(filtered(/=1767225600|=17673/)), ['shown', ['changed', 'field_a']], 'by the seconds')
   t.match(await stamps(filtered(/%5Bchanged%5D/)), ['shown', ['changed']], 'a date is not found by them')
   t.match(await stamps(filtered(undefined)), ['guessed', ['changed', 'field_a']], 'where nobody may filter by the field')
+})
+
+t.test('the time zone is that of the machine, if the times have its offsets', async (t) => {
+  const rows = (...times: string[]) => times.map((field_begins, index) => issue(index + 1, { attributes: { field_begins } }))
+  const berlin = rows('2026-07-01T05:00:00+02:00', '2026-11-18T05:00:00+01:00')
+  t.match(timeZoneMember(berlin, 'Europe/Berlin'), { certainty: 'guessed', value: 'Europe/Berlin' })
+  t.match(timeZoneMember(rows('2026-07-01T05:00:00+01:00', '2026-11-18T05:00:00+00:00'), 'Europe/London'), { certainty: 'guessed', value: 'Europe/London' })
+  for (const other of ['UTC', 'Africa/Lagos', 'America/New_York']) t.match(timeZoneMember(berlin, other), { certainty: 'hidden', value: undefined, why: new RegExp(other) }, other)
+  t.match(timeZoneMember(issues(), 'UTC'), { certainty: 'hidden', why: /^no edition shows a time/ }, 'time stamps are in UTC everywhere')
+  t.equal((await survey(rowsOf(issues()))).timeZone![0], 'hidden')
 })
 
 t.test('maps, and properties that are not called value', async (t) => {

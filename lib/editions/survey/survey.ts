@@ -8,6 +8,7 @@ import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage
 import { keyMembers } from './keys.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES, withoutPrefix } from './places.ts'
+import { timeZoneMember } from './time-zone.ts'
 
 /** What a site shows of its content model to one account. */
 export interface Survey {
@@ -92,7 +93,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
       await bundlesMember(editionCollections, entityType, bundleEntityType === undefined ? undefined : await config(bundleEntityType), bundleEntityType),
       ...timestampMembers(fields, times),
       languageList,
-      hidden('timeZone', "JSON:API shows the offset of times, and not the name of the site's time zone"),
+      timeZoneMember(rows),
       ...resourceTypeMembers(collections),
       ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
     ],
