@@ -43,13 +43,16 @@ async function start (): Promise<void> {
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: 'local', AWS_SECRET_ACCESS_KEY: 'local' })
     embeddedParts.push(`locks in ${dataDir}/ (an embedded DynamoDB engine)`)
   }
-  if (!env.CMS_URL) {
-    env.CMS_URL = await createCms({ content: newspaper() }).listen()
+  const sample = env.CMS_URL ? undefined : newspaper()
+  if (sample) {
+    env.CMS_URL = await createCms({ content: sample }).listen()
     Object.assign(env, { CMS_JSONAPI_PATH: '/jsonapi', CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
     embeddedParts.push(`editions in a sample CMS at ${env.CMS_URL} (in memory; user editor, password editor)`)
   }
 
-  const config = readConfig(env)
+  const settings = readConfig(env)
+  const { contentModel } = settings
+  const config = { ...settings, contentModel: { ...(sample && { timeZone: sample.timeZone }), ...contentModel } }
   if (!process.env.DYNAMODB_ENDPOINT) {
     const { client, destroy } = createStore(config.dynamodb)
     await createTable(client, config.table)

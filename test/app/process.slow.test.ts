@@ -25,6 +25,7 @@ t.test('npm run dev listens on 127.0.0.1 and prints two commands that work as pr
   t.match(meta, { limit: 2, offset: 0, hasMore: true })
   t.match(await (await fetch(`${address}/health/ready`)).json(), { status: 'ok', dependencies: { store: { status: 'ok' }, cms: { status: 'ok' } } })
   t.ok(existsSync(join(cwd, '.data')), 'the locks are in .data/')
+  t.match(await (await fetch(`${address}/desk`)).text(), /timeZone&quot;:&quot;Europe\/Berlin&quot;/, 'the desk has the time zone of the sample site')
 
   await t.test('a second start on the same files says so and exits with 1, and the first goes on', async (t) => {
     const second = runNode(t, DEV, { cwd, env: { PORT: '0' } })

@@ -237,7 +237,7 @@ t.test('time stamps are told from dates by configuration, core REST, the time zo
 })
 
 t.test('the time zone is that of the machine, if the times have its offsets', async (t) => {
-  const rows = (...times: string[]) => times.map((field_begins, index) => issue(index + 1, { attributes: { field_begins } }))
+  const rows = (...times: string[]) => times.map((time, index) => issue(index + 1, { attributes: { field_begins: time } }))
   const berlin = rows('2026-07-01T05:00:00+02:00', '2026-11-18T05:00:00+01:00')
   t.match(timeZoneMember(berlin, 'Europe/Berlin'), { certainty: 'guessed', value: 'Europe/Berlin' })
   t.match(timeZoneMember(rows('2026-07-01T05:00:00+01:00', '2026-11-18T05:00:00+00:00'), 'Europe/London'), { certainty: 'guessed', value: 'Europe/London' })
