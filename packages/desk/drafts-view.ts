@@ -13,7 +13,7 @@ export function draftsView (session: Session): TemplateResult {
     <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
     ${session.drafts.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
     <ul class="kept">${session.drafts.map((draft) => html`
-      <li>
+      <li data-draft=${draft.fieldName}>
         <p><b>${session.labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
         <blockquote dir="auto">${session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload}</blockquote>
         ${difference(session, draft)}

@@ -59,18 +59,25 @@ function content (session: Session, context: EditionContext): TemplateResult {
   const own = entityOf(edition, model)
   const idOf = (item: Item) => String(item[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
 
-  /** Leads to what a finding is about: an article, a field, the drafts, or the search where there are no articles. */
-  function goTo ({ code, entityType, entityId, fieldName }: Finding): void {
-    if (code === 'ORDER_EMPTY') return goToFinder()
-    const isOwn = entityType === own.type && entityId === own.id
-    const token = isOwn ? undefined : session.orders.flatMap((order) => [...tokensOf(order.items)]).find(([, item]) => idOf(item) === entityId)?.[0]
-    const target = isOwn && code === 'DRAFT_KEPT'
-      ? document.querySelector<HTMLElement>('.kept button') ?? document.getElementById('kept')
-      : isOwn
-        ? document.getElementById(`field-${fieldName}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(fieldName ?? '')}"] :is(.notes button, li button)`)
-        : token === undefined ? null : document.querySelector<HTMLElement>(`[data-token="${CSS.escape(token)}"] :is(a, button[data-to])`)
-    target?.scrollIntoView({ block: 'center' })
-    target?.focus()
+  /** Leads to what a finding is about: an article, a field, a draft, or the search where there are no articles. What is not shown is on the lock board alone. */
+  function goTo (finding: Finding): void {
+    if (finding.code === 'ORDER_EMPTY') return goToFinder()
+    const target = placeOf(finding) ?? document.getElementById('board')!
+    target.scrollIntoView({ block: 'center' })
+    target.focus()
+  }
+
+  function placeOf ({ code, entityType, entityId, fieldName = '', draft }: Finding): HTMLElement | null {
+    const find = (selector: string) => document.querySelector<HTMLElement>(selector)
+    const of = (attribute: string, value: string, what: string) => find(`[data-${attribute}="${CSS.escape(value)}"] ${what}`)
+    if (entityType !== own.type || entityId !== own.id) {
+      const token = session.orders.flatMap((order) => [...tokensOf(order.items)]).find(([, item]) => idOf(item) === entityId)?.[0]
+      return token === undefined ? null : of('token', token, ':is(a, button[data-to])')
+    }
+    if (draft?.userData.uid === uid) return of('draft', fieldName, 'button') ?? find('#kept')
+    if (code === 'ARTICLE_GONE') return of('field', fieldName, '[data-token^="gone"] button[data-to]')
+    const isFixed = fixed.some(({ shape }) => shape.name === fieldName)
+    return find(`#field-${CSS.escape(fieldName)}:not(:disabled)`) ?? of('field', fieldName, ':is(.notes button, li button)') ?? (isFixed ? find('#fixed') : null)
   }
 
   const addressOf = ({ url }: Item) => typeof url === 'string' ? (url.startsWith('/') ? cms + url : new URL(url, cms).href) : undefined
@@ -97,7 +104,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
         <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
         ${fixed.length === 0
           ? nothing
-          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`}
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed" tabindex="-1">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`}
         <div class="savebar">
           ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
           <span class="choices">
@@ -122,7 +129,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       return html`<bdi>${titleOf(items.find((item) => idOf(item) === entityId))}</bdi>: ${fieldName}`
     }
     return html`<section aria-labelledby="board">
-      <h2 id="board">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
+      <h2 id="board" tabindex="-1">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>
       ${board.length === 0 ? html`<p class="quiet">${say('nobodyEdits')}</p>` : nothing}
       <ul class="board">${board.map((lock) => html`
         <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock.timestamp, Date.now())}</small></span></li>`)}

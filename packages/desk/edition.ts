@@ -122,7 +122,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const own = entity()
     const isOfEdition = finding.entityType === own.type && finding.entityId === own.id
     const item = model.fields.articles.flatMap((name) => edition![name] ?? []).find((item) => String(item[REFERENCE_KEYS[model.lockIds]]) === finding.entityId)
-    return wordsOfFinding(finding, { what: isOfEdition ? say('theEdition') : item && labels.titleOf(item), label: isOfEdition ? labelOf(finding.fieldName ?? '') : finding.fieldName })
+    return wordsOfFinding(finding, { what: isOfEdition ? say('theEdition') : item && (labels.nameOf(item) || say('articleNumber', { id: String(item['target_id']) })), label: isOfEdition ? labelOf(finding.fieldName ?? '') : finding.fieldName })
   }
 
   const entity = () => entityOf(edition!, model)

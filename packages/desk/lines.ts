@@ -10,7 +10,7 @@ export type LinesOf<Source> = { readonly [Key in keyof Source]: Source[Key] exte
 
 export type Lines = LinesOf<English>
 
-/** The codes of failures and findings that editors meet. In English the service's own words say it. */
+/** The codes of failures that editors meet. In English the service's own words say it. */
 export type Code =
   | 'UNREACHABLE'
   | 'UNAUTHENTICATED'
@@ -53,15 +53,6 @@ export type Code =
   | 'PLACED_UNKNOWN'
   | 'LIST_TOO_DEEP'
   | 'INVALID_RESPONSE'
-  | 'LOCKED'
-  | 'LOCK_IDLE'
-  | 'DRAFT_KEPT'
-  | 'ARTICLE_UNPUBLISHED'
-  | 'ARTICLE_TWICE'
-  | 'FIELD_EMPTY'
-  | 'ORDER_EMPTY'
-  | 'ARTICLE_GONE'
-  | 'ARTICLE_HIDDEN'
 
 /** All lines in another language. */
 export type Texts = Lines & Readonly<Record<Code, string>>

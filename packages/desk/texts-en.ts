@@ -291,9 +291,18 @@ export const en = {
   made: 'The edition is made',
   madeWithout: { one: 'The edition is made, without {count} value that Drupal does not take from you', other: 'The edition is made, without {count} values that Drupal does not take from you' },
 
-  // What a finding is about
+  // What a finding is about, and what it says
   theEdition: 'the edition',
   somebody: 'somebody',
+  LOCKED: '{name} is editing {label} of {what}',
+  LOCK_IDLE: '{name} has opened {label} of {what} and typed nothing yet',
+  DRAFT_KEPT: 'A text that {name} typed into {label} of {what} is kept: it can be restored or discarded',
+  ARTICLE_UNPUBLISHED: '{what} is not published',
+  ARTICLE_TWICE: '{what} is in the edition more than once',
+  FIELD_EMPTY: '{label} is empty, or not for you to see',
+  ORDER_EMPTY: 'The edition has no articles',
+  ARTICLE_GONE: 'An article in {label} was deleted: remove it',
+  ARTICLE_HIDDEN: 'You may not see {what}, so it may be unpublished',
 
   // Drafts, and what differs
   choosePieces: 'What differs from the present text. Press a piece to leave it or take it.',

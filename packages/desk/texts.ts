@@ -76,7 +76,7 @@ export function sayer<Source> (lines: Record<'en' | 'de' | 'fr', LinesOf<Source>
     shown(partsIn(lines[language() as keyof typeof lines][key], values)).join('')
 }
 
-/** The text of a code of the service; undefined where the language has none, or a value that it needs is missing. */
+/** The text of a code of a failure or a finding; undefined where the language has none, or a value that it needs is missing. */
 export function codeText (code: string, values: Record<string, string | undefined> = {}): string | undefined {
   if (!Object.hasOwn(texts, code)) return undefined
   const parts = partsIn(texts[code as Code]!, values)

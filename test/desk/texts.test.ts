@@ -22,10 +22,11 @@ import { ROOT } from '../app/fixtures/processes.ts'
 
 t.afterEach(() => useLanguage([]))
 
-const keys = Object.keys(en) as TextKey[]
+const isCode = (key: string) => /^[A-Z_]+$/.test(key)
+const keys = Object.keys(en).filter((key) => !isCode(key)) as TextKey[]
 const languages: Record<string, Texts> = { de, fr }
-/** English leaves the codes to the service. */
-const codes = Object.keys(de).filter((key) => /^[A-Z_]+$/.test(key))
+/** English leaves the codes of failures to the service. */
+const codes = Object.keys(de).filter(isCode)
 
 /** What the client alone fails with. */
 const OF_CLIENT = ['UNREACHABLE', 'INVALID_RESPONSE']
@@ -90,7 +91,8 @@ t.test('each line is used, and a line in capitals is a code of the service', asy
   for (const code of codes) t.ok(known.includes(code), `${code} is a code of the service or of its client`)
 })
 
-t.test('each code that an editor can meet has a text in each language but English, which the service speaks', async (t) => {
+t.test('each code that an editor can meet has a text in each language; failures have none in English, which the service speaks', async (t) => {
+  t.strictSame(Object.keys(en).filter(isCode), codes.filter((code) => FINDING_CODES.includes(code as typeof FINDING_CODES[number])), 'of findings the desk knows the names')
   const met = [...OF_CLIENT, ...Object.keys(failures).filter((code) => !NEVER_MET.includes(code)), ...FINDING_CODES]
   for (const [name, texts] of Object.entries(languages)) {
     for (const code of met) t.ok(Object.hasOwn(texts, code), `${name}: ${code}`)
@@ -128,7 +130,7 @@ t.test('failures and findings are told in the language of the reader as far as t
   const failure = { code: 'CMS_TIMEOUT', message: 'The CMS did not answer within 8 ms' } as const
   const finding: Finding = { code: 'LOCKED', message: 'Ben is editing title of the edition', entityType: 'x', entityId: '1', fieldName: 'title', lock: { fieldName: 'title', timestamp: 1, userData: { uid: '8', name: 'Ben' } } as LockView }
   const about = { what: 'Ausgabe', label: 'Titel' }
-  t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], [failure.message, finding.message], 'English is what the service speaks')
+  t.strictSame([reasonOf(failure), wordsOfFinding(finding, { what: 'the edition', label: 'Title' })], [failure.message, 'Ben is editing Title of the edition'], 'English is what the service speaks')
   useLanguage(['de'])
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)'])
   t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Drupal lässt das nicht zu: Access denied', 'Drupal says why')
