@@ -97,29 +97,31 @@ function content (session: Session, context: EditionContext): TemplateResult {
     ${session.age === undefined
       ? nothing
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
+    <div class="desk">
     <div class="columns">
-      <form novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
-        ${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}
-        <h2 class="spoken">${say('fields')}</h2>
-        <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
-        ${fixed.length === 0
-          ? nothing
-          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed" tabindex="-1">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`}
-        <div class="savebar">
-          ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
-          <span class="choices">
-            <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
-            <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>
-            <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>${say('discardAll')}</button>
-          </span>
-          <button type="submit" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
-        </div>
-      </form>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, sectionOf: ({ item, section }) => sectionOf(item) ?? (typeof section?.['value'] === 'string' ? section['value'] : session.nameOf(section)), add: session.acts(first).add }) : nothing}
         ${boardView(session)}
         ${draftsView(session)}
       </aside>
+      <form id="fields" novalidate aria-label=${say('edition')} @submit=${(event: Event) => { event.preventDefault(); session.save() }}>
+        <h2 class="spoken">${say('fields')}</h2>
+        <div class="fields">${fields.map((field) => fieldView(field, types, session, languageOf(edition, model)))}</div>
+        ${fixed.length === 0
+          ? nothing
+          : html`<section class="fixed" aria-labelledby="fixed"><h2 id="fixed" tabindex="-1">${say('notEditedHere')}</h2><dl>${fixed.map(({ shape }) => html`<div><dt>${shape.label}</dt><dd>${(edition[shape.name] ?? []).map((item, index) => html`${index > 0 ? ', ' : ''}<bdi>${titleOf(item)}</bdi>`)}</dd></div>`)}</dl></section>`}
+      </form>
+    </div>
+    <div class="savebar">
+      ${session.notice && (session.notice.tone === 'bad' || dirty.length === 0) ? notice(session.notice.tone, session.notice.text) : html`<p class="quiet">${dirty.length === 0 ? say('everythingSaved') : say('changesNotSaved', { count: dirty.length, labels: dirty.map(({ shape }) => shape.label).join(', ') })}</p>`}
+      <span class="choices">
+        <button type="button" class="icon-only" aria-label=${say('undo')} title=${say('undoKeys')} aria-disabled=${session.history.canUndo ? 'false' : 'true'} @click=${() => session.undo()}>${icon('undo-2')}</button>
+        <button type="button" class="icon-only is-mirrored" aria-label=${say('redo')} title=${say('redoKeys')} aria-disabled=${session.history.canRedo ? 'false' : 'true'} @click=${() => session.redo()}>${icon('undo-2')}</button>
+        <button type="button" class="plain" aria-disabled=${dirty.length === 0 ? 'true' : 'false'} @click=${() => session.revert()}>${say('discardAll')}</button>
+      </span>
+      <button type="submit" form="fields" class="primary" aria-disabled=${dirty.length === 0 || session.isSaving ? 'true' : 'false'}>${icon('save')}${say(session.isSaving ? 'saving' : 'saveChanges')}</button>
+    </div>
     </div>`
 
   function boardView ({ isLive, board, labelOf }: Session): TemplateResult {

@@ -78,10 +78,10 @@ export function notes (field: Field, acts?: FieldActs): View {
           <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span>${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
       : nothing}
     ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quoted(theirs), acts?.choiceOf(field, theirs)) : nothing}
-    ${hint === undefined ? nothing : html`<p class="note">${hint}</p>`}
-    ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}${forbidden}</p>`}
-    ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}
-    ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}${trouble}</p>`}`
+    ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
+    ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${forbidden}</span></p>`}
+    ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
+    ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
 }
 
 /** What somebody else has saved, as what differs from one's own text. With several changes an editor may take some. */

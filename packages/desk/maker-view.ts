@@ -49,7 +49,7 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
         : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, described, type: (text) => maker.type(one, text) })}
-      <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}${problem}</p>`)}</div>
+      <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
     </div>`
   }
 }

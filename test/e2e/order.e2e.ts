@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { accessibleAnywhere } from './axe.ts'
 import { articleOf, button, drag, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
@@ -30,6 +30,13 @@ t.test('the running order', async (t) => {
     await shows(rows.nth(0).locator('.picture img'))
     await shows(rows.nth(0).getByText('Culture'))
     await accessibleAnywhere(t, anna, 'a running order with images and sections')
+    const top = async (what: Locator) => (await what.boundingBox())!.y
+    for (const width of [320, 640, 1280]) {
+      await anna.setViewportSize({ width, height: 900 })
+      const tops = await Promise.all([rows.first(), anna.getByRole('searchbox', { name: 'Search articles' }), anna.getByLabel('Title', { exact: true })].map(top))
+      t.ok(tops[0]! < tops[1]! && tops[0]! < tops[2]!, `the order stands first at ${width} px: ${tops.join()}`)
+      t.ok(await top(button(anna, 'Undo')) < 900, 'and the way back is in sight')
+    }
     await drag(rows.nth(0), rows.nth(2))
     await inOrder(anna, 9, 2, 4, 11)
     await isSaved(id, 9, 2, 4, 11)
