@@ -14,11 +14,11 @@ export default async function home (fastify: FastifyInstance, { config: { desk }
 
   fastify.get('/', { schema }, async ({ url }: FastifyRequest, reply: FastifyReply) => {
     const [path] = url.split('?', 1) as [string]
-    return reply.redirect(path.endsWith('/') ? page : `${path.slice(path.lastIndexOf('/') + 1)}/${page}`)
+    return reply.redirect((path.endsWith('/') ? page : `${path.slice(path.lastIndexOf('/') + 1)}/${page}`) + url.slice(path.length))
   })
 
   if (!desk) return
-  fastify.get('/desk/', { schema }, async (_request, reply) => reply.redirect('../desk'))
+  fastify.get('/desk/', { schema }, async ({ url }, reply) => reply.redirect(`../desk${url.slice(url.split('?', 1)[0]!.length)}`))
   // Browsers ask for it on pages that name no icon, such as an answer of the API.
   fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect(`desk/files/${(await readSources()).icon}`))
 }

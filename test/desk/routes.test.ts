@@ -116,7 +116,7 @@ t.test('what the page loads later is immutable too, and takes all that it shares
 
 t.test('who has only the address of the service gets to the desk, or to the documentation', async (t) => {
   const without = await build(t)
-  for (const [app, url, to] of [[fastify, '/', '/desk'], [fastify, '/?as=anna', '/desk'], [fastify, '/desk/', '/desk'], [fastify, '/desk/?as=ben', '/desk?as=ben'], [fastify, '/favicon.ico', `/desk/files/${(await readSources()).icon}`], [without, '/', '/docs']] as const) {
+  for (const [app, url, to] of [[fastify, '/', '/desk'], [fastify, '/?as=anna', '/desk?as=anna'], [fastify, '/desk/', '/desk'], [fastify, '/desk/?as=ben', '/desk?as=ben'], [fastify, '/favicon.ico', `/desk/files/${(await readSources()).icon}`], [without, '/', '/docs']] as const) {
     const { statusCode, headers } = await app.inject(url)
     t.equal(statusCode, 302, url)
     const { pathname, search } = new URL(headers.location as string, `http://quoin.example${url}`)
