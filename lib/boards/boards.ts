@@ -71,12 +71,12 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
   }
 
   /**
-   * The live form of a board. Quoin reads the edition again at every heartbeat, once for all callers with the same credentials.
-   * If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
+   * The live form of a board. Quoin reads the edition again at every heartbeat, and when its articles are saved through Quoin, once
+   * for all callers with the same credentials. If its articles have changed, a new snapshot comes. If the caller may not see it any more, the events end.
    * @throws {Failure} as `editions.bare`; as `feed.watch`
    */
   async function watch (id: string, caller: Caller, options?: LiveOptions): Promise<Watcher> {
-    return live(id, caller, (caller) => entities(id, caller), options)
+    return live(id, caller, (caller) => entities(id, caller), { ...options, fields: model.fields.articles })
   }
 
   /**
@@ -88,26 +88,37 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     return live(name, caller, async (caller) => entitiesOfRows(await list(caller)), options)
   }
 
-  /** @param readEntities finds what is watched, anew at every heartbeat */
-  async function live (name: string, caller: Caller, readEntities: (caller: Caller) => Promise<Entity[]>, { mayView, ...options }: LiveOptions = {}): Promise<Watcher> {
+  /**
+   * @param readEntities finds what is watched, anew at every heartbeat
+   * @param options.fields a save of these changes what is watched, at once
+   */
+  async function live (name: string, caller: Caller, readEntities: (caller: Caller) => Promise<Entity[]>, { mayView, fields = [], ...options }: LiveOptions & { fields?: string[] } = {}): Promise<Watcher> {
     let boardEntities = await readEntities(caller)
     const watcher = await locks.feed.watch(boardEntities, options)
     const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, readEntities)
     let over = false
+    let isRearranged = false
 
     async function next (): Promise<Batch | undefined> {
+      if (isRearranged && !await turn()) return undefined
       const batch = await watcher.next()
-      if (batch?.some(({ event }) => event === 'saved')) sharedRead.forget()
+      const saves = batch?.flatMap((event) => event.event === 'saved' ? event.saved : []) ?? []
+      if (saves.length > 0) sharedRead.forget()
+      isRearranged = saves.some((saved) => saved.fields.some((field) => fields.includes(field)))
       if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, mayView) ?? next()
-      if (!batch) return undefined
+      return batch && await turn() ? batch : undefined
+    }
+
+    /** Watches what there is now. @returns whether it goes on */
+    async function turn (): Promise<boolean> {
       const now = await readPresent()
       if (now && !areSameEntities(now, boardEntities)) {
         await watcher.turnTo(now)
         boardEntities = now
       }
-      if (now && !over) return batch
+      if (now && !over) return true
       leave()
-      return undefined
+      return false
     }
 
     /** The entities of the board now; undefined if the caller is refused. While the CMS is away they stay as they were. */

@@ -236,6 +236,38 @@ t.test('a live board watches its present articles alone, however often they chan
   }
 })
 
+t.test('a live board turns to new articles as soon as they are saved', async (t) => {
+  const locks = createLocks({ client: asClient(memoryStore()), table: 'DataState', environment: 'test' })
+  t.teardown(locks.feed.close)
+  const model = contentModel({})
+  let [reads, articles]: [number, number[] | Failure] = [0, [4]]
+  const editions = {
+    async bare () {
+      reads++
+      if (articles instanceof Failure) throw articles
+      return { id: [{ value: 1 }], field_articles: articles.map((id) => ({ target_id: id, target_type: 'node' })) }
+    }
+  }
+  const boards = createBoards({ locks, editions, model })
+  const watchers = await Promise.all([1, 2].map(() => boards.watch('1', {})))
+  const all = () => Promise.all(watchers.map((watcher) => watcher.next()))
+  const save = (...fields: string[]) => locks.feed.saved({ entityType: model.entityType, entityId: '1', etag: '"x"', uid: '7', fields })
+  await all()
+  articles = [4, 5]
+  const before = reads
+  save('title')
+  for (const batch of await all()) t.match(batch, [{ event: 'saved' }])
+  save('field_articles')
+  for (const batch of await all()) t.match(batch, [{ event: 'saved' }])
+  t.equal(reads, before, 'a save of another field is no reason to look')
+  for (const batch of await all()) t.match(batch, [{ event: 'snapshot', entities: 3 }])
+  t.equal(reads, before + 1, 'and once for all who watch')
+  articles = new Failure('NOT_FOUND', 'gone')
+  save('field_articles')
+  await all()
+  t.strictSame([await all(), locks.feed.counts()], [[undefined, undefined], { watchers: 0, entities: 0 }], 'who may not see it any more is shut out')
+})
+
 t.test('of changes that come together a live board tells those that its reader may see', async (t) => {
   const lock = (entityId: string) => ({ entityType: 'node', entityId, fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version: 'a' })
   const locked = (entityId: string) => ({ event: 'locked', lock: lock(entityId) })
