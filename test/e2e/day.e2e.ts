@@ -1,25 +1,33 @@
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import type { Page } from 'playwright-core'
 import { accessible, fits } from './axe.ts'
-import { articleOf, button, drag, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
+import { articleOf, button, drag, fieldOf, hides, newsroom, openEdition, PICTURES, press, shows, until } from './harness.ts'
 
 const order = (page: Page) => page.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
 const found = (page: Page) => page.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
 const search = (page: Page) => page.getByRole('searchbox', { name: 'Search articles' })
 
-t.test('two editors make an edition, fill it, order it at once, and publish it', async (t) => {
-  const { seat, client } = await newsroom(t)
+/** Pictures of the day are in docs/desk.md. */
+const SIZE = { viewport: { width: 1000, height: 720 } }
+
+/** Takes a picture of what the day has come to. */
+const picture = (page: Page, nth: number, what: string) => page.screenshot({ path: join(PICTURES, `day-${nth}-${what}.png`), caret: 'initial' })
+
+t.test('two editors make an edition, fill it, order it at once, ask for a field, take it over, lose a tab, and publish it', async (t) => {
+  const { url, seat, client } = await newsroom(t)
   const { editions, locks } = client('looker')
   const inOrder = (page: Page, ids: number[]) => until(async () => isDeepStrictEqual(await order(page).locator('.title').allTextContents(), ids.map(articleOf)))
   const articlesOf = async (id: string) => (await editions.read(id)).edition['field_articles']!.map((item) => item['target_id'])
-  const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
+  const [anna, ben] = [await seat(t, 'anna', SIZE), await seat(t, 'ben', SIZE)]
 
   await press(anna.getByRole('link', { name: 'New edition' }))
   await shows(anna.getByRole('heading', { level: 1, name: 'New edition' }))
   const key = anna.getByRole('textbox', { name: /^Key/ })
   await until(async () => await key.inputValue() === 'daily-2026-11-20')
   t.equal(await fieldOf(anna, 'Title').inputValue(), 'Friday, 20 November 2026')
+  await picture(anna, 1, 'make')
   await fieldOf(anna, 'Title').fill('')
   await press(button(anna, 'Make it'))
   await shows(anna.getByText('Not made: Title is needed.'))
@@ -49,8 +57,10 @@ t.test('two editors make an edition, fill it, order it at once, and publish it',
   await until(async () => await found(anna).count() === 1)
   await shows(found(anna).getByText('Carla is in it'))
   await shows(found(anna).getByText(/^in /))
+  await picture(anna, 2, 'fill')
   await drag(found(anna).first(), order(anna).first())
   await inOrder(anna, [41, 9])
+  for (const page of [anna, ben]) await shows(order(page).filter({ hasText: articleOf(41) }).getByRole('img', { name: 'Carla' }))
   await search(anna).fill(articleOf(4))
   await until(async () => await found(anna).count() === 1)
   await anna.getByRole('spinbutton', { name: 'At place' }).fill('2')
@@ -63,9 +73,44 @@ t.test('two editors make an edition, fill it, order it at once, and publish it',
   for (const page of [anna, ben]) await inOrder(page, [9, 41, 4])
   await until(async () => isDeepStrictEqual(await articlesOf(id), [9, 41, 4]))
 
+  const noteOf = async () => (await locks.list({ type: 'publisher_container', id, fieldName: 'title' })).at(0)
+  await press(fieldOf(anna, 'Title'))
+  await fieldOf(anna, 'Title').fill('The long day, and the bridge')
+  await shows(ben.getByText(/^Anna is editing this since/))
+  await press(button(ben, 'Ask for it Title'))
+  await shows(anna.getByText('Ben asks for this'))
+  await picture(anna, 3, 'ask')
+  await press(button(anna, 'In a minute Title, Ben'))
+  await until(async () => (await noteOf())?.payload === 'The long day, and the bridge')
+  await press(button(ben, 'Take over Title'))
+  await shows(ben.getByText('You are editing this'))
+  const kept = anna.getByRole('region', { name: 'Kept drafts' })
+  await shows(kept.getByText('The long day, and the bridge'))
+  await ben.keyboard.press('End')
+  await ben.keyboard.type(' of the bridge')
+  await shows(anna.getByText(/^Ben took over Title/))
+  await picture(anna, 4, 'take-over')
+  await press(button(kept, 'Discard the draft of Title'))
+  await hides(kept.getByText('The long day, and the bridge'))
+
+  const crashed = ben.waitForEvent('crash')
+  ;(await ben.context().newCDPSession(ben)).send('Page.crash').catch(() => {})
+  await crashed
+  const again = await ben.context().newPage()
+  await again.goto(`${url}/desk?as=ben`)
+  await openEdition(again, id, 'The long day')
+  await shows(again.getByText('The long day of the bridge').first())
+  await picture(again, 5, 'crash')
+  await press(button(again, /^Restore .*Title$/).first())
+  await until(async () => await fieldOf(again, 'Title').inputValue() === 'The long day of the bridge')
+  await press(button(again, 'Save changes'))
+  for (const page of [anna, again]) await shows(page.getByRole('heading', { level: 1, name: 'The long day of the bridge' }))
+  await until(async () => await noteOf() === undefined)
+
   await press(button(anna, 'Publish'))
   const panel = anna.getByRole('region', { name: 'Publish?' })
   await shows(panel.getByText(/^Carla is editing title of /))
+  await picture(anna, 6, 'close')
   t.equal(await button(panel, 'Publish now').getAttribute('aria-disabled'), 'true')
   await press(button(panel, /^Go there \(Carla/))
   await until(() => anna.evaluate(`document.activeElement.textContent === ${JSON.stringify(articleOf(41))}`))
@@ -81,11 +126,11 @@ t.test('two editors make an edition, fill it, order it at once, and publish it',
   await hides(panel)
   await until(async () => await anna.getByRole('status').textContent() === 'Published.')
   t.match((await editions.read(id)).edition, { status: [{ value: true }], field_key: [{ value: 'the-long-day' }] })
-  for (const page of [anna, ben]) await shows(page.getByText('Published', { exact: true }))
+  for (const page of [anna, again]) await shows(page.getByText('Published', { exact: true }))
 
-  await press(button(ben, 'Unpublish'))
-  await press(button(ben, 'Unpublish now'))
-  await until(async () => await ben.getByRole('status').textContent() === 'Not published any more.')
+  await press(button(again, 'Unpublish'))
+  await press(button(again, 'Unpublish now'))
+  await until(async () => await again.getByRole('status').textContent() === 'Not published any more.')
   await shows(anna.getByText('Not published', { exact: true }))
   t.match((await editions.read(id)).edition, { status: [{ value: false }] })
   t.strictSame((await locks.list({ type: 'publisher_container', id })).length, 0)
