@@ -12,7 +12,7 @@ export async function accessible (t: Test, page: Page, what: string): Promise<vo
   // Evaluated by the debugger, so the page's Content-Security-Policy stays as it is.
   if (!await page.evaluate('"axe" in globalThis')) await page.evaluate(`${AXE}; undefined`)
   const { violations, passes } = await page.evaluate('axe.run()') as { violations: Finding[], passes: Finding[] }
-  t.ok(passes.length > 20, `${passes.length} of its rules apply`)
+  t.ok(passes.length > 15, `${passes.length} of its rules apply`)
   t.strictSame(violations.flatMap(({ id, help, nodes }) => nodes.map(({ target, failureSummary }) => `${id} (${help}): ${target.join(' ')}: ${failureSummary}`)), [], `axe finds nothing wrong with ${what}`)
 }
 

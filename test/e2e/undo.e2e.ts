@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Page } from 'playwright-core'
+import { accessibleAnywhere } from './axe.ts'
 import { articleOf, button, fieldOf, hides, newsroom, openEdition, press, shows, until } from './harness.ts'
 
 t.test('there is a way back from every slip', async (t) => {
@@ -82,6 +83,7 @@ t.test('there is a way back from every slip', async (t) => {
     await anna.getByRole('heading', { level: 1 }).focus()
     await anna.keyboard.press('?')
     await shows(anna.getByRole('dialog', { name: 'Keys' }).getByText('Ctrl+S'))
+    await accessibleAnywhere(t, anna, 'the list of keys')
     await anna.keyboard.press('Escape')
     await hides(anna.getByRole('dialog', { name: 'Keys' }))
     await press(button(anna, 'Keys'))
