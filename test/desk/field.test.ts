@@ -609,7 +609,7 @@ t.test('what is no value yet, such as half a date, is no text, and the field is 
   field.focus()
   await called('acquire')[0]!.answer('')
   field.type('', false)
-  t.strictSame([field.text, field.isDirty, field.isUnfinished, field.problems], ['Saved', true, true, ['This is not complete: finish it, or empty it.']])
+  t.strictSame([field.text, field.isDirty, field.isUnfinished, field.isUnreadable, field.problems], ['Saved', true, true, true, ['This is not complete: finish it, or empty it.']])
   await pass(400)
   await called('save Saved')[0]!.answer('')
   field.blur()

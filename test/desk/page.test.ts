@@ -176,6 +176,7 @@ t.test('a range is edited at both ends', async (t) => {
   t.strictSame(itemsOf(days!, '', range), [])
   const open: Item[] = [{ value: '2026-11-18', end_value: null }]
   t.strictSame([textOf(days!, open), itemsOf(days!, '2026-11-19/', open)], ['2026-11-18/', [{ value: '2026-11-19', end_value: null }]], 'where a site lets the end be open')
+  t.strictSame(itemsOf(days!, '2026-11-19/2026-11-20', open), [{ value: '2026-11-19', end_value: '2026-11-20' }])
   t.notOk(shapesOf({ field_x: [{ value: '2026-11-18' }] }, model)[0]!.isRange)
 
   const moments: Item[] = [{ value: '2026-11-18T05:00:00+01:00', end_value: '2026-11-19T05:00:00+01:00' }]

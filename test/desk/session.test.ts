@@ -961,12 +961,14 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
 })
 
 t.test('a finding is told with the labels and titles that are known', async (t) => {
-  const { session, service } = open(t, { edition: editionOf('Saved', { [model.fields.articles[0]!]: [{ target_id: 7, target_uuid: 'u7' }] }) })
+  const { session, service } = open(t, { edition: editionOf('Saved', { [model.fields.articles[0]!]: [{ target_id: 7, target_uuid: 'u7' }, { target_id: 8, target_uuid: 'u8' }] }) })
   service.labels = { u7: 'The bridge' }
   await turn()
   await turn()
+  const unpublished = (entityId: string) => session.wordsOf({ code: 'ARTICLE_UNPUBLISHED', message: 'x', entityType: 'node', entityId })
+  t.strictSame([unpublished('7'), unpublished('8')], ['The bridge is not published', 'No. 8 is not published'])
   const finding = { code: 'LOCKED', message: 'It is locked', entityType: model.entityType, entityId: '5', fieldName: 'title' } as const
-  t.equal(session.wordsOf(finding), 'It is locked', 'in English by the service')
+  t.equal(session.wordsOf(finding), 'It is locked', 'by the service, where it is not told whose it is')
   t.equal(session.wordsOf({ ...finding, entityType: 'node', entityId: '7' }), 'It is locked')
   const { fieldName: _, ...ofAll } = finding
   t.equal(session.wordsOf(ofAll), 'It is locked')
