@@ -36,6 +36,11 @@ t.test('the desk in the language of its reader', async (t) => {
       await shows(page.getByRole('link', { name: title }))
       t.equal(await page.locator('html').getAttribute('lang'), language)
       await speaks('the list')
+      await page.setViewportSize({ width: 320, height: 900 })
+      const row = page.getByRole('list', { name: line('editionsFound') }).getByRole('listitem').first()
+      const [date, status] = await Promise.all([row.locator('.when small'), row.locator('.pill')].map((one) => one.boundingBox()))
+      t.ok(date!.y + date!.height <= status!.y || date!.x + date!.width <= status!.x, 'nothing of a row stands over the rest in a narrow window')
+      await page.setViewportSize({ width: 1280, height: 900 })
 
       await page.goto(`${url}/desk?as=anna#/editions/${id}`)
       await shows(page.getByText(line('live'), { exact: true }))
