@@ -167,7 +167,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
       try {
         return await http.send(method, path, { body, headers: { ...(key && { 'idempotency-key': `"${key}"` }), ...(ifMatch && { 'if-match': ifMatch }) }, signal })
       } catch (error) {
-        const { code, status, uuid, retryAfter = 0 } = { ...error as QuoinError }
+        const { code, status, uuid, retryAfter } = { ...error as QuoinError }
         if (tries === 1 && code === 'STORE_UNAVAILABLE') {
           // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
           key = ''
@@ -175,7 +175,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
         } else {
           // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
           if (tries === TRIES || !(status < 300 || code === 'IDEMPOTENCY_KEY_BUSY' || (status > 500 && (uuid || code === 'INVALID_RESPONSE')))) throw error
-          await unlessAborted(new Promise<void>((resolve) => { later(Math.max(backoff(tries), retryAfter * 1000), resolve) }), signal)
+          await unlessAborted(new Promise<void>((resolve) => { later(backoff(tries, retryAfter), resolve) }), signal)
         }
       }
     }
@@ -190,8 +190,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
-  async function * search ({ bundle = entityType, offset: first = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
-    let offset = first
+  async function * search ({ bundle = entityType, offset = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
     for (;;) {
       const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, offset }, signal })
       const { data, meta, links } = answer.body

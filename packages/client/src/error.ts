@@ -11,6 +11,9 @@ export interface QuoinErrorOptions {
   retryAfter?: number | undefined
 }
 
+/** A failure as the service says it. */
+interface Told { code?: ErrorCode, message?: string }
+
 /** What a failure of the service has in its body. */
 interface Details {
   error?: { lock?: Holder }
@@ -47,8 +50,8 @@ export class QuoinError extends Error {
 }
 
 /** The failure that an answer tells. An answer in neither of the service's two forms comes from a proxy before it: INVALID_RESPONSE. */
-export function errorOf (status: number, body: unknown, retryAfter: string | null): QuoinError {
-  const { error, code, message } = (body ?? {}) as { error?: { code?: ErrorCode, message?: string }, code?: ErrorCode, message?: string }
-  const own = error?.code ?? code
-  return new QuoinError(status, own ?? 'INVALID_RESPONSE', own ? (error?.message ?? message)! : `Quoin did not answer this ${status}`, { body, retryAfter: Number(retryAfter) || undefined })
+export function errorOf (status: number, body?: unknown, retryAfter?: string | null): QuoinError {
+  const failure = body as (Told & { error?: Told }) | null | undefined
+  const { code, message } = (failure?.error?.code ? failure.error : failure) ?? {}
+  return new QuoinError(status, code ?? 'INVALID_RESPONSE', code ? message! : `Quoin did not answer this ${status}`, { body, retryAfter: Number(retryAfter) || undefined })
 }

@@ -65,16 +65,16 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     let isStale = false
     let isStopped = false
     let failures = 0
-    let cancel: (() => void) | undefined
-    let stopWaiting: (() => void) | undefined
+    /** Ends the wait for the next event, or for the next try. */
+    let cancel = () => {}
     /** How long a stream may be silent, in milliseconds; 0 if the service does not say. */
     let silenceMs = 0
 
     /** Opens the stream again when it is silent for too long: the platform does not notice every lost connection. */
     function listen (): void {
-      stopWaiting?.()
+      cancel()
       if (silenceMs) {
-        stopWaiting = later(silenceMs, () => {
+        cancel = later(silenceMs, () => {
           source!.close()
           breakOff()
           open()
@@ -96,7 +96,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
 
     function retry (): void {
       breakOff()
-      stopWaiting?.()
+      cancel()
       if (!isStopped) cancel = later(backoff(++failures), open)
     }
 
@@ -148,8 +148,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
     function stop (): void {
       isStopped = true
       signal?.removeEventListener('abort', stop)
-      cancel?.()
-      stopWaiting?.()
+      cancel()
       source?.close()
     }
 

@@ -9,11 +9,11 @@ export interface Field { type: string, id: string, fieldName: string }
 export interface Grant {
   version: string
   /** The lock's `timestamp`: since when the user has it. Every renewal sends it again. */
-  since: number | undefined
+  timestamp: number | undefined
   /** Unix time in seconds when the lock ends unless it is renewed. */
   expiresAt: number | undefined
-  /** How long the lock holds, in milliseconds. It does not depend on the clock of this machine. */
-  leaseMs: number | undefined
+  /** By how much the service's clock is ahead of this machine's, in milliseconds. */
+  aheadMs: number
 }
 
 /** A lock that this client holds, and renews until it is released or lost. */
@@ -47,18 +47,26 @@ export interface Held extends Field {
 /** The lock that the table has: this one, or another. */
 interface Lock { version?: string, payload?: string }
 
+/** What a lock is written with. */
+export interface Content {
+  /** Its text. */
+  payload?: string | undefined
+  /** Since when the user has it, in seconds: by default the service's present time. */
+  timestamp?: number | undefined
+}
+
 /** A text to be written to the lock in this version. Without one, in any: a write under way makes a version that is not known yet. */
-interface Unsent { text: string, version: string | undefined }
+interface Unsent { text: Content, version: string | undefined }
 
 export interface HeldDeps {
   field: Field
   grant: Grant
-  payload: string | undefined
-  foundText: string | undefined
+  text: Content
+  found: string | undefined
   onLost: ((error: QuoinError) => void) | undefined
   later: Later
   /** Writes the lock if it is still in this version. */
-  write (payload: string | undefined, version: string): Promise<Grant>
+  write (text: Content, version: string): Promise<Grant>
   /** The present lock, if there is one. It may have expired. */
   read (): Promise<Lock | undefined>
   /** Deletes the user's own lock if it is still in this version. */
@@ -73,7 +81,6 @@ const SHORTEST_MS = 250
 /** A lock as the page that holds it sees it. */
 export interface Hold {
   held: Held
-  since: number | undefined
   /** Ends it, when the page has released the lock on its way out. */
   leave (): void
   /** Ends it, when the page has taken the lock again. `onLost` is not called. */
@@ -81,36 +88,39 @@ export interface Hold {
   /** Writes the lock soon. */
   renew (): void
   /** Takes a lock with this text for this one, since the page writes it in another way. */
-  expect (text: string | undefined): void
+  expect (text: Content): void
   /** The text that may not be in the lock yet, once, to be sent in another way. */
   unsent (): Unsent | undefined
   /** The text that is newer than the one in this lock, if this one is there still, or none is. */
-  newerThan (lock: Lock | undefined): string | undefined
+  newerThan (lock?: Lock): Content | undefined
 }
 
 /** Keeps a lock that was granted. */
-export function hold ({ field, grant, payload, foundText, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
-  let now = grant
+export function hold ({ field, grant, text: firstText, found, onLost, later, write, read, remove, onEnd }: HeldDeps): Hold {
+  let present = grant
   /** The text to be in the lock, and that which is. */
-  let text = payload
-  let storedText = payload
-  let isTyped = foundText !== undefined
-  /** How many texts were given, without those that were withdrawn. */
-  let saves = 0
+  let text = { ...firstText, timestamp: grant.timestamp }
+  let storedText = text
+  let isTyped = found !== undefined
   /** The writes whose outcome is not known. */
-  let openWrites: Array<{ text: string | undefined }> = []
+  const openWrites: Content[] = []
   let failures = 0
-  let retryMs = 0
+  let retryAfter: number | undefined
   let end: QuoinError | 'released' | undefined
   let current: Promise<void> | undefined
   let next: Promise<void> | undefined
   let cancel = () => {}
 
+  /** The service's present time, in milliseconds. */
+  function now (): number {
+    return Date.now() + present.aheadMs
+  }
+
   function plan (): void {
     cancel()
     if (end) return
-    if (failures > 0) cancel = later(Math.max(backoff(failures), retryMs), renew)
-    else if (now.leaseMs !== undefined) cancel = later(Math.max(SHORTEST_MS, now.leaseMs / 3), renew)
+    if (failures > 0) cancel = later(backoff(failures, retryAfter), renew)
+    else if (present.expiresAt) cancel = later(Math.max(SHORTEST_MS, (present.expiresAt * 1000 - now()) / 3), renew)
   }
 
   function renew (): void {
@@ -119,7 +129,7 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
 
   function flush (): Promise<void> {
     if (!current) return (current = attempt().finally(() => { current = undefined; plan() }))
-    return (next ??= current.catch(() => {}).then(() => {
+    return (next ??= Promise.allSettled([current]).then(() => {
       next = undefined
       return flush()
     }))
@@ -128,12 +138,12 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
   async function attempt (): Promise<void> {
     if (end) throw over()
     const newText = text
-    const before = openWrites
+    const count = openWrites.length
     try {
-      now = await write(newText, now.version)
+      present = await write(newText, present.version)
         .catch(async (error: QuoinError) => write(newText, await versionAfter(error)))
       storedText = newText
-      openWrites = openWrites.filter((one) => !before.includes(one))
+      openWrites.splice(0, count)
       failures = 0
     } catch (error) {
       handleFailure(error as QuoinError, newText)
@@ -149,7 +159,7 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
     return lock.version
   }
 
-  function handleFailure (error: QuoinError, newText: string | undefined): void {
+  function handleFailure (error: QuoinError, newText: Content): void {
     if (error.code === 'FIELD_LOCKED' || error.code === 'LOCK_CHANGED') {
       if (!end) lose(error)
     // The same text would be refused again.
@@ -159,17 +169,17 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
       if (text === newText) text = storedText
     } else {
       failures++
-      retryMs = (error.retryAfter ?? 0) * 1000
+      retryAfter = error.retryAfter
       expect(newText)
     }
   }
 
-  function expect (text: string | undefined): void {
-    openWrites = [...openWrites, { text }]
+  function expect (text: Content): void {
+    openWrites.push(text)
   }
 
-  function isUnanswered ({ payload }: Lock): boolean {
-    return openWrites.some(({ text }) => text === payload)
+  function isUnanswered (lock: Lock): boolean {
+    return openWrites.some(({ payload }) => payload === lock.payload)
   }
 
   function finish (how: QuoinError | 'released'): void {
@@ -191,14 +201,10 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
     signal?.throwIfAborted()
     if (end) throw over()
     const before = text
-    const number = ++saves
-    text = payload
+    const own = text = { ...before, payload }
     isTyped = true
     return unlessAborted(flush(), signal).catch((error) => {
-      if (signal?.aborted && number === saves) {
-        saves--
-        text = before
-      }
+      if (signal?.aborted && text === own) text = before
       throw error
     })
   }
@@ -207,9 +213,9 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
     signal?.throwIfAborted()
     if (end instanceof QuoinError) return
     finish('released')
-    await unlessAborted(current?.catch(() => {}) ?? Promise.resolve(), signal)
+    await unlessAborted(Promise.allSettled([current]), signal)
     try {
-      await remove(now.version, signal)
+      await remove(present.version, signal)
         .catch(async (error: QuoinError) => remove(await versionAfter(error), signal))
     } catch (error) {
       if ((error as QuoinError).code === 'LOCK_CHANGED') return
@@ -220,28 +226,28 @@ export function hold ({ field, grant, payload, foundText, onLost, later, write, 
   }
 
   function unsent (): Unsent | undefined {
-    if (text === undefined || text === storedText) return undefined
-    expect(text)
-    return { text, version: current ? undefined : now.version }
+    const newer = newerThan()
+    if (!newer) return undefined
+    expect(newer)
+    return { text: newer, version: current ? undefined : present.version }
   }
 
-  function newerThan (lock: Lock | undefined): string | undefined {
-    if (!lock) return text === storedText ? undefined : text
-    return lock.version === now.version || isUnanswered(lock) ? text : undefined
+  function newerThan (lock?: Lock): Content | undefined {
+    const isNewer = lock ? lock.version === present.version || isUnanswered(lock) : text.payload !== storedText.payload
+    return isNewer ? text : undefined
   }
 
   plan()
   return {
     held: {
       ...field,
-      get version () { return now.version },
-      get expiresAt () { return now.expiresAt },
+      get version () { return present.version },
+      get expiresAt () { return present.expiresAt },
       get isTyped () { return isTyped },
-      found: foundText,
+      found,
       save,
       release
     },
-    since: grant.since,
     leave: () => lose(over()),
     drop: () => finish(over()),
     renew,

@@ -102,6 +102,6 @@ export function createHttp ({ url = '', headers: credentials, fetch = globalThis
 }
 
 function queryOf (values: QueryValues): string {
-  const query = String(new URLSearchParams(Object.entries(values).flatMap(([name, value]): Array<[string, string]> => value === undefined || value === false ? [] : [[name, String(value === true ? 1 : value)]])))
+  const query = String(new URLSearchParams(JSON.parse(JSON.stringify(values, (_, value) => value === true ? 1 : value === false ? undefined : value))))
   return query && `?${query}`
 }

@@ -1,7 +1,7 @@
 import { unlessAborted, type Abortable } from './abort.ts'
 import { errorOf, type QuoinError } from './error.ts'
 import type { createFeed, Listener } from './feed.ts'
-import { hold, type Field, type Grant, type Held, type Hold } from './held.ts'
+import { hold, type Field, type Grant, type Held, type Hold, type Content } from './held.ts'
 import type { Answer, Http, Request } from './http.ts'
 import type { Later } from './later.ts'
 import type { Draft, LockedEntity, LockRecord } from './wire.ts'
@@ -28,9 +28,6 @@ export type Locks = ReturnType<typeof createLocks>
 /** How often to ask for a lock that another tab of the user keeps changing. */
 const ATTEMPTS = 3
 
-/** The text of a lock, and since when its user has it, as Unix time in seconds: by default the service's present time. */
-interface Text { payload: string | undefined, since?: number | undefined }
-
 /** Field locks, as one page holds them. */
 export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const uid = user && String(user.uid)
@@ -38,20 +35,20 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   const holds = new Map<string, Hold>()
 
   /** Writes a lock. */
-  async function write (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>): Promise<Grant> {
-    return grantedBy(await http.send(method, pathOf(field), { body: bodyOf(field, text), headers }))
+  async function write (method: 'POST' | 'PUT', field: Field, content: Content, headers: Record<string, string>): Promise<Grant> {
+    return grantedBy(await http.send(method, pathOf(field), { body: bodyOf(field, content), headers }))
   }
 
   /**
    * Takes a lock. An abort does not end the request, since its answer alone tells whether it was granted. A lock that is
    * granted after that is released. One that the user had before stays, and so does what this page holds of it.
    */
-  async function take (method: 'POST' | 'PUT', field: Field, text: Text, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Grant> {
+  async function take (method: 'POST' | 'PUT', field: Field, content: Content, headers: Record<string, string>, { signal, isOwn = false }: Abortable & { isOwn?: boolean }): Promise<Grant> {
     signal?.throwIfAborted()
-    holds.get(keyOf(field))?.expect(text.payload)
-    const request = write(method, field, text, headers)
+    holds.get(keyOf(field))?.expect(content)
+    const request = write(method, field, content, headers)
     return unlessAborted(request, signal).catch((error) => {
-      if (signal?.aborted) request.then((granted) => giveBack(field, granted, isOwn), () => {})
+      if (signal?.aborted) request.then((grant) => giveBack(field, grant, isOwn), () => {})
       throw error
     })
   }
@@ -59,36 +56,32 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   function giveBack (field: Field, grant: Grant, isOwn: boolean): void {
     const present = holds.get(keyOf(field))
     if (present) present.renew()
-    else if (!isOwn) begin(field, grant, undefined, {}).held.release().catch(() => {})
+    else if (!isOwn) keep(field, grant, {}).release().catch(() => {})
   }
 
-  function bodyOf ({ fieldName }: Field, { payload, since }: Partial<Text> = {}): object {
-    return { fieldName, userData: user, payload, timestamp: since }
+  function bodyOf ({ fieldName }: Partial<Field>, content?: Content): object {
+    return { fieldName, userData: user, ...content }
   }
 
-  function keep (...[field, ...rest]: Parameters<typeof begin>): Held {
-    // A lock of before is over, even if nothing has noticed yet.
-    holds.get(keyOf(field))?.drop()
-    return begin(field, ...rest).held
-  }
-
-  function begin (field: Field, grant: Grant, payload: string | undefined, { onLost, found: foundText }: { onLost?: AcquireOptions['onLost'], found?: string | undefined }): Hold {
+  function keep (field: Field, grant: Grant, text: Content, onLost?: AcquireOptions['onLost'], found?: string): Held {
     const key = keyOf(field)
+    // A lock of before is over, even if nothing has noticed yet.
+    holds.get(key)?.drop()
     const lock = hold({
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
       grant,
-      payload,
-      foundText,
+      text,
+      found,
       onLost,
       later,
-      write: (payload, version) => write('POST', field, { payload, since: grant.since }, ifMatch(version)),
+      write: (text, version) => write('POST', field, text, ifMatch(version)),
       // One that has expired, and that nobody has taken since, is listed among the drafts alone.
       read: async () => (await list(field)).at(0) ?? (await drafts(field, field)).at(0),
       remove: (version, signal) => remove(field, version, signal),
       onEnd: () => holds.delete(key)
     })
     holds.set(key, lock)
-    return lock
+    return lock.held
   }
 
   /**
@@ -99,22 +92,19 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    */
   async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
     let ownLock: LockRecord | undefined
-    async function attempt (): Promise<Held> {
-      const text = holds.get(keyOf(field))?.newerThan(ownLock) ?? ownLock?.payload ?? payload
-      const granted = await take('POST', field, { payload: text, since: sinceOf(ownLock) }, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
-      return keep(field, granted, text, { onLost, found: text === payload ? undefined : text })
-    }
-    for (let tries = 1; tries < ATTEMPTS; tries++) {
+    for (let tries = 1; ; tries++) {
+      const text = holds.get(keyOf(field))?.newerThan(ownLock)?.payload ?? ownLock?.payload ?? payload
+      const content = { payload: text, timestamp: sinceOf(ownLock) }
       try {
-        return await attempt()
+        const grant = await take('POST', field, content, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
+        return keep(field, grant, content, onLost, text === payload ? undefined : text)
       } catch (error) {
-        if (!isChanged(error)) throw error
+        if (tries === ATTEMPTS || !isChanged(error)) throw error
         // By the time of the answer it may be another's.
         const mine = uid ?? (error as QuoinError).lock?.userData.uid
         ownLock = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
       }
     }
-    return attempt()
   }
 
   /**
@@ -123,15 +113,23 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * @throws {QuoinError} LOCK_CHANGED when it is not
    */
   async function overwrite (field: Field, { payload, onLost, version, signal }: AcquireOptions & { version?: string | undefined } = {}): Promise<Held> {
-    return keep(field, await take('PUT', field, { payload }, ifMatch(version), { signal }), payload, { onLost })
+    return keep(field, await take('PUT', field, { payload }, ifMatch(version), { signal }), { payload }, onLost)
   }
+
+  /** A call that posts who the user is to a path of an entity. */
+  function poster<What extends LockedEntity> (path: string) {
+    return async (what: What, options?: Abortable): Promise<void> => { await http.send('POST', pathOf(what) + path, { ...options, body: bodyOf(what) }) }
+  }
+
+  /** A call that deletes what is this user's at a path of an entity. */
+  function dropper<What extends LockedEntity & { fieldName?: string, draft?: string }, Options extends Request = Abortable> (path = '') {
+    return async (what: What, options?: Options): Promise<void> => { await http.send('DELETE', pathOf(what) + path, { ...ownOf(what), ...options }) }
+  }
+
+  const drop = dropper<LockedEntity & { fieldName?: string }, Request>()
 
   function remove (what: LockedEntity & { fieldName?: string }, version?: string, signal?: AbortSignal): Promise<void> {
-    return drop(what, '', { signal, headers: ifMatch(version) })
-  }
-
-  async function drop (what: LockedEntity & { fieldName?: string, draft?: string }, path: string, request?: Request): Promise<void> {
-    await http.send('DELETE', pathOf(what) + path, { ...ownOf(what), ...request })
+    return drop(what, { signal, headers: ifMatch(version) })
   }
 
   /** What of an entity is this user's. */
@@ -164,24 +162,6 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return itemsOf(`${pathOf(entity)}/drafts`, { ...ownOf(what), signal })
   }
 
-  /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
-  async function discard (what: LockedEntity & { fieldName?: string, draft?: string }, options?: Abortable): Promise<void> {
-    return drop(what, '/drafts', options)
-  }
-
-  /**
-   * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes on. Nothing is taken from them.
-   * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
-   */
-  async function ask (field: Field, options?: Abortable): Promise<void> {
-    await http.send('POST', `${pathOf(field)}/requests`, { ...options, body: bodyOf(field) })
-  }
-
-  /** Asks for a field no longer. */
-  async function withdraw (field: Field, options?: Abortable): Promise<void> {
-    return drop(field, '/requests', options)
-  }
-
   /** Follows the locks of an entity until `signal` is aborted, or the returned function is called. */
   function subscribe (entity: LockedEntity, listener: Listener, options?: Abortable): () => void {
     return feed(`${pathOf(entity)}/events`, listener, options)
@@ -195,10 +175,10 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    */
   function releaseOnPageHide (page: PageEvents = globalThis as unknown as PageEvents, { signal }: Abortable = {}): () => void {
     function release (): void {
-      for (const { held: handle, since, leave, unsent } of holds.values()) {
+      for (const { held: handle, leave, unsent } of holds.values()) {
         if (handle.isTyped) {
           const left = unsent()
-          if (left) http.outlive(pathOf(handle), bodyOf(handle, { payload: left.text, since }), ifMatch(left.version))
+          if (left) http.outlive(pathOf(handle), bodyOf(handle, left.text), ifMatch(left.version))
         } else {
           // In this version: by now the lock, and a text in it, may be that of another window of the same user.
           http.outlive(`${pathOf(handle)}/release`, { fieldName: handle.fieldName, uid }, ifMatch(handle.version))
@@ -210,7 +190,24 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return () => page.removeEventListener('pagehide', release)
   }
 
-  return { acquire, overwrite, release, list, drafts, discard, ask, withdraw, subscribe, releaseOnPageHide }
+  return {
+    acquire,
+    overwrite,
+    release,
+    list,
+    drafts,
+    /** Discards the user's drafts of a field or, without `fieldName`, all of the entity; with `draft`, only the one with this id. */
+    discard: dropper('/drafts'),
+    /**
+     * Asks the holder of a field for it, for 60 seconds or until `withdraw`; called again it goes on. Nothing is taken from them.
+     * @throws {QuoinError} FIELD_NOT_LOCKED when nobody else holds the field; TOO_MANY_REQUESTS
+     */
+    ask: poster<Field>('/requests'),
+    /** Asks for a field no longer. */
+    withdraw: dropper<Field>('/requests'),
+    subscribe,
+    releaseOnPageHide
+  }
 }
 
 /** The part of a window that the client uses. */
@@ -244,8 +241,7 @@ function isChanged (error: unknown): boolean {
 /** What an answer says of the lock that it granted. A proxy that compresses makes the entity tag weak; it names the version all the same. */
 function grantedBy ({ headers }: Answer<unknown>): Grant {
   const version = /"([^"]+)"/.exec(headers.get('etag') ?? '')?.[1]
-  if (version === undefined) throw errorOf(200, undefined, null)
-  const [since, expiresAt] = ['lock-since', 'lock-expires'].map((name) => Number(headers.get(name)) || undefined)
-  const date = Date.parse(headers.get('date') ?? '') || Date.now()
-  return { version, since, expiresAt, leaseMs: expiresAt && expiresAt * 1000 - date }
+  if (version === undefined) throw errorOf(200)
+  const [timestamp, expiresAt] = ['lock-since', 'lock-expires'].map((name) => Number(headers.get(name)) || undefined)
+  return { version, timestamp, expiresAt, aheadMs: Date.parse(headers.get('date') ?? '') - Date.now() || 0 }
 }
