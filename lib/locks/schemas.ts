@@ -14,6 +14,8 @@ const FieldName = Type.String({ minLength: 1, maxLength: 255, description: 'The 
 const Uid = Type.String({ minLength: 1, description: "A user's id", examples: ['7'] })
 const Seconds = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'Unix time in seconds', examples: [1767225600] })
 
+const USER_DATA = 'Who holds the lock, and whatever else the UI puts there. The client puts `typedAt` there, once there is something to say: when its user last typed, as Unix time in seconds'
+
 /** What POST and PUT take. Other top-level members are ignored; all members of `userData` are kept. */
 export const LockRequest = Type.Object({
   fieldName: FieldName,
@@ -23,7 +25,7 @@ export const LockRequest = Type.Object({
       Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER })
     ], { description: "The user's id; kept as a string" }),
     name: Type.Optional(Type.String({ description: 'The name that other users see' }))
-  }, { additionalProperties: true }),
+  }, { additionalProperties: true, description: USER_DATA }),
   payload: Type.Optional(Type.String({ description: "The field's text, kept with the lock" })),
   timestamp: Type.Optional({ ...Seconds, description: "Unix time in seconds. Default: the server's clock" })
 }, {
@@ -37,7 +39,7 @@ const { uid, ...otherProperties } = LockRequest.properties.userData.properties
 /** The same with authentication: the uid and the name may be left out. The authenticated name has precedence. */
 export const OwnLockRequest = Type.Object({
   ...LockRequest.properties,
-  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...otherProperties }, { additionalProperties: true }))
+  userData: Type.Optional(Type.Object({ uid: Type.Optional({ ...uid, description: "The caller's own id, and no other" }), ...otherProperties }, { additionalProperties: true, description: USER_DATA }))
 }, {
   additionalProperties: true,
   examples: [{ fieldName: 'field_headline', payload: 'Water found on Mars' }, ...LockRequest['examples']]
@@ -95,7 +97,7 @@ export type ListHeaders = Static<typeof ListHeaders>
 export const Holder = Type.Object({
   fieldName: FieldName,
   timestamp: Seconds,
-  userData: Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, { additionalProperties: true }),
+  userData: Type.Object({ uid: Uid, name: Type.Optional(Type.String()) }, { additionalProperties: true, description: USER_DATA }),
   expiresAt: Type.Optional({ ...Seconds, description: 'Unix time in seconds when the lock ends unless it is renewed' })
 }, { $id: 'Holder', examples: [{ fieldName: 'field_headline', timestamp: 1767225600, userData: { uid: '7', name: 'Ada' } }] })
 export type Holder = Static<typeof Holder>

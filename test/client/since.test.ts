@@ -60,3 +60,54 @@ t.test("what a page sends on its way out keeps it too, and a time that is none i
   await lead.save('text')
   t.match(await locks.list({ ...title, fieldName: 'lead' }), [{ timestamp: Number, payload: 'text' }])
 })
+
+t.test('a lock says by the clock of the service when its user last typed; a renewal says the same again', async (t) => {
+  const { seat } = await open(t, { LOCK_LEASE_SECONDS: '600' })
+  /** By how much the service's clock is ahead, in seconds. */
+  let ahead = 3600
+  const sent: Array<{ payload?: string, typedAt?: number, isLast?: boolean }> = []
+  const clocked: typeof fetch = async (address, init) => {
+    if (init?.method === 'POST') {
+      const { payload, userData } = JSON.parse(String(init.body))
+      sent.push({ payload, ...userData.typedAt && { typedAt: userData.typedAt }, ...init.keepalive && { isLast: true } })
+    }
+    if (init?.keepalive) throw new TypeError('fetch failed')
+    const response = await fetch(address!, init)
+    const headers = new Headers(response.headers)
+    headers.set('date', new Date(Date.now() + ahead * 1000).toUTCString())
+    return new Response(response.body, { status: response.status, headers })
+  }
+  const { locks, time } = seat(anna, { fetch: clocked })
+  let leave = () => {}
+  locks.releaseOnPageHide({ addEventListener: (_type, listener) => { leave = listener }, removeEventListener: () => {} })
+  const held = await locks.acquire(title, { payload: 'Harbour' })
+  t.strictSame(sent, [{ payload: 'Harbour' }], 'where nothing was typed, nothing is said')
+  await held.save('Harbour')
+  const { typedAt } = sent.at(-1)!
+  const now = Math.floor(Date.now() / 1000)
+  t.ok(typedAt! > now + 3590 && typedAt! <= now + 3600, `${typedAt! - now} s from now`)
+  t.match(await locks.list(title), [{ userData: { ...anna, typedAt } }])
+
+  ahead = 7200
+  time.pass(time.waits()[0]!)
+  await until(() => sent.length === 3)
+  await until(() => time.waits().length > 0)
+  await held.save('Harbour')
+  t.strictSame(sent.slice(2), [{ payload: 'Harbour', typedAt }, { payload: 'Harbour', typedAt }], 'a renewal, and the same text')
+  const other = seat({ ...anna, desk: 'news' })
+  const found = await other.locks.acquire(title)
+  t.match(await other.locks.list(title), [{ userData: { ...anna, desk: 'news', typedAt } }], 'another window of the user')
+  await found.release()
+
+  const again = await locks.acquire(title)
+  const saved = again.save('Harbour bridge')
+  leave()
+  await saved
+  const last = sent.find(({ isLast }) => isLast)!
+  t.equal(last.payload, 'Harbour bridge')
+  t.ok(last.typedAt! > now + 7190, 'and what a page sends on its way out')
+  t.match(await locks.acquire(title), { found: 'Harbour bridge' })
+  t.match(await locks.list(title), [{ userData: { typedAt: last.typedAt } }], 'the page that takes its own lock anew')
+  await seat(ben).locks.overwrite(title)
+  t.strictSame((await locks.list(title))[0]?.userData, ben, 'who takes over has not typed')
+})

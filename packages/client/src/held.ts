@@ -51,6 +51,8 @@ interface Lock { version?: string, payload?: string }
 export interface Content {
   /** Its text. */
   payload?: string | undefined
+  /** When its user last typed, in seconds of the service's clock; undefined where nothing was typed. */
+  typedAt?: unknown
   /** Since when the user has it, in seconds: by default the service's present time. */
   timestamp?: number | undefined
 }
@@ -201,7 +203,8 @@ export function hold ({ field, grant, text: firstText, found, onLost, later, wri
     signal?.throwIfAborted()
     if (end) throw over()
     const before = text
-    const own = text = { ...before, payload }
+    const typedAt = isTyped && payload === before.payload ? before.typedAt : Math.floor(now() / 1000)
+    const own = text = { ...before, payload, typedAt }
     isTyped = true
     return unlessAborted(flush(), signal).catch((error) => {
       if (signal?.aborted && text === own) text = before

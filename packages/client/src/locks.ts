@@ -59,8 +59,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     else if (!isOwn) keep(field, grant, {}).release().catch(() => {})
   }
 
-  function bodyOf ({ fieldName }: Partial<Field>, content?: Content): object {
-    return { fieldName, userData: user, ...content }
+  function bodyOf ({ fieldName }: Partial<Field>, { typedAt, ...content }: Content = {}): object {
+    return { fieldName, userData: { ...user, typedAt }, ...content }
   }
 
   function keep (field: Field, grant: Grant, text: Content, onLost?: AcquireOptions['onLost'], found?: string): Held {
@@ -93,8 +93,8 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
   async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
     let ownLock: LockRecord | undefined
     for (let tries = 1; ; tries++) {
-      const text = holds.get(keyOf(field))?.newerThan(ownLock)?.payload ?? ownLock?.payload ?? payload
-      const content = { payload: text, timestamp: sinceOf(ownLock) }
+      const { payload: text = ownLock?.payload ?? payload, typedAt = ownLock?.userData['typedAt'] } = holds.get(keyOf(field))?.newerThan(ownLock) ?? {}
+      const content = { payload: text, typedAt, timestamp: sinceOf(ownLock) }
       try {
         const grant = await take('POST', field, content, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
         return keep(field, grant, content, onLost, text === payload ? undefined : text)
