@@ -37,6 +37,7 @@ export const de: Texts = {
   // People and times
   userNumber: 'Nutzer {uid}',
   since: 'seit {time}',
+  sinceTyped: 'seit {time}, zuletzt getippt {typed}',
   seconds: '{count} s',
   minutes: '{count} min',
   hours: '{count} h',

@@ -37,6 +37,7 @@ export const fr: Texts = {
   // People and times
   userNumber: 'Utilisateur {uid}',
   since: 'depuis {time}',
+  sinceTyped: 'depuis {time}, dernière frappe {typed}',
   seconds: '{count} s',
   minutes: '{count} min',
   hours: '{count} h',

@@ -1,3 +1,4 @@
+import type { Holder } from '../client/src/client.ts'
 import { localeOfReader, say } from './texts.ts'
 
 /** How many colours there are for people. */
@@ -18,8 +19,15 @@ export function at (seconds: number, now: number): string {
   return dayOf(then) === dayOf(new Date(now)) ? time : `${dayOf(then)}, ${time}`
 }
 
-export function since (seconds: number, now: number): string {
-  return say('since', { time: at(seconds, now) })
+/**
+ * "since 14:02, last typed 14:05", of a lock. Any program may have written when its holder typed, by a clock of its own: it is
+ * told as a time between the beginning of the lock and now.
+ */
+export function since ({ timestamp, userData }: Pick<Holder, 'timestamp' | 'userData'>, now: number): string {
+  const typedAt = userData['typedAt']
+  const time = at(timestamp, now)
+  if (typeof typedAt !== 'number') return say('since', { time })
+  return say('sinceTyped', { time, typed: at(Math.max(timestamp, Math.min(typedAt, now / 1000)), now) })
 }
 
 /** How long ago, or how old: "40 s", "3 min", "2 h", "5 days". */

@@ -12,7 +12,7 @@ t.test('an editor asks the one who has a field for it', async (t) => {
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
     for (const page of [anna, ben]) await openEdition(page, id, 'Harbour')
     await fieldOf(anna, 'Title').fill('Harbour bridge')
-    await shows(ben.getByText(/^Anna is editing this since \d\d:\d\d$/))
+    await shows(ben.getByText(/^Anna is editing this since \d\d:\d\d, last typed \d\d:\d\d$/))
     await button(ben, 'Ask for it Title').press('Enter')
     await shows(ben.getByText(/^asked \d\d:\d\d$/))
     await shows(anna.getByText('Ben asks for this'))
