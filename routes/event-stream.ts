@@ -4,7 +4,7 @@ import { encode } from 'eventsource-encoder'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Batch, FeedEvent, Snapshot } from '../lib/locks/feed-events.ts'
 import type { Watcher } from '../lib/locks/feed.ts'
-import { Petition } from '../lib/locks/schemas.ts'
+import { Petition, Presence } from '../lib/locks/schemas.ts'
 
 /** A long text goes out in pieces: whoever reads one is a slow reader, not one that reads nothing. */
 const PIECE_BYTES = 65_536
@@ -14,6 +14,7 @@ export function eventStream (description: string, snapshot: object, lock: object
   const example = encode({ event: 'snapshot', id: '2jmj7l5rSw0yVb_vlWAYkK', data: JSON.stringify(snapshot) }) +
     encode({ event: 'released', id: 'S4Zq0P7i3mX1cD9uYw5bTg', data: JSON.stringify(lock) }) +
     encode({ event: 'requested', id: 'b1F0cGzTq3mK8sVwXy2ZpA', data: JSON.stringify(Petition.examples[0]) }) +
+    encode({ event: 'present', id: 'mL9vTq2xR5sKd7bYf0NcWg', data: JSON.stringify(Presence.examples[0]) }) +
     encode({ event: 'saved', data: JSON.stringify({ entityType: 'node', entityId: '1', etag: '"V3IySZ4BnJ6dH0qk"', uid: '7', fields: ['title'] }) }) +
     encode({ event: 'heartbeat', data: '{"seconds":15}' }) +
     encode({ event: 'stale', data: '{}' }) +
@@ -103,6 +104,14 @@ export function createEventStreams (dataOf: (snapshot: Snapshot) => object) {
 function encodeEvent (event: FeedEvent, dataOf: (snapshot: Snapshot) => object): string {
   if (event.event === 'saved') return encode({ event: event.event, data: JSON.stringify(event.saved) })
   if (!('id' in event)) return encode({ event: event.event, data: '{}' })
-  const data = event.event === 'snapshot' ? dataOf(event) : event.event === 'requested' ? event.petition : event.lock
-  return encode({ event: event.event, id: event.id, data: JSON.stringify(data) })
+  return encode({ event: event.event, id: event.id, data: JSON.stringify(subjectOf(event)) })
+
+  function subjectOf (event: Extract<FeedEvent, { id: string }>): object {
+    switch (event.event) {
+      case 'snapshot': return dataOf(event)
+      case 'requested': return event.petition
+      case 'present': return event.presence
+      default: return event.lock
+    }
+  }
 }

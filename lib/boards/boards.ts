@@ -156,7 +156,7 @@ function unlessUnavailable (error: unknown): undefined {
 /** The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing may be. */
 async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
-  const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : undefined
+  const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : 'presence' in event ? event.presence : undefined
   const subjectsOfBatch = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
   const subjects = await visible(subjectsOfBatch, mayView)
   if (subjects.length === subjectsOfBatch.length) return batch
@@ -166,7 +166,7 @@ async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promis
   return visibleEvents.length > 0 ? visibleEvents : undefined
 }
 
-/** The locks, and petitions for them, on entities that may be viewed. */
+/** The locks and signs on entities that may be viewed. */
 async function visible<Subject extends Pick<LockView, 'entityType' | 'entityId'>> (subjects: Subject[], mayView: MayView): Promise<Subject[]> {
   const byEntity = Map.groupBy(subjects, ({ entityType, entityId }) => `${entityType}-${entityId}`)
   const hiddenSubjects = new Set<Subject>()

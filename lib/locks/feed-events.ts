@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
-import type { Entity, LockRecord, LockView, Petition } from './schemas.ts'
+import type { Entity, LockRecord, LockView, Petition, Presence } from './schemas.ts'
 
-/** The locks of one entity at one moment, by field, and the petitions for them; never changed in place. */
-export interface State { entity: Entity, locks: ReadonlyMap<string, LockView>, petitions: readonly Petition[] }
+/** What a user shows the others, and ends by itself: a petition for a lock, or that they look on. */
+export type Sign = Petition | Presence
+
+/** The locks of one entity at one moment, by field, the petitions for them, and who looks on; never changed in place. */
+export interface State { entity: Entity, locks: ReadonlyMap<string, LockView>, signs: readonly Sign[] }
 
 export interface Snapshot { event: 'snapshot', id: string, locks: LockView[], entities: number }
 
@@ -26,6 +29,7 @@ export type FeedEvent =
   | Snapshot
   | { event: 'locked' | 'released', id: string, lock: LockView }
   | { event: 'requested', id: string, petition: Petition }
+  | { event: 'present', id: string, presence: Presence }
   | { event: 'saved', saved: EditionSave }
   | { event: 'heartbeat' | 'stale' | 'live' }
 
@@ -42,17 +46,21 @@ export function viewOf ({ type, id }: Entity, { fieldName, timestamp, userData, 
 /** The known state of some fields: the lock, or undefined for none. */
 export type Changes = ReadonlyMap<string, LockView | undefined>
 
-/** What a read finds of an entity: its locks, and the petitions for them. */
-export type LocksAndPetitions = ReadonlyArray<LockRecord | Petition>
+/** What a read finds of an entity: its locks, the petitions for them, and who looks on. */
+export type LocksAndSigns = ReadonlyArray<LockRecord | Sign>
 
 /** The locks among what a read returned. */
-export function locksIn (entity: Entity, items: LocksAndPetitions): State['locks'] {
-  return new Map(items.filter((each): each is LockRecord => !isPetition(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
+export function locksIn (entity: Entity, items: LocksAndSigns): State['locks'] {
+  return new Map(items.filter((each): each is LockRecord => !isSign(each)).map((record) => [record.fieldName, viewOf(entity, record)]))
 }
 
-/** Whether an item of a read is a petition. */
-export function isPetition (each: LockRecord | Petition): each is Petition {
+/** Whether an item of a read is a sign. */
+export function isSign (each: LockRecord | Sign): each is Sign {
   return 'entityType' in each
+}
+
+function isPetition (sign: Sign): sign is Petition {
+  return 'fieldName' in sign
 }
 
 /** Locks once some fields have changed; ordered as the table orders them, by the bytes of the field's name. */
@@ -62,21 +70,27 @@ export function withChanges (locks: State['locks'], changes: Changes): State['lo
   return new Map(all.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b))))
 }
 
-/** The state of an entity from its locks, and the petitions for them. The last state itself if nothing has changed. */
-export function nextState (entity: Entity, locks: State['locks'], allPetitions: readonly Petition[], lastState: State | undefined): State {
-  const petitions = allPetitions.filter(({ fieldName, userData: { uid } }) => locks.has(fieldName) && locks.get(fieldName)!.userData?.uid !== uid)
-  const sameState = lastState?.locks.size === locks.size && [...locks].every(([field, lock]) => versionMark(lastState.locks.get(field)) === versionMark(lock)) &&
-    petitionMarks(lastState.petitions) === petitionMarks(petitions)
-  return sameState ? lastState : { entity, locks, petitions }
+/** The state of an entity from its locks, and its signs. The last state itself if nothing has changed. */
+export function nextState (entity: Entity, locks: State['locks'], all: readonly Sign[], lastState: State | undefined): State {
+  const signs = all.filter((sign) => !isPetition(sign) || (locks.has(sign.fieldName) && locks.get(sign.fieldName)!.userData?.uid !== sign.userData.uid))
+  const same = lastState?.locks.size === locks.size && [...locks].every(([field, lock]) => versionMark(lastState.locks.get(field)) === versionMark(lock)) &&
+    lastState.signs.map(signMark).join() === signs.map(signMark).join()
+  return same ? lastState : { entity, locks, signs }
 }
 
-/** Tells the petitions of an entity apart. */
-function petitionMarks (petitions: readonly Petition[]): string {
-  return JSON.stringify(petitions.map((petition) => [petitionKey(petition), petition.until]))
+/** Tells the states of a sign apart. */
+function signMark (sign: Sign): string {
+  return JSON.stringify([signKey(sign), sign.userData.name, sign.until])
 }
 
-function petitionKey ({ entityType, entityId, fieldName, userData: { uid } }: Petition): string {
-  return JSON.stringify([entityType, entityId, fieldName, uid])
+/** What of a sign belongs to the name of a state: who looks on says so again all the time. */
+function lastingMark (sign: Sign): string {
+  return isPetition(sign) ? signMark(sign) : signMark({ ...sign, until: 0 })
+}
+
+function signKey (sign: Sign): string {
+  const { entityType, entityId, userData: { uid } } = sign
+  return JSON.stringify([entityType, entityId, isPetition(sign) && sign.fieldName, uid])
 }
 
 /** The fields that are not the same in two states. */
@@ -89,16 +103,16 @@ function versionMark (lock: LockView | undefined): string | undefined {
   return lock && (lock.version ?? JSON.stringify([lock.timestamp, lock.userData?.uid, lock.expiresAt]))
 }
 
-/** All that is watched: in one event, and one more for each petition. */
+/** All that is watched: in one event, and one more for each sign. */
 export function presentOf (states: State[]): FeedEvent[] {
   return nameLast([
     { event: 'snapshot', id: '', locks: states.flatMap(({ locks }) => [...locks.values()]), entities: states.length },
-    ...states.flatMap(({ petitions }) => petitions).map(petitionEvent)
+    ...states.flatMap(({ signs }) => signs).map(eventOf)
   ], states)
 }
 
-function petitionEvent (petition: Petition): StateEvent {
-  return { event: 'requested', id: '', petition }
+function eventOf (sign: Sign): StateEvent {
+  return isPetition(sign) ? { event: 'requested', id: '', petition: sign } : { event: 'present', id: '', presence: sign }
 }
 
 /**
@@ -107,17 +121,17 @@ function petitionEvent (petition: Petition): StateEvent {
 export function eventsBetween (before: State[], after: State[]): FeedEvent[] {
   const releases = before.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => !after[index]!.locks.has(lock.fieldName)))
   const writes = after.flatMap(({ locks }, index) => [...locks.values()].filter((lock) => versionMark(lock) !== versionMark(before[index]!.locks.get(lock.fieldName))))
-  const [petitionsBefore, petitionsAfter] = [petitionsByKey(before), petitionsByKey(after)]
+  const [signsBefore, signsAfter] = [signsByKey(before), signsByKey(after)]
   return nameLast([
     ...releases.map((lock) => ({ event: 'released' as const, id: '', lock })),
     ...writes.map((lock) => ({ event: 'locked' as const, id: '', lock })),
-    ...[...petitionsBefore].filter(([key]) => !petitionsAfter.has(key)).map(([, petition]) => petitionEvent({ ...petition, until: 0 })),
-    ...[...petitionsAfter].filter(([key, { until }]) => petitionsBefore.get(key)?.until !== until).map(([, petition]) => petitionEvent(petition))
+    ...[...signsBefore].filter(([key]) => !signsAfter.has(key)).map(([, sign]) => eventOf({ ...sign, until: 0 })),
+    ...[...signsAfter].filter(([key, sign]) => !signsBefore.has(key) || signMark(signsBefore.get(key)!) !== signMark(sign)).map(([, sign]) => eventOf(sign))
   ], after)
 }
 
-function petitionsByKey (states: State[]): Map<string, Petition> {
-  return new Map(states.flatMap(({ petitions }) => petitions).map((petition) => [petitionKey(petition), petition]))
+function signsByKey (states: State[]): Map<string, Sign> {
+  return new Map(states.flatMap(({ signs }) => signs).map((sign) => [signKey(sign), sign]))
 }
 
 /** An event that leads to another state. */
@@ -130,8 +144,8 @@ function nameLast (events: StateEvent[], states: State[]): FeedEvent[] {
 
 /** Names what is watched and the state that it is in: the same at every instance, before and after a restart. */
 export function stateId (states: State[]): string {
-  const marks = states.map(({ entity: { type, id }, locks, petitions }) => [
-    type, id, ...[...locks.values()].map((lock) => [lock.fieldName, versionMark(lock)]), ...petitions.length > 0 ? [petitionMarks(petitions)] : []
+  const marks = states.map(({ entity: { type, id }, locks, signs }) => [
+    type, id, ...[...locks.values()].map((lock) => [lock.fieldName, versionMark(lock)]), ...signs.map(lastingMark)
   ])
   return createHash('sha256').update(JSON.stringify(marks)).digest('base64url').slice(0, 22)
 }

@@ -1,6 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 import { createChannel, type Channel } from './channel.ts'
-import type { Batch, Changes, LocksAndPetitions, EditionSave } from './feed-events.ts'
+import type { Batch, Changes, LocksAndSigns, EditionSave } from './feed-events.ts'
 import { noticeOf, type LockNotice } from './notice.ts'
 import { paceOf, readsPerSecond as readsOf } from './pace.ts'
 import type { Entity, LockView } from './schemas.ts'
@@ -41,8 +41,8 @@ export interface Notices {
 }
 
 export interface FeedDeps extends FeedOptions {
-  /** The locks of an entity as they are now, and the petitions for them: consistent, complete, without payloads. */
-  read: (entity: Entity) => Promise<LocksAndPetitions>
+  /** The locks of an entity as they are now, and its signs: consistent, complete, without payloads. */
+  read: (entity: Entity) => Promise<LocksAndSigns>
   /** Whether the lease of a lock is over. */
   isOver?: (lock: LockView) => boolean
   /** Milliseconds since 1970, as `Date.now`. */

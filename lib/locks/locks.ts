@@ -9,16 +9,18 @@ import { hasReplaced, isOlder, isSameRecord, outcomeOf, TRACED_MS, type WriteAtt
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
 import type { Condition } from './expression.ts'
-import { viewOf } from './feed-events.ts'
+import { viewOf, type LocksAndSigns } from './feed-events.ts'
 import { createFeed, type FeedOptions } from './feed.ts'
 import { storedAgain } from './item.ts'
 import type { AcquiredOutcome, ChangedOutcome, HeldOutcome, LockRefusal, ReleasedOutcome, TakeoverOutcome } from './outcome.ts'
-import { createPetitions, hasPetitions, petitionsIn } from './petitions.ts'
+import { createPetitions, petitionsIn } from './petitions.ts'
+import { createPresence, lookersIn } from './presence.ts'
 import {
   fenceOf, holderOf, isAmong, isExpired, isFree, isHeldBy, isHeldByNoOther, isNothing, isStill, isTombstone, isWithoutText, isWithoutTextOfOthers, ownerOf,
   recordKey, recordOf, recordsOf, SETTLED_SECONDS, tombstoneOf, toShow, versionOf, type Item, type Key, type Moment, type NewRecord, type Versions, type Write
 } from './record.ts'
-import type { Entity, Holder, ListQuery, LockList, LockRecord, LockRequest, LockView, Petition, ReleaseQuery } from './schemas.ts'
+import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, PresenceRequest, ReleaseQuery } from './schemas.ts'
+import { hasSigns } from './signs.ts'
 import { createLockTable, forEach, UNANSWERED_MAX, type LockCheck } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
@@ -91,7 +93,9 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   const instance = newInstance(bytes)
   const nextVersion = createVersions(now, instance, bytes)
   const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
-  const petitions = createPetitions({ table, environment, moment, nextVersion, wait, random })
+  const signsDeps = { table, environment, moment, nextVersion, wait, random }
+  const petitions = createPetitions(signsDeps)
+  const presence = createPresence(signsDeps)
   const takeovers = createKeyedMutex({ waitMs: TURN_MS, refusal: tooFast })
   const openWrites = createUnsettled(seconds, FENCE_SECONDS)
   const feed = createFeed({ ...feedOptions, now, isOver: (lock) => isExpired(lock, moment()), read: timely(readForFeed) })
@@ -305,19 +309,19 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     return { Items, Count, ScannedCount }
   }
 
-  /** The same, with the record of petitions, which is not among the locks. */
-  async function find (entity: Entity, { fieldName, excludeUid, payload }: ListQuery): Promise<LockList & { petitions: Item | undefined }> {
-    const selection = fieldName === undefined ? { excludeUid, petitions: true } : { fieldName }
+  /** The same, with the records of signs, which are not among the locks. */
+  async function find (entity: Entity, { fieldName, excludeUid, payload }: ListQuery): Promise<LockList & { signs: Item[] }> {
+    const selection = fieldName === undefined ? { excludeUid, signs: true } : { fieldName }
     const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
     const { Items, Count, ScannedCount } = await table.query(recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 }), bounds)
-    const records = Items.filter((item) => !hasPetitions(item))
-    const others = Items.length - records.length
-    return { Items: records.map(toShow), Count: Count - others, ScannedCount: ScannedCount - others, petitions: Items.find(hasPetitions) }
+    const records = Items.filter((item) => !hasSigns(item))
+    const signs = Items.filter(hasSigns)
+    return { Items: records.map(toShow), Count: Count - signs.length, ScannedCount: ScannedCount - signs.length, signs }
   }
 
-  async function readForFeed (entity: Entity): Promise<Array<LockRecord | Petition>> {
-    const { Items, petitions } = await find(entity, { payload: 0 })
-    return [...Items, ...petitionsIn(entity, petitions, moment())]
+  async function readForFeed (entity: Entity): Promise<LocksAndSigns> {
+    const { Items, signs } = await find(entity, { payload: 0 })
+    return [...Items, ...petitionsIn(entity, signs, moment()), ...lookersIn(entity, signs, moment())]
   }
 
   /** The locks of several entities, in their order; without payloads. */
@@ -454,7 +458,12 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     }
   }
 
-  /** Shows whoever watches the entity its petitions after a change. */
+  /** Notes that a user looks on. Who watches the entity sees news at once, and that it goes on by a read that takes place anyway. */
+  async function enter (entity: Entity, request: PresenceRequest): Promise<void> {
+    if (await presence.enter(entity, request)) feed.stir(entity)
+  }
+
+  /** Has whoever watches the entity see what a change of its signs has left. */
   function stirring<Rest extends unknown[], Result> (change: (entity: Entity, ...rest: Rest) => Promise<Result>) {
     return (entity: Entity, ...rest: Rest) => change(entity, ...rest).finally(() => feed.stir(entity))
   }
@@ -477,6 +486,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
     probe,
     drafts: { list: timely(drafts.list), discard: drafts.discard },
     petitions: { file: stirring(timely(petitions.file)), withdraw: stirring(timely(petitions.withdraw)) },
+    presence: { enter: timely(enter), leave: stirring(timely(presence.leave)) },
     feed: { watch: feed.watch, saved: feed.saved, hear: feed.hear, catchUp: feed.catchUp, counts: feed.counts, close: feed.close }
   }
 }

@@ -292,24 +292,24 @@ export function fenceOf (record: Item | undefined): number {
   return Number(record?.[FENCED_UNTIL] ?? 0)
 }
 
-/** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `petitions` also the record of these. */
-export interface RecordSelection { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean, petitions?: boolean }
+/** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks on. */
+export interface RecordSelection { fieldName?: string | undefined, uid?: string | undefined, excludeUid?: string | undefined, now: Moment, payloads?: boolean, signs?: boolean }
 
-const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions'
+const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #expiresAt, #petitions, #lookers'
 
 /** What of a query decides the text of its filter. */
-interface FilterShape extends Leasing { user: 'own' | 'others' | undefined, petitions: boolean }
+interface FilterShape extends Leasing { user: 'own' | 'others' | undefined, signs: boolean }
 
-const filterOf = expressionsByShape(({ user, petitions, ...leasing }: FilterShape) => {
+const filterOf = expressionsByShape(({ user, signs, ...leasing }: FilterShape) => {
   const locks = all(isNotOver(leasing), ...user ? [user === 'own' ? isOwn : isOthers] : [])
-  return petitions ? any(locks, rule('attribute_exists(#petitions)')) : locks
+  return signs ? any(locks, rule('attribute_exists(#petitions)'), rule('attribute_exists(#lookers)')) : locks
 })
 
 /** A consistent query for records of an entity. */
-export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true, petitions = false }: RecordSelection) {
+export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now, foreign }, payloads = true, signs = false }: RecordSelection) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
   const user = uid !== undefined ? 'own' : excludeUid !== undefined ? 'others' : undefined
-  const filter = filterOf({ user, petitions, hasForeign: foreign !== undefined })
+  const filter = filterOf({ user, signs, hasForeign: foreign !== undefined })
   const projection = payloads ? '' : WITHOUT_PAYLOAD
   return {
     ConsistentRead: true,

@@ -152,6 +152,35 @@ export const Petition = Type.Object({
 }, { examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' }, until: 1767225660 }] })
 export type Petition = Static<typeof Petition>
 
+const Looker = Type.Object({
+  uid: { ...PetitionRequest.properties.userData.properties.uid, description: 'The id of the user who looks on' },
+  name: Type.Optional(Type.String({ maxLength: 255, description: 'The name that the others see' }))
+}, { additionalProperties: true })
+
+/** Who looks on at an entity. Other members are ignored. */
+export const PresenceRequest = Type.Object({ userData: Looker }, { additionalProperties: true, examples: [{ userData: { uid: '8', name: 'Bob' } }] })
+export type PresenceRequest = Static<typeof PresenceRequest>
+
+/** The same where it is known who calls. */
+export const OwnPresenceRequest = Type.Object({
+  userData: OwnPetitionRequest.properties.userData
+}, { additionalProperties: true, examples: [{}, ...PresenceRequest['examples']] })
+export type OwnPresenceRequest = Static<typeof OwnPresenceRequest>
+
+export const PresenceQuery = Type.Object({
+  uid: Type.Optional({ ...Uid, description: 'The user who has left. With authentication it may be left out' })
+})
+export type PresenceQuery = Static<typeof PresenceQuery>
+
+/** Who looks on, as feeds and boards show it. */
+export const Presence = Type.Object({
+  entityType: Entity.properties.type,
+  entityId: Entity.properties.id,
+  userData: Petitioner,
+  until: { ...Seconds, description: 'Unix time in seconds when that ends, unless it goes on; 0: the user has left' }
+}, { examples: [{ entityType: 'node', entityId: '4711', userData: { uid: '8', name: 'Bob' }, until: 1767225690 }] })
+export type Presence = Static<typeof Presence>
+
 /** A lock as the table keeps it. */
 export const LockRecord = Type.Object({
   env_entityType_entityId: Type.String({ description: '<environment>-<type>-<id>' }),

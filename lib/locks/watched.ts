@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
-import { changedFields, isPetition, locksIn, nextState, withChanges, type Changes, type LocksAndPetitions, type State } from './feed-events.ts'
+import { changedFields, isSign, locksIn, nextState, withChanges, type Changes, type LocksAndSigns, type Sign, type State } from './feed-events.ts'
 import { changesIn, type LockNotice } from './notice.ts'
-import type { Entity, LockView, Petition } from './schemas.ts'
+import type { Entity, LockView } from './schemas.ts'
 import { isSince } from './version.ts'
 
 /** After a read that failed the next one waits at least so long, in milliseconds. */
@@ -24,8 +24,8 @@ export const URGENCIES = ['busy', 'occupied', 'fresh', 'idle'] as const
 export type Urgency = typeof URGENCIES[number]
 
 export interface WatchedDeps {
-  /** The locks of an entity as they are now, and the petitions for them. */
-  read: (entity: Entity) => Promise<LocksAndPetitions>
+  /** The locks of an entity as they are now, and its signs. */
+  read: (entity: Entity) => Promise<LocksAndSigns>
   /** Milliseconds from the end of one read of such an entity to the next. */
   intervalMs: (urgency: Urgency) => number
   /** Called when a read fails that nobody waits for. */
@@ -53,8 +53,8 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   let changes = 0
   let writes = 0
   let state: State | undefined
-  /** The petitions that the last read has found, and that have not ended since. */
-  let petitions: Petition[] = []
+  /** The signs that the last read has found, and that have not ended since. */
+  let signs: Sign[] = []
   let isStale = false
   let activeAt = performance.now()
   let changedAt = -Infinity
@@ -100,7 +100,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     try {
       const items = await read(entity)
       clearTimeout(expiry)
-      petitions = items.filter(isPetition)
+      signs = items.filter(isSign)
       setState(withChanges(locksIn(entity, items), news), false)
       planEnd()
       pause = 0
@@ -115,7 +115,7 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   }
 
   function setState (locks: State['locks'] | undefined, stale: boolean): void {
-    const next = locks && nextState(entity, locks, petitions, state)
+    const next = locks && nextState(entity, locks, signs, state)
     if (next === state && stale === isStale) return
     if (state?.locks.size) activeAt = performance.now()
     if (state && next !== state) changedAt = performance.now()
@@ -129,9 +129,9 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   function lose (): void {
     if (isClosed) return
     const locks = state && new Map([...state.locks].filter(([, lock]) => !isOver(lock)))
-    petitions = petitions.filter(({ until }) => until * 1000 > now())
+    signs = signs.filter(({ until }) => until * 1000 > now())
     setState(locks, true)
-    const end = nextEnd(locks, petitions)
+    const end = nextEnd(locks, signs)
     clearTimeout(expiry)
     if (end !== undefined) expiry = setTimeout(lose, Math.min(LOOK_MS, end * 1000 - now()))
   }
@@ -186,10 +186,10 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
     recheck = setTimeout(poke, Math.max(0, at - performance.now()))
   }
 
-  /** Reads once the next lease, or petition, is over, which nobody writes. */
+  /** Reads once the next lease, or sign, is over, which nobody writes. */
   function planEnd (): void {
     clearTimeout(endTimer)
-    const end = nextEnd(state?.locks, petitions)
+    const end = nextEnd(state?.locks, signs)
     if (end !== undefined && !isStale && !isClosed) endTimer = setTimeout(soon, Math.max(0, Math.min(LOOK_MS, end * 1000 - now())), 0)
   }
 
@@ -219,9 +219,9 @@ export function createWatched (entity: Entity, { read, intervalMs, onFailure, is
   return { wakes, state: () => state, isStale: () => isStale, urgency, freshen, refresh, writing, hear, soon, poke, close }
 }
 
-/** When the first of some leases and petitions is over, in seconds since 1970. */
-function nextEnd (locks: State['locks'] | undefined, petitions: Petition[]): number | undefined {
-  const ends = [...[...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? []), ...petitions.map(({ until }) => until)]
+/** When the first of some leases and signs is over, in seconds since 1970. */
+function nextEnd (locks: State['locks'] | undefined, signs: Sign[]): number | undefined {
+  const ends = [...[...locks?.values() ?? []].flatMap(({ expiresAt }) => expiresAt ?? []), ...signs.map(({ until }) => until)]
   return ends.length > 0 ? Math.min(...ends) : undefined
 }
 

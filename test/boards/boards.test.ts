@@ -272,6 +272,7 @@ t.test('of changes that come together a live board tells those that its reader m
   const lock = (entityId: string) => ({ entityType: 'node', entityId, fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version: 'a' })
   const locked = (entityId: string) => ({ event: 'locked', lock: lock(entityId) })
   const requested = (entityId: string) => ({ event: 'requested', petition: { entityType: 'node', entityId, fieldName: 'title', userData: { uid: '8' }, until: 1 } })
+  const present = (entityId: string) => ({ event: 'present', presence: { entityType: 'node', entityId, userData: { uid: '8' }, until: 1 } })
   const stale = { event: 'stale' }
   const cases: Array<[batch: object[], told: object[] | undefined]> = [
     [[stale], [stale]],
@@ -279,7 +280,8 @@ t.test('of changes that come together a live board tells those that its reader m
     [[locked('5')], undefined],
     [[locked('5'), stale, locked('4')], [stale, locked('4')]],
     [[{ event: 'snapshot', locks: [lock('4'), lock('5')] }, stale], [{ event: 'snapshot', locks: [lock('4')] }, stale]],
-    [[requested('5'), locked('4'), requested('4')], [locked('4'), requested('4')]]
+    [[requested('5'), locked('4'), requested('4')], [locked('4'), requested('4')]],
+    [[present('4'), present('5')], [present('4')]]
   ]
   const batches = cases.map(([batch]) => batch)
   const locks = { feed: { watch: async () => ({ heartbeatMs: 1000, next: async () => batches.shift(), leave () {} }) } }

@@ -15,7 +15,7 @@ function open (t: Test) {
   t.teardown(channel.close)
   const lock = (version: string): LockView => ({ entityType: 'node', entityId: '1', fieldName: 'title', timestamp: 1, userData: { uid: '7' }, version })
   function become (version: string | undefined, stale = false): void {
-    if (version !== undefined) state = { entity, locks: new Map([['title', lock(version)]]), petitions: [] }
+    if (version !== undefined) state = { entity, locks: new Map([['title', lock(version)]]), signs: [] }
     isStale = stale
     for (const wake of wakes) wake()
   }

@@ -1,0 +1,85 @@
+import { REMOVE_AT } from '../dynamodb/table.ts'
+import { Failure } from '../errors.ts'
+import type { StoredValue } from './item.ts'
+import { isNothing, isStill, recordKey, tombstoneOf, type Item, type Key, type Moment } from './record.ts'
+import type { Entity } from './schemas.ts'
+import type { LockTable } from './table.ts'
+import type { NextVersion } from './version.ts'
+
+/** How often a change is tried that meets other changes of the same entity. */
+const ATTEMPTS = 20
+const LONGEST_PAUSE_MS = 50
+
+/** What a user shows the others, as the table keeps it. It ends by itself, at a Unix time in seconds. */
+interface Sign { uid: string, name?: string, until: number }
+
+export interface SignsDeps {
+  table: LockTable
+  environment: string
+  moment: () => Moment
+  nextVersion: NextVersion
+  wait: (ms: number) => Promise<unknown>
+  /** A number from 0 to 1. */
+  random: () => number
+}
+
+/** The member of a record that has the signs of one kind. */
+export type SignKind = 'petitions' | 'lookers'
+
+/**
+ * The sort keys of the records that have an entity's signs. No field has them: a field's name has 255 characters at most.
+ * They stand among the entity's locks, so that the one Query by which a feed reads these finds them too.
+ */
+const SORT_KEYS: Record<SignKind, string> = { petitions: 'petitions'.padStart(256, '#'), lookers: 'lookers'.padStart(256, '#') }
+const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
+
+/**
+ * The signs of one kind: all of an entity are in one record, which has the form of a tombstone. Whatever reads or writes
+ * locks leaves it alone, earlier releases too.
+ * @param busy what to say where too many change them at once
+ */
+export function createSigns<StoredSign extends Sign> ({ table, environment, moment, nextVersion, wait, random }: SignsDeps, member: SignKind, busy: string) {
+  /**
+   * Writes the signs that `edit` makes of those that stand, unless these are the same.
+   * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED; what `edit` throws
+   */
+  return async function change (entity: Entity, edit: (present: StoredSign[]) => StoredSign[], count = 1): Promise<void> {
+    const key: Key = { env_entityType_entityId: recordKey(environment, entity), fieldName: SORT_KEYS[member] }
+    const record = await table.get(key)
+    const present = standing<StoredSign>(record, member, moment())
+    const next = edit(present)
+    if (next.length === present.length && next.every((sign) => present.includes(sign))) return
+    const removeAt = Math.max(moment().now, ...next.map(({ until }) => until))
+    const version = nextVersion(record?.['version'])
+    const item = { ...tombstoneOf(key, 0, version), version, [member]: next.map((sign) => new Map<string, StoredValue>(Object.entries(sign))), [REMOVE_AT]: removeAt }
+    const { done } = await table.claim(item, record ? isStill(record) : isNothing())
+    if (done) return
+    if (count === ATTEMPTS) throw new Failure('STORE_UNAVAILABLE', busy, { headers: { 'retry-after': '1' } })
+    await wait(random() * LONGEST_PAUSE_MS)
+    return change(entity, edit, count + 1)
+  }
+}
+
+/**
+ * Refuses a sign beyond the most that there may be.
+ * @throws {Failure} TOO_MANY_REQUESTS, until the first of them ends
+ */
+export function refuseBeyond (signs: Sign[], most: number, what: string, { now }: Moment): void {
+  if (signs.length < most) return
+  const seconds = Math.min(...signs.map(({ until }) => until)) - now
+  throw new Failure('TOO_MANY_REQUESTS', `${most} users already ${what}, the most allowed; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } })
+}
+
+/** Whether a record has signs of an entity. */
+export function hasSigns ({ fieldName }: { fieldName: string }): boolean {
+  return ALL_SORT_KEYS.has(fieldName)
+}
+
+/** The signs of one kind that stand. @param records those of the entity's signs */
+export function signsIn<StoredSign extends Sign> (records: Item[], member: SignKind, moment: Moment): StoredSign[] {
+  return standing(records.find(({ fieldName }) => fieldName === SORT_KEYS[member]), member, moment)
+}
+
+function standing<StoredSign extends Sign> (record: Item | undefined, member: SignKind, { now }: Moment): StoredSign[] {
+  return (record?.[member] as StoredSign[] | undefined ?? []).filter(({ until }) => until > now)
+}

@@ -1,0 +1,162 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createBus } from '../../lib/bus/bus.ts'
+import type { FeedEvent } from '../../lib/locks/feed-events.ts'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import { LockNotice } from '../../lib/locks/notice.ts'
+import { LOOKERS_MAX, PRESENCE_SECONDS } from '../../lib/locks/presence.ts'
+import { createHub } from '../bus/fixtures/hostile-wire.ts'
+import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
+import { take } from './fixtures/watching.ts'
+
+const ada = { uid: '7', name: 'Ada' }
+const bob = { uid: '8', name: 'Bob' }
+const node = { type: 'node', id: '1' }
+const NEVER = 1_000_000_000
+const START = 1_767_225_600
+
+function instance (t: Test, store: Send, { feed = {}, ...more }: Partial<Parameters<typeof createLocks>[0]> = {}): Locks {
+  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', wait: async () => {}, feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed }, ...more })
+  t.teardown(() => locks.feed.close())
+  return locks
+}
+
+/** A store that counts its requests by name. */
+function counted (store: Send) {
+  const counts: Record<string, number> = {}
+  const send: Send['send'] = async (command) => {
+    const { name } = command.constructor
+    counts[name] = (counts[name] ?? 0) + 1
+    return store.send(command)
+  }
+  return { counts, send }
+}
+
+t.test('who watches hears who looks on, newcomers too, and when they leave; whatever reads locks leaves it alone', async (t) => {
+  const locks = instance(t, memoryStore(), { leaseSeconds: 30 })
+  await locks.acquire(node, { fieldName: 'title', userData: ada, payload: 'Harbour' })
+  const watcher = await locks.feed.watch([node])
+  const { id } = await take(watcher) as FeedEvent & { id: string }
+  await locks.presence.enter(node, { userData: bob })
+  const came = await take(watcher) as FeedEvent & { id: string }
+  t.match(came, { event: 'present', presence: { entityType: 'node', entityId: '1', userData: bob, until: Number } })
+  t.not(came.id, id)
+
+  await locks.presence.enter(node, { userData: { uid: 9 } })
+  const second = await take(watcher) as FeedEvent & { id: string }
+  t.match(second, { presence: { userData: { uid: '9' } } })
+  const late = await locks.feed.watch([node])
+  t.match(await late.next(), [{ event: 'snapshot', locks: [{ fieldName: 'title' }] }, { event: 'present', id: '', presence: { userData: bob } }, { event: 'present', id: second.id, presence: { userData: { uid: '9' } } }])
+
+  t.match(await locks.list(node), { Items: [{ fieldName: 'title', userData: ada, payload: 'Harbour' }], Count: 1, ScannedCount: 1 })
+  t.match(await locks.view([node]), [{ fieldName: 'title' }])
+  t.match(await locks.drafts.list(node), { Count: 0 })
+  await locks.release(node, { uid: '8' })
+  await locks.presence.leave(node, '10')
+  await locks.presence.leave(node, '8')
+  t.match(await take(watcher), { event: 'present', presence: { userData: bob, until: 0 } })
+  await locks.presence.leave(node, '9')
+  t.match(await take(watcher), { event: 'present', id, presence: { until: 0 } }, 'the state is that of before')
+  t.match(await locks.list(node, { fieldName: 'title' }), { Count: 1 }, 'nothing was taken from the holder')
+})
+
+t.test('petitions and those who look on do not disturb each other', async (t) => {
+  const locks = instance(t, memoryStore())
+  await locks.acquire(node, { fieldName: 'title', userData: ada })
+  await locks.presence.enter(node, { userData: bob })
+  await locks.petitions.file(node, { fieldName: 'title', userData: bob })
+  const watcher = await locks.feed.watch([node])
+  t.match(await watcher.next(), [{ event: 'snapshot' }, { event: 'requested', petition: { userData: bob } }, { event: 'present', presence: { userData: bob } }])
+  await locks.petitions.withdraw(node, { uid: '8' })
+  t.match(await take(watcher), { event: 'requested', petition: { until: 0 } })
+  t.match(await locks.list(node), { Count: 1, ScannedCount: 1 })
+})
+
+t.test('said again, it goes on: one window of a user writes for all, and a read that comes anyway tells it', async (t) => {
+  let now = START * 1000
+  const { send, counts } = counted(memoryStore())
+  const locks = instance(t, { send }, { now: () => now })
+  const enter = (name = 'Bob') => locks.presence.enter(node, { userData: { uid: '8', name } })
+  await enter()
+  const watcher = await locks.feed.watch([node])
+  const [, came] = await watcher.next() as unknown as [FeedEvent, FeedEvent & { id: string }]
+  t.match(came, { presence: { until: START + PRESENCE_SECONDS } })
+  now += 19_000
+  await enter()
+  t.equal(counts['PutCommand'], 1, 'the other window has just said so')
+  now += 2000
+  const queries = counts['QueryCommand']
+  await enter()
+  t.equal(counts['PutCommand'], 2)
+  t.equal(counts['QueryCommand'], queries, 'nobody reads because of it')
+  locks.feed.hear({ ...node, began: now, ended: now, isSure: false, fields: [] })
+  t.match(await take(watcher), { event: 'present', id: came.id, presence: { until: START + 21 + PRESENCE_SECONDS } }, 'the state has the same name')
+  await enter('Bobby')
+  t.match(await take(watcher), { event: 'present', presence: { userData: { uid: '8', name: 'Bobby' } } }, 'another name is news')
+})
+
+t.test('who says nothing more is gone after 90 seconds by the clock of the store, also while this does not answer', async (t) => {
+  let now = START * 1000
+  let isAway = false
+  const store = memoryStore()
+  const locks = instance(t, { send: async (command) => { if (isAway) throw Object.assign(new Error('away'), { name: 'TimeoutError' }); return store.send(command) } }, { now: () => now })
+  await locks.presence.enter(node, { userData: bob })
+  now += 89_900
+  const watcher = await locks.feed.watch([node])
+  t.match(await watcher.next(), [{ event: 'snapshot' }, { event: 'present' }])
+  now += 200
+  t.match(await take(watcher), { event: 'present', presence: { until: 0 } }, 'without a word of anybody')
+  await locks.presence.enter(node, { userData: bob })
+  await take(watcher)
+  now += 89_950
+  isAway = true
+  await t.rejects(locks.presence.enter(node, { userData: ada }), { code: 'STORE_UNAVAILABLE' })
+  locks.feed.hear({ ...node, began: now, ended: now, isSure: false, fields: [] })
+  t.match(await take(watcher), { event: 'stale' })
+  now += 60_000
+  t.match(await take(watcher), { event: 'present', presence: { userData: bob, until: 0 } })
+})
+
+t.test('so many may look on at once, and all who come at once are heard', async (t) => {
+  const locks = instance(t, memoryStore())
+  const enter = (uid: number) => locks.presence.enter(node, { userData: { uid } })
+  for (let uid = 0; uid < LOOKERS_MAX; uid += 10) await Promise.all(Array.from({ length: 10 }, (_, index) => enter(uid + index)))
+  await t.rejects(enter(LOOKERS_MAX), { code: 'TOO_MANY_REQUESTS', message: /^50 users already look on at this entity, the most allowed; try again in \d+ s$/, headers: { 'retry-after': /^\d+$/ } })
+  await enter(3)
+  await locks.presence.leave(node, '3')
+  await enter(LOOKERS_MAX)
+  const watcher = await locks.feed.watch([node])
+  t.equal((await watcher.next())?.length, 1 + LOOKERS_MAX)
+})
+
+t.test('a record that changes all the time is given up, not written over', async (t) => {
+  const store = memoryStore()
+  const locks = instance(t, {
+    async send (command) {
+      const item = command.input['Item']
+      if (command.constructor.name === 'PutCommand' && item?.lookers) store.items.set(JSON.stringify([item.env_entityType_entityId, item.fieldName]), { ...item, version: String(Math.random()), lookers: [] })
+      return store.send(command)
+    }
+  })
+  await t.rejects(locks.presence.enter(node, { userData: bob }), { code: 'STORE_UNAVAILABLE', message: /open this entity/, headers: { 'retry-after': '1' } })
+})
+
+t.test('by a bus other instances are told at once', async (t) => {
+  const store = memoryStore()
+  const hub = createHub()
+  const [here, there] = [0, 1].map(() => {
+    const bus = createBus({ wire: hub.wire(), beatMs: NEVER })
+    const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
+    const locks = instance(t, store, { feed: { noticedPollMs: NEVER, notices: { isUp: bus.isUp, tell } } })
+    bus.start()
+    t.teardown(bus.close)
+    return locks
+  }) as [Locks, Locks]
+  await sleep(20)
+  const watcher = await there.feed.watch([node])
+  await take(watcher)
+  await here.presence.enter(node, { userData: bob })
+  t.match(await take(watcher), { event: 'present', presence: { userData: bob } })
+  await here.presence.leave(node, '8')
+  t.match(await take(watcher), { event: 'present', presence: { until: 0 } })
+})
