@@ -49,7 +49,7 @@ const watchSchema = {
   operationId: 'watchLockBoard',
   tags: ['locks'],
   summary: 'Watch the lock board of an edition, as Server-Sent Events',
-  description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes within two heartbeats. `requested`, `saved`, `stale` and `live` are as in those events, too.',
+  description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too.',
   params: EditionParams,
   headers: FeedHeaders,
   response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
@@ -65,7 +65,7 @@ const watchRowsSchema = {
   operationId: 'watchList',
   tags: ['editions'],
   summary: 'Watch a page of a list, as Server-Sent Events',
-  description: 'First comes `snapshot` with the locks on the rows, then `locked`, `released` and `saved`, as in the events of one entity. When rows have come or gone, a new `snapshot` comes within two heartbeats: read the list again then, and after `saved`. The parameters are those of the list; `total` and `placed` have no effect.',
+  description: 'First comes `snapshot` with the locks on the rows, then `locked`, `released`, `requested`, `present` and `saved`, as in the events of one entity. When rows have come or gone, a new `snapshot` comes within two heartbeats: read the list again then, and after `saved`. The parameters are those of the list; `total` and `placed` have no effect.',
   params: SearchParams,
   querystring: SearchQuery,
   headers: FeedHeaders,

@@ -13,6 +13,7 @@ export const lockAnswers = {
   changed: failureAnswer('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
   unheld: failureAnswer('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),
   crowded: failureAnswer('TOO_MANY_REQUESTS', 'The most users allowed already ask for this field, or for fields of this entity; see Retry-After', '5 users already ask for this field, the most allowed; try again in 12 s'),
+  full: failureAnswer('TOO_MANY_REQUESTS', 'As many users as are shown look on at this entity; see Retry-After', '50 users already look on at this entity, the most allowed; try again in 12 s'),
   largeBody: failureAnswer('TOO_LARGE', 'The request body is too large. The message has its size and the limit', texts.bodyTooLarge('5000000 bytes', 4194304)),
   largeItem: failureAnswer('TOO_LARGE', 'The request body, or the lock it makes, is too large. The message has its size and the limit', texts.lockTooLarge(409601, 409600)),
   largeList: failureAnswer('TOO_LARGE', 'The answer would be larger than 16 MiB; the message says how to ask for less', texts.answerTooLarge(16777216, texts.narrowerLocks)),

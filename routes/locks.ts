@@ -17,6 +17,7 @@ import type { Handler } from './handler.ts'
 import { acquireAnswers, lockAnswers, doneAnswer, lockAnswer } from './lock-answers.ts'
 import lockEvents from './lock-events.ts'
 import petitions from './petitions.ts'
+import presence from './presence.ts'
 
 const { wrong, otherSite, otherMethod, changed, largeBody, largeItem, largeList, otherType, neitherType, broken, unavailable, unfinished } = lockAnswers
 
@@ -40,6 +41,7 @@ export default async function locks (fastify: FastifyInstance) {
   await fastify.register(drafts)
   await fastify.register(lockEvents)
   await fastify.register(petitions)
+  await fastify.register(presence)
 }
 
 /** The body that asks for a lock. With authentication it may leave out the user. */

@@ -169,13 +169,14 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(locks ? [] : [401, 403, 502, 504]),
       ...(path.endsWith('/release') ? [403] : []),
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
-      ...(locks && method !== 'get' && !/\/(?:drafts|requests)$/.test(path) ? [412] : []),
+      ...(locks && method !== 'get' && !/\/(?:drafts|requests|presence)$/.test(path) ? [412] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/requests' ? [409, 429] : []),
+      ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' ? [429] : []),
       ...(!locks && path.includes('{') ? [404] : []),
       ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && method === 'post' && path.includes('{') ? [412, 423] : []),
       ...(!locks && method === 'put' ? [423] : []),
-      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}') ? [200, 201] : [name === 'POST /api/cloud/data-state/{type}/{id}/requests' ? 202 : 200])
+      ...(name === 'POST /api/collection' || name.endsWith('/by-key/{key}') ? [200, 201] : [method === 'post' && /\/(?:requests|presence)$/.test(path) ? 202 : 200])
     ]
     t.strictSame(Object.keys(operation.responses).map(Number), expected.sort((a, b) => a - b), name)
     for (const [status, body] of Object.entries(operation.responses)) {

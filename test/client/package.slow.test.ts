@@ -54,7 +54,7 @@ t.test('its package has that module, its types and nothing else', async (t) => {
 
 /** A use of every verb, as a page of an application has it. */
 const EVERY_VERB = `import {
-  createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type Petition, type ReadEdition
+  createClient, QuoinError, type Board, type Client, type Draft, type Edition, type ErrorCode, type Held, type LockRecord, type LockView, type Page, type Petition, type Presence, type ReadEdition
 } from '@quoin/client'
 
 const client: Client = createClient({ url: 'https://quoin.example.org', headers: () => ({ authorization: 'Bearer x' }), user: { uid: 7, name: 'Anna' }, entityType: 'issue', timeoutMs: 1000 })
@@ -75,7 +75,9 @@ export async function everyVerb (): Promise<void> {
   for (const { id } of texts) await locks.discard({ ...field, draft: id }, { signal })
   await locks.ask(field, { signal })
   await locks.withdraw(field, { signal })
-  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {}, requested: ({ fieldName, userData, until }: Petition) => { console.log(fieldName, userData.name, until) } }, { signal })
+  await locks.attend(entity, { signal })
+  await locks.leave(entity, { signal })
+  const unsubscribe: () => void = locks.subscribe(entity, { locks: (views: LockView[], isStale) => { console.log(views.length, isStale) }, down () {}, requested: ({ fieldName, userData, until }: Petition) => { console.log(fieldName, userData.name, until) }, present: ({ userData, until }: Presence) => { console.log(userData.name, until) } }, { signal })
   unsubscribe()
   locks.releaseOnPageHide(window, { signal })()
 
@@ -136,10 +138,10 @@ declare function store (text: string): Promise<void>
 
 t.test('the recipes in docs/client.md fit the client', async (t) => {
   const blocks = recipes()
-  t.equal(blocks.length, 11)
+  t.equal(blocks.length, 12)
   const modules = blocks.map((code, index) => index === 0 ? `declare const token: string\n${code}` : `${GIVEN}${code}\nexport {}\n`)
   const wrong = `${GIVEN}locks.acquire({ type: 'node', id: 42, fieldName: 'title' })`
-  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-11.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
+  t.strictSame(problemsOf(ts, RESOLUTIONS.bundler, [...modules, wrong], { noUnusedLocals: false, noUnusedParameters: false, noImplicitReturns: false, noPropertyAccessFromIndexSignature: false }), ["module-12.ts: Type 'number' is not assignable to type 'string'."], 'only what was made wrong on purpose is found')
 })
 
 /** Every flag that makes the compiler stricter; with none of the package's own types left out. */

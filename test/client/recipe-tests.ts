@@ -143,6 +143,30 @@ export async function testRecipes (t: Test, createClient: typeof createClientTyp
     await until(() => list.textContent === '')
   })
 
+  t.test('the recipe for who looks on says so, and hears of the others', async (t) => {
+    const { locks } = clientOf(anna)
+    const other = clientOf(ben).locks
+    const names: string[][] = []
+    class Lookers extends Map<string, string> {
+      override set (uid: string, name: string) { return this.tell(super.set(uid, name)) }
+      override delete (uid: string) { return this.tell(super.delete(uid)) }
+      tell<Result> (result: Result): Result {
+        names.push([...this.values()].sort())
+        return result
+      }
+    }
+    let stop = () => {}
+    await run('locks.attend', { Map: Lookers, document: { hidden: false }, setInterval () {}, locks: { ...locks, subscribe (...request: Parameters<typeof locks.subscribe>) { return (stop = locks.subscribe(...request)) } } })
+    t.teardown(() => stop())
+    await until(() => names.at(-1)?.join() === 'Anna')
+    await other.attend({ type: 'node', id: '42' })
+    await until(() => names.at(-1)?.join() === 'Anna,Ben')
+    await other.leave({ type: 'node', id: '42' })
+    await until(() => names.at(-1)?.join() === 'Anna')
+    await locks.leave({ type: 'node', id: '42' })
+    await until(() => names.at(-1)?.join() === '')
+  })
+
   t.test('the recipe for editions reads a search page by page, and changes one', async (t) => {
     const lines: string[] = []
     const { editions } = clientOf(anna)

@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { failures } from '../../lib/errors.ts'
-import { Petition } from '../../lib/locks/schemas.ts'
+import { Petition, Presence } from '../../lib/locks/schemas.ts'
 import { createClient } from '../../packages/client/src/client.ts'
 import { build } from '../helper.ts'
 import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
@@ -58,6 +58,7 @@ const PLACES: Record<string, Schema> = {
   Draft: schemas['Draft']!,
   // Streams alone tell them, so no operation of the document refers to them.
   Petition: Petition as unknown as Schema,
+  Presence: Presence as unknown as Schema,
   Named: answerOf('/api/collection/bundles').properties!['data']!.items!,
   FailureCode: { enum: Object.keys(failures) },
   // What an edition has is the site's affair: the document says no more of one than that it is an object.
@@ -163,7 +164,7 @@ t.test('every verb sends what the document describes, and every operation has a 
     listed()
     await call()
   }
-  for (const call of [() => locks.ask(field), () => locks.withdraw(field), () => locks.discard({ ...field, draft: 'x' }), () => locks.release(field, { version: 'v1' })]) {
+  for (const call of [() => locks.ask(field), () => locks.withdraw(field), () => locks.attend(entity), () => locks.leave(entity), () => locks.discard({ ...field, draft: 'x' }), () => locks.release(field, { version: 'v1' })]) {
     done()
     await call()
   }

@@ -6,12 +6,17 @@ import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { LockNotice } from '../../lib/locks/notice.ts'
 import { LOOKERS_MAX, PRESENCE_SECONDS } from '../../lib/locks/presence.ts'
 import { createHub } from '../bus/fixtures/hostile-wire.ts'
+import { bearer, jwtEnv } from '../auth/fixtures.ts'
+import { openEvents } from '../fixtures/event-source.ts'
+import { build } from '../helper.ts'
+import { startEngine } from './fixtures/engines.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
 import { take } from './fixtures/watching.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
 const node = { type: 'node', id: '1' }
+const path = '/api/cloud/data-state/node/1'
 const NEVER = 1_000_000_000
 const START = 1_767_225_600
 
@@ -159,4 +164,50 @@ t.test('by a bus other instances are told at once', async (t) => {
   t.match(await take(watcher), { event: 'present', presence: { userData: bob } })
   await here.presence.leave(node, '8')
   t.match(await take(watcher), { event: 'present', presence: { until: 0 } })
+})
+
+t.test('without one they are told by their next read, over HTTP', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const [here, there] = [await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' }), await build(t, { DYNAMODB_ENDPOINT: endpoint, EVENTS_POLL_MS: '100' })]
+  const { next } = await openEvents(t, `${await there.listen({ host: '127.0.0.1', port: 0 })}${path}/events`)
+  t.match(await next(), { event: 'snapshot' })
+  const entered = await here.inject({ method: 'POST', url: `${path}/presence`, body: { userData: { ...bob, more: 1 }, more: 2 } })
+  t.strictSame([entered.statusCode, entered.json()], [202, { success: true }])
+  const { data, ...event } = await next() as { event: string, data: { until: number } }
+  t.match(event, { event: 'present', id: /./ })
+  t.strictSame({ ...data, until: 0 }, { entityType: 'node', entityId: '1', userData: bob, until: 0 })
+  const tag = (await here.inject(path)).headers.etag
+  const left = await here.inject({ method: 'DELETE', url: `${path}/presence?uid=8` })
+  t.strictSame([left.statusCode, left.json()], [200, { success: true }])
+  t.match(await next(), { event: 'present', data: { userData: bob, until: 0 } })
+  t.equal((await here.inject(path)).headers.etag, tag, 'the entity tag of the locks is the same')
+})
+
+t.test('what is wrong is said, and changes nothing', async (t) => {
+  const app = await build(t)
+  const long = 'x'.repeat(256)
+  const refuse = async (body: object | string | undefined, headers = { 'content-type': 'application/json' }) => (await app.inject({ method: 'POST', url: `${path}/presence`, headers, ...(body !== undefined && { body }) })).statusCode
+  for (const body of [{}, undefined, '{', [], { userData: {} }, { userData: { uid: '' } }, { userData: { uid: long } }, { userData: { uid: '8', name: long } }, { userData: { uid: 1.5 } }]) t.equal(await refuse(body), 400, JSON.stringify(body))
+  t.equal(await refuse('userData', { 'content-type': 'text/plain' }), 415)
+  t.equal(await refuse({ userData: bob, more: 'x'.repeat(5_000_000) }), 413)
+  t.equal((await app.inject({ method: 'POST', url: '/api/cloud/data-state/no-de/1/presence', body: { userData: bob } })).statusCode, 400)
+  t.equal((await app.inject({ method: 'GET', url: `${path}/presence` })).statusCode, 405)
+  t.match((await app.inject({ method: 'DELETE', url: `${path}/presence` })).json(), { success: false, message: 'Error: querystring must have uid', error: { code: 'BAD_REQUEST' } })
+  const away = await app.inject({ method: 'POST', url: `${path}/presence`, body: { userData: bob } })
+  t.strictSame([away.statusCode, away.json().message], [503, 'Error: Server error'])
+})
+
+t.test('who is known looks on under his own name, and an administrator ends it for all', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const app = await build(t, { DYNAMODB_ENDPOINT: endpoint, AUTH_ADMINS: '1', ...jwtEnv(t) })
+  const [ben, root] = [bearer({ sub: '8', name: 'Ben' }), bearer({ sub: '1', name: 'Root' })]
+  const { next } = await openEvents(t, `${await app.listen({ host: '127.0.0.1', port: 0 })}${path}/events`, ben)
+  t.match(await next(), { event: 'snapshot' })
+  const enter = async (headers: Record<string, string>, body: object = {}) => (await app.inject({ method: 'POST', url: `${path}/presence`, headers, body })).statusCode
+  const leave = async (headers: Record<string, string>, query = '') => (await app.inject({ method: 'DELETE', url: `${path}/presence${query}`, headers })).statusCode
+  t.strictSame([await enter(ben, { userData: { uid: '9' } }), await enter({}), await enter(ben, { userData: { uid: '8', name: 'Benjamin' } })], [403, 401, 202])
+  t.match(await next(), { event: 'present', data: { userData: { uid: '8', name: 'Ben' }, until: Number } })
+  t.strictSame([await leave(ben, '?uid=1'), await leave(root), await leave(root, '?uid=8')], [403, 200, 200])
+  t.match(await next(), { data: { userData: { uid: '8' }, until: 0 } })
+  t.strictSame([await enter(ben), await leave(ben)], [202, 200])
 })

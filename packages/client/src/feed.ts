@@ -1,7 +1,7 @@
 import type { Abortable } from './abort.ts'
 import type { Http, QueryValues } from './http.ts'
 import { backoff, type Later } from './later.ts'
-import type { LockView, Petition } from './wire.ts'
+import type { LockView, Petition, Presence } from './wire.ts'
 
 /** The part of an EventSource that the client uses (WHATWG HTML, section 9.2): the platform's, or a library's. */
 export interface EventStream {
@@ -36,6 +36,11 @@ export interface Listener {
   saved? (saved: Saved): void
   /** Receives what users ask the holders of locks for; with `until` 0 when that is over. */
   requested? (petition: Petition): void
+  /**
+   * Receives who has an entity open, when they open it and as long as they go on; with `until` 0 when they have left. After a
+   * call of `locks` with `isWhole` all of them are told again.
+   */
+  present? (presence: Presence): void
 }
 
 const CLOSED = 2
@@ -134,6 +139,7 @@ export function createFeed ({ http, EventSource, later }: FeedDeps) {
       })
       on('saved', (data) => listener.saved?.(data))
       on('requested', (data) => listener.requested?.(data))
+      on('present', (data) => listener.present?.(data))
       on('stale', () => {
         isStale = true
         breakOff()

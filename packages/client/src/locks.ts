@@ -205,6 +205,13 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     ask: poster<Field>('/requests'),
     /** Asks for a field no longer. */
     withdraw: dropper<Field>('/requests'),
+    /**
+     * Tells those who follow an entity that the user has it open, for 90 seconds or until `leave`; called again it goes on.
+     * @throws {QuoinError} TOO_MANY_REQUESTS when as many users as are shown have it open
+     */
+    attend: poster<LockedEntity>('/presence'),
+    /** Has the entity open no longer. */
+    leave: dropper<LockedEntity>('/presence'),
     subscribe,
     releaseOnPageHide
   }

@@ -107,6 +107,15 @@ export interface Petition {
   until: number
 }
 
+/** Who has an entity open. */
+export interface Presence {
+  entityType: string
+  entityId: string
+  userData: { uid: string, name?: string }
+  /** Unix time in seconds when that ends, unless it goes on; 0: the user has left. */
+  until: number
+}
+
 /** The text of a lock that somebody else took over or released, or that has expired. */
 export interface Draft extends Holder {
   /** Tells it from the other drafts of the field. */
