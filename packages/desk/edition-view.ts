@@ -3,7 +3,7 @@ import type { Finding, LockView, Named } from '../client/src/client.ts'
 import { newAddress } from './address.ts'
 import { fieldOf as closingFieldOf } from './closing.ts'
 import { closingButton, closingView } from './closing-view.ts'
-import { avatar, cover, icon, notice, statusPill } from './ui.ts'
+import { avatar, cover, icon, notice, statusPill, type View } from './ui.ts'
 import type { Session } from './edition.ts'
 import { fieldView } from './field-view.ts'
 import type { Notifier } from './notifier.ts'
@@ -15,8 +15,11 @@ import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
 import { reasonOf } from './reasons.ts'
-import { say } from './texts.ts'
-import { day, duration, nameOf, since } from './words.ts'
+import { say, sayWith } from './texts.ts'
+import { day, duration, nameOf, since, type Somebody } from './words.ts'
+
+/** How many of those who look on are named. */
+const LOOKERS_SHOWN = 5
 
 export interface EditionContext {
   settings: Settings
@@ -136,7 +139,16 @@ function content (session: Session, context: EditionContext): TemplateResult {
       <ul class="board">${board.map((lock) => html`
         <li>${avatar(lock.userData)}<span><b dir="auto">${lock.userData.uid === uid ? say('you') : nameOf(lock.userData)}</b> ${where(lock)}<small>${since(lock, Date.now())}</small></span></li>`)}
       </ul>
+      <p class="quiet lookers">${isLive ? lookersView(session.presence.besides(board)) : nothing}</p>
       ${windows.isElsewhere(session.id) ? html`<p class="quiet">${say('elsewhere')}</p>` : nothing}
       ${notifier.isOpen ? html`<button type="button" class="small plain" @click=${notifier.ask}>${say('notifyMe')}</button>` : nothing}</section>`
   }
+}
+
+/** Who looks on; of many the first ones. */
+function lookersView (lookers: Somebody[]): View {
+  if (lookers.length === 0) return nothing
+  const names = lookers.slice(0, LOOKERS_SHOWN).map((looker, index) => html`${index > 0 ? ', ' : ''}<bdi>${nameOf(looker)}</bdi>`)
+  const left = lookers.length - names.length
+  return html`${sayWith('lookingOn', { names })}${left > 0 ? say('andOtherLookers', { count: left }) : nothing}`
 }

@@ -11,6 +11,7 @@ import { createDrafts, type EditorDraft, type DraftStorage } from './drafts.ts'
 import { failureOf, persist } from './failures.ts'
 import { createLabels, type Labels } from './labels.ts'
 import { createOrder, type Order } from './order.ts'
+import { createPresence } from './presence.ts'
 import { displacementNotice, refusedNotice, restoredNotice, type Notice } from './notice.ts'
 import { hindranceOf } from './refusal.ts'
 import { createRestoration } from './restoration.ts'
@@ -148,6 +149,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       announce(notice.text)
     }
   })
+  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, changed })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -194,6 +196,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
+    presence.open()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
   }
 
@@ -252,8 +255,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     stop()
     let known: LockView[] | undefined
     const listener = {
-      locks (locks: LockView[], isStale = false) {
+      locks (locks: LockView[], isStale = false, isWhole = false) {
         isLive = !isStale
+        if (isWhole) presence.begin()
         announceChanges(known, locks)
         known = board = locks
         closing.refresh()
@@ -266,6 +270,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         changed()
       },
       requested: requests.heard,
+      present: presence.heard,
       saved ({ etag: tag }: Saved) {
         news = tag
         catchUp()
@@ -480,15 +485,18 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     redo,
     requests,
     handOver,
-    /** The page goes: what is typed and not kept yet is sent, and nothing asked for any more. */
+    presence,
+    /** The page goes: what is typed and not kept yet is sent, nothing asked for any more, and its user looks on no longer. */
     keep (): void {
       for (const field of fields) field.keep()
       requests.end()
+      presence.end()
     },
     async close (): Promise<void> {
       isClosed = true
       stop()
       requests.end()
+      presence.end()
       clearTimeout(again)
       for (const order of orders) order.close()
       finder.close()

@@ -173,6 +173,7 @@ async function open (isFirst = false): Promise<void> {
   const before = shown()
   maker = undefined
   if (session && (place.view !== 'edition' || place.id !== session.id)) {
+    session.presence.end()
     background.add(session)
     session = undefined
   }
@@ -189,6 +190,7 @@ async function open (isFirst = false): Promise<void> {
   } else if (place.view === 'edition') {
     session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
   }
+  session?.presence.see(!document.hidden)
   windows.show(session?.id)
   changed()
   if (isFirst || before === shown()) return
@@ -214,7 +216,10 @@ if (here.user) {
     queueMicrotask(resetSearch)
   })
   addEventListener('keydown', pressed)
-  addEventListener('visibilitychange', () => list?.see(!document.hidden))
+  addEventListener('visibilitychange', () => {
+    list?.see(!document.hidden)
+    session?.presence.see(!document.hidden)
+  })
   setInterval(changed, TICK_MS)
   open(true)
 } else changed()

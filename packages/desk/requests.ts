@@ -114,7 +114,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
   }
 }
 
-/** Lets a request to withdraw arrive although the page closes. */
+/** Lets arrive although the page closes that its user withdraws a request, and looks on no longer. */
 export function outlive (fetch: typeof globalThis.fetch): typeof globalThis.fetch {
-  return (address, init) => fetch(address, init?.method === 'DELETE' && /\/requests\?/.test(String(address)) ? { ...init, keepalive: true } : init)
+  return (address, init) => fetch(address, init?.method === 'DELETE' && /\/(?:requests|presence)\?/.test(String(address)) ? { ...init, keepalive: true } : init)
 }

@@ -215,6 +215,8 @@ export const de: Texts = {
   live: 'live',
   connecting: 'verbindet',
   nobodyEdits: 'Niemand bearbeitet etwas.',
+  lookingOn: 'Auch hier: {names}',
+  andOtherLookers: { one: ' und {count} weitere Person', other: ' und {count} weitere' },
   notifyMe: 'Auch außerhalb dieses Tabs melden',
   elsewhere: 'Sie haben diese Ausgabe auch in einem anderen Fenster geöffnet.',
   you: 'Sie',

@@ -215,6 +215,8 @@ export const en = {
   live: 'live',
   connecting: 'connecting',
   nobodyEdits: 'Nobody is editing.',
+  lookingOn: 'Looking on: {names}',
+  andOtherLookers: { one: ' and {count} other', other: ' and {count} others' },
   notifyMe: 'Notify me outside this tab',
   elsewhere: 'You have this edition open in another window, too.',
   you: 'You',

@@ -215,6 +215,8 @@ export const fr: Texts = {
   live: 'en direct',
   connecting: 'connexion',
   nobodyEdits: 'Personne ne modifie rien.',
+  lookingOn: 'Également présents : {names}',
+  andOtherLookers: { one: ' et {count} autre', other: ' et {count} autres' },
   notifyMe: 'Me prévenir aussi hors de cet onglet',
   elsewhere: 'Vous avez aussi ouvert cette édition dans une autre fenêtre.',
   you: 'Vous',

@@ -126,8 +126,9 @@ t.test('a withdrawal arrives although the page closes', async (t) => {
   const kept: Array<boolean | undefined> = []
   const send = outlive(async (_, init) => { kept.push(init?.keepalive); return new Response() })
   await send('/api/cloud/data-state/node/1/requests?fieldName=title', { method: 'DELETE' })
+  await send('/api/cloud/data-state/node/1/presence?uid=ben', { method: 'DELETE' })
   await send('/api/cloud/data-state/node/1?fieldName=title', { method: 'DELETE' })
   await send('/api/cloud/data-state/node/1/requests?fieldName=title', { method: 'POST' })
   await send('/api')
-  t.strictSame(kept, [true, undefined, undefined, undefined])
+  t.strictSame(kept, [true, true, undefined, undefined, undefined])
 })

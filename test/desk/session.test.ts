@@ -62,6 +62,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     /** The requests for locks that came, and why they are refused. */
     asked: [] as string[],
     unasked: undefined as Error | undefined,
+    /** What was told of this user's presence. */
+    presence: [] as string[],
     onLost: undefined as AcquireOptions['onLost'],
     /** What the history was given, and how often it was told of a save. */
     journal: undefined as JournalDeps | undefined,
@@ -127,6 +129,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         if (service.unasked) throw service.unasked
       },
       withdraw: async () => { service.asked.push('withdraw') },
+      attend: async () => { service.presence.push('attend') },
+      leave: async () => { service.presence.push('leave') },
       subscribe: subscribe('locks')
     }
   } as unknown as Client
@@ -995,6 +999,29 @@ t.test('the holder is told who asks, and may hand the field over with his text k
   t.strictSame([field().isHeld, session.drafts[0]?.payload, session.notice?.text], [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.'])
   await session.handOver(field(), session.requests.of('title')[0]!)
   t.equal(session.notice?.text, 'Ben can have Title now.')
+})
+
+t.test('an editor who is seen to look on is told of, and hears of the others, until the page goes', async (t) => {
+  const { session, service, said, board } = open(t)
+  session.presence.see(true)
+  await turn()
+  t.strictSame(service.presence, ['attend'])
+  const looker = { entityType: model.entityType, entityId: '5', userData: { uid: 'ben', name: 'Ben' }, until: 90 }
+  const names = () => session.presence.besides(session.board).map(({ name }) => name)
+  service.listener!.locks([], false, true)
+  service.listener!.present!(looker)
+  t.strictSame(names(), ['Ben'])
+  await board(lockOf('ben'))
+  t.strictSame(names(), [], 'who edits does not look on')
+  await board()
+  t.strictSame(names(), ['Ben'])
+  service.listener!.locks([], false, true)
+  t.strictSame(names(), [], 'all are told anew')
+  t.strictSame(said.filter((words) => !/edit|let go/.test(words)), [], 'nobody is told of it by voice')
+  session.keep()
+  t.strictSame(service.presence, ['attend', 'leave'])
+  await session.close()
+  t.strictSame(service.presence, ['attend', 'leave'])
 })
 
 t.test('what one asks for is withdrawn when the page goes, and a refusal is told', async (t) => {
