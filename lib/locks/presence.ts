@@ -30,7 +30,7 @@ export function createPresence (deps: SignsDeps) {
     await change(entity, (present) => {
       const before = present.find((looker) => looker.uid === uid)
       const { now } = moment()
-      isNews = before?.name !== name || !before
+      isNews = !before || before.name !== name
       if (before && !isNews && before.until > now + PRESENCE_SECONDS - FRESH_SECONDS) return present
       if (!before) refuseBeyond(present, LOOKERS_MAX, 'look on at this entity', moment())
       const looker = { uid, ...(name !== undefined && { name }), until: now + PRESENCE_SECONDS }
