@@ -196,8 +196,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
-    presence.open()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
+    // What this editor waits for comes first.
+    presence.open()
   }
 
   /** Changes a running order on top of whatever others have made of it. */

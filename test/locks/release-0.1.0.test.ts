@@ -52,5 +52,7 @@ t.test('a release runs beside 0.1.0: each keeps the locks of the other, reads it
   const ticket = await tickets.take(UUID, deps.now())
   t.ok(ticket.isShared)
   t.strictSame(await shownEarlier(), before, 'it does not see a ticket')
+  await locks.presence.enter(at, { userData: userData('9') })
+  t.strictSame(await shownEarlier(), before, 'nor who looks on')
   await ticket.end(true)
 })
