@@ -93,7 +93,7 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
 })
 
 t.test('after a save the next heartbeat asks anew', async (t) => {
-  const [heartbeat, saved] = [[{ event: 'heartbeat' }], [{ event: 'saved' }]]
+  const [heartbeat, saved] = [[{ event: 'heartbeat' }], [{ event: 'saved', saved: { fields: ['title'] } }]]
   const batches = [heartbeat, heartbeat, saved, heartbeat]
   const locks = { feed: { watch: async () => ({ heartbeatMs: 100_000, next: async () => batches.shift(), leave () {} }) } }
   let reads = 0
