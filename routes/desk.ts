@@ -4,9 +4,11 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 import type { Config } from '../config/env.ts'
-import { EditionParams } from '../lib/editions/schemas.ts'
+import { LOOKS_MAX } from '../lib/editions/lookup/list-looks.ts'
+import { EditionParams, ListedParams } from '../lib/editions/schemas.ts'
 import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
+import { UUID_PATTERN } from '../lib/patterns.ts'
 import { OF_PAGES } from '../lib/http/security-headers.ts'
 import { LANGUAGES, readSources, type DeskFile, type Language } from '../lib/desk/sources.ts'
 import type { Handler } from './handler.ts'
@@ -44,6 +46,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
     .get('/api/desk/names', { schema: namesSchema, config: { staleCache: 'list' } }, names)
     .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'list' } }, labels)
+    .get('/api/desk/looks/:bundle', { schema: looksSchema, config: { staleCache: 'list' } }, looks)
     .get('/api/desk/samples/:id', { schema: samplesSchema, config: { staleCache: 'list' } }, samples)
 }
 
@@ -63,11 +66,25 @@ const names: Handler<typeof namesSchema> = async function ({ caller }) {
 
 const Texts = Type.Record(Type.String(), Type.String())
 
-const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Texts, published: Type.Record(Type.String(), Type.Boolean()), images: Texts, sections: Texts }) } }
+const Looks = { images: Texts, sections: Texts }
+
+const labelsSchema = { hide: true, params: EditionParams, response: { 200: Type.Object({ data: Texts, published: Type.Record(Type.String(), Type.Boolean()), ...Looks }) } }
 
 const labels: Handler<typeof labelsSchema> = async function (request) {
   const { labels: data, ...rest } = await this.editions.labels(request.params.id, request.caller)
   return { data, ...rest }
+}
+
+const looksSchema = {
+  hide: true,
+  params: Type.Pick(ListedParams, ['bundle']),
+  querystring: Type.Object({ uuids: Type.String({ pattern: `^${UUID_PATTERN}(?:,${UUID_PATTERN}){0,${LOOKS_MAX - 1}}$` }) }),
+  response: { 200: Type.Object(Looks) }
+}
+
+/** The images and sections of a page of a search for articles. */
+const looks: Handler<typeof looksSchema> = async function ({ params: { bundle }, query: { uuids }, caller }) {
+  return this.editions.looks(bundle, uuids.split(','), caller)
 }
 
 const samplesSchema = { hide: true, params: EditionParams, response: { 200: Type.Record(Type.String(), Type.Array(Type.Record(Type.String(), Type.Unknown()))) } }

@@ -8,10 +8,12 @@ import { createSearch, type Search } from './list/search.ts'
 import { createContents, type PlacedArticle } from './lookup/contents.ts'
 import { createFinder, type Load } from './lookup/finder.ts'
 import { createLabels, type Labels } from './lookup/labels.ts'
+import { createListLooks } from './lookup/list-looks.ts'
+import type { Looks } from './lookup/looks.ts'
 import { createSamples, type FieldSamples } from './lookup/samples.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
-import { publicName, type ContentModel } from './model.ts'
+import { publicName, type ContentModel, type List } from './model.ts'
 import { checkOperations, rearrange, type Rearrangement } from './order/operations.ts'
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
@@ -129,6 +131,8 @@ export interface Editions {
   readListed (list: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText>
   /** The labels of an edition's articles and other references, whether they are published, and the articles' images and sections, as far as the caller may see them. @throws {Failure} NOT_FOUND. */
   labels (id: string, caller: Caller): Promise<Labels>
+  /** The images and sections of at most `LOOKS_MAX` rows of a list, as far as the content model names them. @throws {Failure} NOT_FOUND. */
+  looks (list: string, uuids: string[], caller: Caller): Promise<Looks>
   /** What an edition's empty fields hold in the newest others of its bundle. @throws {Failure} NOT_FOUND. */
   samples (id: string, caller: Caller): Promise<FieldSamples>
   /** The bundles of editions, with their labels. */
@@ -180,7 +184,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   const searchEditions = createSearch(site, resources)
   const rows = createRows(site, searchEditions, editionTexts)
   const placementsOf = createPlacements(site, resources)
-  const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list))]))
+  const lists = new Map(Object.entries(model.lists).map(([name, list]) => [name, createList(listSite(site, name, list), list)]))
   const contents = createContents(site)
   const labels = createLabels(site, find)
   const samples = createSamples({ model, load: find, jsonOf: jsonObjectOf, newest: async (bundle, limit, caller) => (await searchEditions(bundle, { limit, offset: 0, total: false }, caller)).rows })
@@ -482,9 +486,15 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   }
 
   async function readListed (name: string, id: string, caller: Caller, ifMatch?: string): Promise<EditionText> {
+    const list = await listedAs(name, caller)
+    return matching(await reportRefusal(list.read(id, caller), caller, id, list.model.keys), ifMatch)
+  }
+
+  /** @throws {Failure} NOT_FOUND */
+  async function listedAs (name: string, caller: Caller): Promise<ListServices> {
     const list = await reportRefusal(listOf(name, caller), caller)
     if (!list) throw new Failure('NOT_FOUND', `There is no list "${name}"; there are ${[...lists.keys()].join(', ')}`)
-    return matching(await reportRefusal(list.read(id, caller), caller, id, list.model.keys), ifMatch)
+    return list
   }
 
   /** The list with a name. A bundle of editions with that name has precedence. */
@@ -513,6 +523,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     bare: async (id, caller) => jsonObjectOf(await load(id, caller, 'bare')),
     search,
     labels: (id, caller) => reportRefusal(labels(id, caller), caller, id),
+    looks: async (name, uuids, caller) => reportRefusal((await listedAs(name, caller)).looks(uuids, caller), caller),
     samples: (id, caller) => reportRefusal(samples(id, caller), caller, id),
     bundles: (caller) => reportRefusal(catalog.bundles(caller), caller),
     types: (caller) => reportRefusal(catalog.editionTypes(caller), caller),
@@ -538,11 +549,12 @@ interface ListServices {
   model: ContentModel
   rows: ReturnType<typeof createRows>
   read (id: string, caller: Caller): Promise<EditionText>
+  looks: ReturnType<typeof createListLooks>
   /** Whether JSON:API has any of its bundles. */
   isExposed (caller: Caller): Promise<boolean>
 }
 
-function createList (site: Site): ListServices {
+function createList (site: Site, list: List): ListServices {
   const resources = createResources(site)
   const find = createFinder(site, resources)
   const editionTexts = createTexts(site)
@@ -550,6 +562,7 @@ function createList (site: Site): ListServices {
     model: site.model,
     rows: createRows(site, createSearch(site, resources), editionTexts),
     read: async (id, caller) => editionTexts.editionOf(await find(id, caller)),
+    looks: createListLooks(site, list),
     isExposed: async (caller) => (await site.catalog.editions(caller)).length > 0
   }
 }

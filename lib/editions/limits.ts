@@ -29,6 +29,7 @@ export function withLimits (editions: Editions, timeoutMs: number): Editions {
     bare: (...args) => inCall(args[1], limits, () => editions.bare(...args)),
     search: (...args) => inCall(args[2], limits, () => editions.search(...args)),
     labels: (...args) => inCall(args[1], limits, () => editions.labels(...args)),
+    looks: (...args) => inCall(args[2], limits, () => editions.looks(...args)),
     samples: (...args) => inCall(args[1], limits, () => editions.samples(...args)),
     bundles: (...args) => inCall(args[0], limits, () => editions.bundles(...args)),
     types: (...args) => inCall(args[0], limits, () => editions.types(...args)),

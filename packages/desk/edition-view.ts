@@ -104,7 +104,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
     <div class="columns">
       <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
-        ${first ? finderView(session.finder, { id: session.id, order: first, sectionOf: ({ item, section }) => sectionOf(item) ?? (typeof section?.['value'] === 'string' ? section['value'] : session.nameOf(section)), add: session.acts(first).add }) : nothing}
+        ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
         ${draftsView(session)}
       </aside>

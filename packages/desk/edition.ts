@@ -2,7 +2,7 @@ import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } fro
 import { createRequests, type IncomingRequest } from './requests.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
-import { createFinder, type SearchResult } from './finder.ts'
+import { createFinder, type Looks, type SearchResult } from './finder.ts'
 import { shapesOf, tokensOf } from './fields.ts'
 import { createField, type Displacement, type Field } from './field.ts'
 import { createHistory, type Step, type Turn } from './history.ts'
@@ -48,6 +48,8 @@ export interface SessionDeps {
   storage: DraftStorage
   /** What an edition refers to is called, by uuid. */
   labelsOf: (id: string) => Promise<Labels>
+  /** What rows of a list do not tell themselves, by uuid. */
+  looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
   changed: () => void
@@ -60,7 +62,7 @@ export interface SessionDeps {
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, loadJournal, changed, announce, notify }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, looksOf, loadJournal, changed, announce, notify }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -73,7 +75,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   let isLive = false
   const labels = createLabels({ ask: () => labelsOf(id), changed })
   const history = createHistory()
-  const finder = createFinder({ search: client.editions.search, model, changed, announce })
+  const finder = createFinder({ search: client.editions.search, looksOf, model, changed, announce })
   const closing = createClosing({
     editions: client.editions,
     id,
@@ -86,7 +88,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   })
   const journal = createJournalDoor({
     editions: client.editions,
-    labels: { lists: model.lists, knows: labels.knows, learn: (item, title) => labels.learn(item, title, undefined) },
+    labels: { lists: model.lists, knows: labels.knows, learn: labels.learn },
     id,
     shapeOf: (name) => fieldOf(name)?.shape,
     labelOf: (name) => labelOf(name),
@@ -411,13 +413,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
       remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
       /** Puts in what was found, at the place that the search names. */
-      add ({ item, title, isPublished, image }: SearchResult): void {
-        labels.learn(item, title, isPublished, image)
+      add ({ item, title, ...look }: SearchResult): void {
+        labels.learn(item, title, look)
         const length = order.items.length
         done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
       },
       insert (article: Item, title: string, index: number): void {
-        labels.learn(article, title, undefined)
+        labels.learn(article, title, finder.results?.find(({ item }) => item === article))
         done(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
       }
     }
@@ -451,7 +453,6 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     isPublished: labels.isPublished,
     imageOf: labels.imageOf,
     sectionOf: labels.sectionOf,
-    nameOf: labels.nameOf,
     get title () { return titleNow() },
     get age () { return age },
     get failure () { return failure },

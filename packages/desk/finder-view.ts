@@ -3,12 +3,12 @@ import { live } from 'lit-html/directives/live.js'
 import { repeat } from 'lit-html/directives/repeat.js'
 import { editionAddress } from './address.ts'
 import { endDrag, startDrag } from './drag.ts'
-import type { Finder, SearchResult } from './finder.ts'
+import { uuidOf, type Finder, type SearchResult } from './finder.ts'
 import { isSameArticle } from './operations.ts'
 import type { Order } from './order.ts'
 import { reasonOf } from './reasons.ts'
 import { say, sayWith } from './texts.ts'
-import { avatar, icon, notice } from './ui.ts'
+import { avatar, icon, notice, picture } from './ui.ts'
 import { nameOf } from './words.ts'
 
 /** How many other editions of an article are named. */
@@ -18,7 +18,6 @@ export interface FinderContext {
   /** The edition's own id, which is not told of as another edition. */
   id: string
   order: Order
-  sectionOf: (result: SearchResult) => string | undefined
   /** Puts an article into the order. */
   add: (result: SearchResult) => void
 }
@@ -47,7 +46,7 @@ export function finderView (finder: Finder, context: FinderContext): TemplateRes
     ${finder.results === undefined
       ? html`<p class="quiet">${say('enterAdds')}</p>`
       : finder.results.length === 0 ? html`<p class="quiet">${say('noArticlesMatch')}</p>` : nothing}
-    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.results ?? [], ({ item }) => String(item['target_uuid']), (result) => resultRow(result, context))}</ul>
+    <ul class="found" aria-label=${say('articlesFound')}>${repeat(finder.results ?? [], uuidOf, (result) => resultRow(result, finder, context))}</ul>
   </section>`
 }
 
@@ -57,15 +56,14 @@ function placeIn (order: Order, item: SearchResult['item']): number | undefined 
   return index < 0 ? undefined : index + 1
 }
 
-function resultRow (result: SearchResult, { id, order, sectionOf, add }: FinderContext): TemplateResult {
-  const { item, title, isPublished, image, placed, locks } = result
+function resultRow (result: SearchResult, { hasImages, hasSections }: Finder, { id, order, add }: FinderContext): TemplateResult {
+  const { item, title, isPublished, image, section, placed, locks } = result
   const place = placeIn(order, item)
-  const section = sectionOf(result)
   const others = placed.filter((edition) => edition.id !== id && edition.uuid !== id)
   return html`<li draggable=${place === undefined ? 'true' : 'false'} @dragstart=${(event: DragEvent) => startDrag(event, { article: item, title }, title)} @dragend=${endDrag}>
-    ${image === undefined ? nothing : html`<img src=${image} alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer">`}
-    <div class="what"><b dir="auto">${title}</b>
-      <p class="meta">${section === undefined ? nothing : html`<span dir="auto">${section}</span>`}${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
+    ${hasImages || image !== undefined ? picture(image) : nothing}
+    <div class="what"><b dir="auto">${title}</b>${hasSections ? html`<small class="section" dir="auto">${section}</small>` : nothing}
+      <p class="meta">${isPublished === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
         ${others.length === 0 ? nothing : html`<span>${sayWith('inEditions', { editions: others.slice(0, NAMED).map(({ id, label }, index) => html`${index > 0 ? ', ' : ''}<a href=${editionAddress(id)} dir="auto">${label}</a>`) })}${others.length > NAMED ? say('andOthers', { count: others.length - NAMED }) : nothing}</span>`}
         ${locks.map(({ userData }) => html`<span class="who">${avatar(userData)} <span>${sayWith('isInIt', { name: html`<bdi>${nameOf(userData)}</bdi>` })}</span></span>`)}</p></div>
     ${place === undefined

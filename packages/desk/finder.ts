@@ -1,5 +1,6 @@
 import type { Client, LockView, Placement, QuoinError } from '../client/src/client.ts'
 import { failureOf } from './failures.ts'
+import type { Labels } from './labels.ts'
 import { valueOf, type Edition, type Item, type Model } from './settings.ts'
 import { say } from './texts.ts'
 
@@ -20,15 +21,19 @@ export interface SearchResult {
   isPublished: boolean | undefined
   /** The address of its first picture. */
   image: string | undefined
-  /** The first item of the field with its section: a text, or a reference. */
-  section: Item | undefined
+  section: string | undefined
   /** The editions that hold it, the newest first. */
   placed: Placement[]
   locks: LockView[]
 }
 
+/** What the service tells of the rows of a list, by uuid. */
+export type Looks = Pick<Labels, 'images' | 'sections'>
+
 export interface FinderDeps {
   search: Client['editions']['search']
+  /** Asks for what rows do not tell themselves: images in media entities, and the labels of sections. */
+  looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   model: Pick<Model, 'lists'>
   changed: () => void
   announce: (text: string) => void
@@ -39,10 +44,15 @@ export function labelKeyOf ({ entityType, keys = {} }: Model['lists'][string]): 
   return keys['label'] ?? CORE[entityType]?.label ?? 'title'
 }
 
+/** What the service names a result by. */
+export function uuidOf ({ item }: SearchResult): string {
+  return String(item['target_uuid'])
+}
+
 export type Finder = ReturnType<typeof createFinder>
 
 /** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
-export function createFinder ({ search, model: { lists }, changed, announce }: FinderDeps) {
+export function createFinder ({ search, looksOf, model: { lists }, changed, announce }: FinderDeps) {
   let list = Object.keys(lists)[0]!
   let q = ''
   /** The index at which the next article is put in, from 1; undefined is the end. */
@@ -54,18 +64,22 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
   /** Whether the service can say where articles stand: not where there are too many editions. */
   let isPlacedKnown = true
   let answered: Promise<void> = Promise.resolve()
+  /** What the service has told of rows. */
+  const looks: Looks = { images: {}, sections: {} }
 
   function resultIn (row: Edition, placed: Placement[], locks: LockView[]): SearchResult {
-    const { entityType, keys = {} } = lists[list]!
+    const { entityType, keys = {}, image, section } = lists[list]!
     const { id = CORE[entityType]?.id ?? 'id', uuid = 'uuid', published = 'status' } = keys
     const status = row[published]?.[0]?.['value']
-    const image = Object.values(row).flatMap((items) => items ?? []).find((item) => 'alt' in item && typeof item['url'] === 'string')
+    const pictures = image === undefined ? Object.values(row).flatMap((items) => items ?? []).filter((item) => 'alt' in item) : row[image] ?? []
+    const text = row[section ?? '']?.[0]?.['value']
+    const key = valueOf(row, uuid)
     return {
-      item: { target_id: row[id]?.[0]?.['value'], target_uuid: valueOf(row, uuid), target_type: entityType },
+      item: { target_id: row[id]?.[0]?.['value'], target_uuid: key, target_type: entityType },
       title: valueOf(row, labelKeyOf(lists[list]!)),
       isPublished: typeof status === 'boolean' ? status : undefined,
-      image: image && String(image['url']),
-      section: row[lists[list]!.section ?? '']?.[0],
+      image: pictures.map(({ url }) => url).find((url) => typeof url === 'string') ?? looks.images[key],
+      section: typeof text === 'string' ? text : looks.sections[key],
       placed,
       locks: [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
     }
@@ -77,12 +91,14 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     try {
       const { value } = await search({ bundle: list, ...(q !== '' && { q }), limit: MOST, placed: isPlacedKnown, locks: true, signal }).next()
       const { editions, placed = {}, locks } = value!
-      results = (editions as Edition[]).map((row) => {
+      const rows = editions as Edition[]
+      results = rows.map((row) => {
         const uuid = valueOf(row, lists[list]!.keys?.['uuid'] ?? 'uuid')
         return resultIn(row, placed[uuid] ?? [], locks?.[uuid] ?? [])
       })
       failure = undefined
       announce(results.length === 0 ? say('noArticlesFound') : say('articlesShown', { count: results.length }))
+      look(rows, signal).catch(() => {})
     } catch (error) {
       if (signal.aborted) return
       failure = failureOf(error)
@@ -91,6 +107,20 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
         return ask()
       }
     }
+    changed()
+  }
+
+  /** Completes the results whose image or section is a reference, in one request. They are shown before. */
+  async function look (rows: Edition[], signal: AbortSignal): Promise<void> {
+    const { image, section } = lists[list]!
+    const holds = (row: Edition, path: string | undefined) => (row[path?.split('.', 1)[0] ?? '']?.length ?? 0) > 0
+    const open = results!.filter((result, index) => (result.image === undefined && holds(rows[index]!, image)) || (result.section === undefined && holds(rows[index]!, section)))
+    if (open.length === 0) return
+    const { images, sections } = await looksOf(list, open.map(uuidOf), signal)
+    Object.assign(looks.images, images)
+    Object.assign(looks.sections, sections)
+    if (signal.aborted) return
+    results = results!.map((result) => ({ ...result, image: result.image ?? images[uuidOf(result)], section: result.section ?? sections[uuidOf(result)] }))
     changed()
   }
 
@@ -104,6 +134,9 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
     get list () { return list },
     get place () { return place },
     get results () { return results },
+    /** Whether the list names a field of images, or of sections; then each result has a place for one. */
+    get hasImages () { return lists[list]!.image !== undefined },
+    get hasSections () { return lists[list]!.section !== undefined },
     get failure () { return failure },
     /** Resolves when what was typed last has been searched. */
     get answered () { return answered },
@@ -117,6 +150,7 @@ export function createFinder ({ search, model: { lists }, changed, announce }: F
       later(PAUSE_MS)
     },
     choose (name: string): void {
+      running.abort()
       list = name
       results = undefined
       later(0)

@@ -38,14 +38,15 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, ch
     isPublished: (item: Item): boolean | undefined => published[String(item['target_uuid'])],
     imageOf: (item: Item): string | undefined => images[String(item['target_uuid'])],
     sectionOf: (item: Item): string | undefined => sections[String(item['target_uuid'])],
-    /** What something is called that was told without being referred to itself, such as the section of an article. */
-    nameOf: (item: Item | undefined): string | undefined => labels.get(String(item?.['target_uuid'])),
+    /** What something is called; empty or undefined where that is not told. */
+    nameOf: (item: Item): string | undefined => labels.get(String(item['target_uuid'])),
     /** Takes in what something is called that is about to be referred to. */
-    learn (item: Item, label: string, isPublished: boolean | undefined, image?: string): void {
+    learn (item: Item, label: string, { isPublished, image, section }: { isPublished?: boolean | undefined, image?: string | undefined, section?: string | undefined } = {}): void {
       const uuid = String(item['target_uuid'])
       labels.set(uuid, label)
       if (isPublished !== undefined) published = { ...published, [uuid]: isPublished }
       if (image !== undefined) images = { ...images, [uuid]: image }
+      if (section !== undefined) sections = { ...sections, [uuid]: section }
     },
     /** Asks what these are called, where there is something new among them. */
     async load (items: Item[]): Promise<void> {

@@ -3,6 +3,7 @@ import { createClient, type Client, type Named } from '../client/src/client.ts'
 import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
 import { editionView } from './edition-view.ts'
+import type { Looks } from './finder.ts'
 import { keepFocus, placesOf } from './focus.ts'
 import { icons } from './icons.ts'
 import type { Labels } from './labels.ts'
@@ -117,6 +118,10 @@ function labelsOf (id: string): Promise<Labels> {
   return ask<Labels>(`api/desk/labels/${id}`, here)
 }
 
+function looksOf (list: string, uuids: string[], signal: AbortSignal): Promise<Looks> {
+  return ask<Looks>(`api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`, here, signal)
+}
+
 /** The keys of the page; a text box undoes by itself what was typed into it, and nothing that the page has put there. */
 function pressed (event: KeyboardEvent): void {
   const target = event.target as Element
@@ -188,7 +193,7 @@ async function open (isFirst = false): Promise<void> {
   if (place.view === 'new') {
     maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
   }
   session?.presence.see(!document.hidden)
   windows.show(session?.id)

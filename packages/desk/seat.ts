@@ -152,8 +152,8 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
 }
 
 /** Asks for what only the desk needs. @throws {Error} where there is no good answer */
-export async function ask<Body> (path: string, { options: { headers } }: Seat): Promise<Body> {
-  const answer = await fetchOnce(path, { headers: await headers?.() ?? {} })
+export async function ask<Body> (path: string, { options: { headers } }: Seat, signal?: AbortSignal): Promise<Body> {
+  const answer = await fetchOnce(path, { headers: await headers?.() ?? {}, ...(signal && { signal }) })
   if (!answer.ok) throw new Error(`${path} was answered ${answer.status}`)
   return await answer.json()
 }

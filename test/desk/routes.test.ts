@@ -6,6 +6,7 @@ import t from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import type { Catalog } from '../../lib/editions/site/catalog.ts'
 import { createLabels } from '../../lib/editions/lookup/labels.ts'
+import { createListLooks } from '../../lib/editions/lookup/list-looks.ts'
 import { createSamples } from '../../lib/editions/lookup/samples.ts'
 import type { EditionJson } from '../../lib/editions/translate/edition-json.ts'
 import type { LoadedEdition } from '../../lib/editions/translate/read.ts'
@@ -149,7 +150,7 @@ t.test('what is not there, and another method, are answered as everywhere', asyn
 
 t.test('with DESK=off, the default, there is none of it, and it is never in the documentation of the API', async (t) => {
   const off = await build(t)
-  for (const path of ['/desk', ...asked.keys(), '/api/desk/me', '/api/desk/names', '/api/desk/labels/1']) t.equal((await off.inject({ url: path })).statusCode, 404, path)
+  for (const path of ['/desk', ...asked.keys(), '/api/desk/me', '/api/desk/names', '/api/desk/labels/1', '/api/desk/looks/article']) t.equal((await off.inject({ url: path })).statusCode, 404, path)
   const { paths } = (await get('/docs/json')).json<{ paths: object }>()
   t.strictSame(Object.keys(paths), Object.keys((await off.inject({ url: '/docs/json' })).json<{ paths: object }>().paths))
 })
@@ -376,6 +377,97 @@ t.test('the articles of the sample site have images and sections', async (t) => 
   t.ok(Object.values(body.sections).length > 0)
   const query = cms.requestLines.find((line) => line.includes('field_articles.field_image'))
   t.match(query, / 200$/)
+})
+
+t.test('rows of a list get their image and section in one request, and those that a filter does not find in one each', async (t) => {
+  const { call, cms, url } = await open(t, { env: { ...ON, CONTENT_MODEL: 'config/content-model.json', CMS_STALE_SECONDS: '60' } })
+  const { data } = (await call('GET', '/api/collections/article?limit=8', { as: 'editor' })).body
+  const looksOf = (rows: Array<Record<string, any>>, as = 'editor') => call('GET', `/api/desk/looks/article?uuids=${rows.map(({ uuid }) => uuid[0].value).join(',')}`, { as })
+  const published = data.filter((row: Record<string, any>) => row.status[0].value)
+  const { status, body, upstream } = await looksOf(published)
+  t.equal(status, 200)
+  t.equal(upstream.length, 1)
+  const { data: sections } = await (await fetch(`${url}/jsonapi/taxonomy_term/sections`)).json() as { data: Array<{ id: string, attributes: { name: string } }> }
+  const terms = new Map(sections.map(({ id, attributes }) => [id, attributes.name]))
+  t.strictSame(published.map(({ uuid }: any) => body.sections[uuid[0].value]), published.map(({ field_tags: [tag] }: any) => terms.get(tag.target_uuid)))
+  t.strictSame(published.map(({ uuid }: any) => body.images[uuid[0].value]), published.map(({ field_image: [image] }: any) => image?.url))
+
+  const [hidden] = (await call('GET', '/api/collections/article?status=0&limit=1', { as: 'admin' })).body.data
+  const mine = await looksOf([published[0], hidden], 'editor')
+  t.strictSame([mine.upstream.length, Object.keys(mine.body.sections).length], [2, hidden.uid[0].target_id === 2 ? 2 : 1], 'Drupal shows editors their own alone')
+  t.strictSame(Object.keys((await looksOf([hidden], 'reader')).body.sections), [])
+  t.equal((await looksOf([{ uuid: [{ value: '00000000-0000-4000-8000-000000000000' }] }])).status, 200)
+  for (const [path, code] of [['article', 400], ['article?uuids=', 400], ['article?uuids=x', 400], [`article?uuids=${Array(21).fill(hidden.uuid[0].value).join(',')}`, 400], [`none?uuids=${hidden.uuid[0].value}`, 404], [`daily?uuids=${hidden.uuid[0].value}`, 404]] as const) {
+    t.equal((await call('GET', `/api/desk/looks/${path}`, { as: 'editor' })).status, code, path)
+  }
+  cms.settings.maintenance = true
+  t.strictSame((await looksOf(published)).body, body, 'while the CMS is away a copy is')
+  t.equal((await looksOf([published[1]])).status, 503)
+})
+
+/** Looks of a list of nodes of two bundles, from a CMS that answers as the test has it. */
+function listLooks (answer: (path: string, include: string | undefined, query: Array<[string, string]>) => object, names: object = { image: 'field_media.field_image', section: 'field_section' }) {
+  const asked: string[] = []
+  const looks = createListLooks({
+    cms: {
+      async request ({ path, query }: { path: string, query: Array<[string, string]> }) {
+        const include = query.find(([name]) => name === 'include')?.[1]
+        asked.push(`${path} ${include}`)
+        return { status: 200, document: {}, ...answer(path, include, query) }
+      }
+    } as unknown as Jsonapi,
+    catalog: { editions: async () => ['article', 'brief'].map((bundle) => ({ resourceType: `node--${bundle}`, entityType: 'node', bundle, path: `/node/${bundle}` })) } as unknown as Catalog,
+    noun: 'story',
+    origin: 'https://cms.example'
+  }, { entityType: 'node', ...names })
+  return { asked, looks }
+}
+
+t.test('a path that Drupal does not include of one bundle is left out for that one', async (t) => {
+  const node = (bundle: string, id: string) => ({ type: `node--${bundle}`, id, attributes: {}, relationships: { field_section: { data: { type: 'term--s', id: 's' } }, field_media: { data: { type: 'media--m', id: 'm' } } } })
+  const included = [{ type: 'term--s', id: 's', attributes: { name: 'Sport' } }, { type: 'media--m', id: 'm', relationships: { field_image: { data: { type: 'file--file', id: 'f' } } } }, { type: 'file--file', id: 'f', attributes: { uri: { url: '/a.jpg' } } }]
+  const refused = { status: 400, document: { errors: [{ detail: '`field_media.field_image` is not a valid include path. `field_media` is not a valid relationship field name.' }] } }
+  const queries: string[][] = []
+  const { asked, looks } = listLooks((path, include = '', query) => {
+    queries.push(query.map(([name, value]) => `${name}=${value}`))
+    if (path === '/node/article') return { document: { data: [node('article', 'A')], included } }
+    if (path === '/node/brief') return include.includes('field_media') ? refused : { document: { data: [node('brief', 'b')], included: included.slice(0, 1) } }
+    if (include.includes('field_media')) return refused
+    return { document: { data: node('brief', 'c'), included: included.slice(0, 1) } }
+  })
+  const all = { images: { A: 'https://cms.example/a.jpg' }, sections: { A: 'Sport', b: 'Sport', c: 'Sport' } }
+  t.strictSame(await looks(['a', 'b', 'c'], {}), all)
+  const both = 'field_media.field_image,field_section'
+  t.strictSame(asked.splice(0), [`/node/article ${both}`, `/node/brief ${both}`, '/node/brief field_section', `/node/article/c ${both}`, '/node/article/c field_section'])
+  t.strictSame(await looks(['a', 'b', 'c'], {}), all)
+  t.strictSame(asked.slice(0, 2), [`/node/article ${both}`, '/node/brief field_section'], 'what Drupal does not include is remembered')
+  t.match(queries.findLast(([first]) => first === 'include=field_section'), ['include=field_section'])
+  t.match(queries[0]!.at(-1), 'fields[node--article]=field_media,field_section')
+  t.ok(queries.at(-2)!.includes('fields[media--m]=title,name,display_name,uri,field_image'), 'types that were seen are asked for with few fields')
+})
+
+t.test('of a list without image and section nothing is asked, and what Drupal does not show of a row is left out', async (t) => {
+  const { asked, looks } = listLooks(() => ({}), {})
+  t.strictSame([await looks(['a'], {}), asked], [{ images: {}, sections: {} }, []])
+  for (const status of [401, 403, 404]) {
+    const { looks } = listLooks((path) => path.endsWith('/a') ? { status } : {}, { section: 'field_section' })
+    t.strictSame(await looks(['a'], {}), { images: {}, sections: {} }, String(status))
+  }
+  const { asked: questions, looks: without } = listLooks((_path, include) => include === undefined ? {} : { status: 400, document: { errors: [{ detail: '`field_section` is not a valid relationship field name.' }] } }, { section: 'field_section' })
+  t.strictSame(await without(['a'], {}), { images: {}, sections: {} })
+  t.equal(questions.at(-1), '/node/article/a undefined', 'of a text nothing is to be included')
+})
+
+t.test('refusals are passed on, and an answer to another question is none', async (t) => {
+  const row = (id: string) => ({ type: 'node--article', id })
+  const cases: Array<[answer: (path: string) => object, failure: { code?: string, message?: RegExp }]> = [
+    [() => ({ status: 403, document: { errors: [{ status: '403', detail: 'No' }] } }), { code: 'CMS_FORBIDDEN' }],
+    [(path) => path.endsWith('/a') ? { status: 400, document: { errors: [{ status: '400', detail: 'Odd' }] } } : {}, { message: /refused the request with status 400/ }],
+    [(path) => path === '/node/article' ? { document: { data: [row('other')] } } : {}, { code: 'CMS_INVALID_RESPONSE', message: /rows of story/ }],
+    [(path) => path === '/node/brief' ? { document: { data: [row('a')] } } : {}, { code: 'CMS_INVALID_RESPONSE', message: /rows of node--brief/ }],
+    [(path) => path.endsWith('/a') ? { document: { data: row('other') } } : {}, { code: 'CMS_INVALID_RESPONSE', message: /story a/ }]
+  ]
+  for (const [answer, failure] of cases) await t.rejects(listLooks(answer).looks(['a'], {}), failure as unknown as Error)
 })
 
 t.test('the covers of the sample site are pictures', async (t) => {

@@ -46,6 +46,8 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
     /** The operations that were sent to running orders, and what they are answered with. */
     arranged: [] as OrderOperation[][],
     arrangements: [] as Array<Edition | Error>,
+    /** What a search finds. */
+    found: [] as Edition[],
     /** What the samples wait for. */
     learning: undefined as Promise<void> | undefined,
     sent: [] as object[],
@@ -99,6 +101,9 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         if (!(given instanceof Error)) present.edition = given
         return answer(given)
       },
+      async * search () {
+        yield { editions: service.found }
+      },
       readiness: async () => ({ ready: true, blockers: [], warnings: [] }),
       close: async () => ({ ...await answer({ ...present.edition, status: [{ value: true }] }), since: null }),
       subscribe: subscribe('edition')
@@ -145,6 +150,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
       if (service.nameless) throw service.nameless
       return { data: service.labels, published: service.published, images: service.images, sections: service.sections }
     },
+    looksOf: async () => ({ images: {}, sections: {} }),
     loadJournal: async () => ({
       createJournalPanel (deps) {
         service.journal = deps
@@ -296,7 +302,7 @@ t.test('the texts that were typed before are offered, and what an edition refers
   const records = [{ fieldName: 'title', userData: { uid: 'anna' }, payload: 'Typed' }, { fieldName: 'field_x', userData: { uid: 'anna' } }, { fieldName: 'field_key', userData: { uid: 'ben' }, payload: 'B' }]
   const articles = [{ target_id: 1, target_uuid: 'one' }, { target_id: 2, target_uuid: 'two' }, { target_id: 3, target_uuid: 'three', alt: 'A picture' }]
   const { session, service, field } = open(t, { records, edition: editionOf('Saved', { field_articles: articles, field_other: [{ target_id: 4, target_uuid: 'four' }], field_key: [{ value: 'k' }] }) })
-  service.labels = { one: 'Harbour', sport: 'Sport' }
+  service.labels = { one: 'Harbour' }
   service.images = { one: 'https://cms.example/1.jpg' }
   service.sections = { one: 'Sport' }
   await turn()
@@ -304,7 +310,6 @@ t.test('the texts that were typed before are offered, and what an edition refers
   t.strictSame([field().offer, field('field_key').offer], ['Typed', undefined])
   t.strictSame([...articles.map(session.titleOf), session.titleOf(undefined), session.titleOf({ target_id: 9 }), session.titleOf({ target_id: 4, target_uuid: 'four' })], ['Harbour', 'No. 2, deleted or not for you to see', 'A picture', 'No. unknown', 'No. 9', 'No. 4'])
   t.strictSame(articles.slice(0, 2).map((item) => [session.imageOf(item), session.sectionOf(item)]), [['https://cms.example/1.jpg', 'Sport'], [undefined, undefined]])
-  t.strictSame([session.nameOf({ target_uuid: 'sport' }), session.nameOf(undefined)], ['Sport', undefined])
   t.strictSame([session.labelOf('title'), session.labelOf('other'), session.board], ['Title', 'other', []])
   await session.load()
 })
@@ -668,7 +673,7 @@ t.test('what a search has found goes where the search says, by its title, and is
   await turn()
   const order = session.orders[0]!
   const { add } = session.acts(order)
-  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: isPublished ? `https://cms.example/${id}.jpg` : undefined, section: undefined, placed: [], locks: [] })
+  const found = (id: number, isPublished?: boolean) => ({ item: articles(id)[0]!, title: `Article ${id}`, isPublished, image: isPublished ? `https://cms.example/${id}.jpg` : undefined, section: isPublished ? 'Sport' : undefined, placed: [], locks: [] })
   add(found(7, false))
   t.strictSame([numbers(order.items), said.at(-1)], [[1, 2, 7], 'Article 7: added at place 3 of 3'], 'by default at the end')
   await turn()
@@ -681,8 +686,20 @@ t.test('what a search has found goes where the search says, by its title, and is
   t.strictSame([numbers(order.items), said.at(-1)], [[8, 1, 2, 7, 9], 'Article 9: added at place 5 of 5'])
   await turn()
   t.strictSame([order.items.map(session.isPublished), session.titleOf(articles(8)[0])], [[undefined, undefined, undefined, false, true], 'Article 8'])
-  t.strictSame([articles(8), articles(9)].map(([item]) => session.imageOf(item!)), [undefined, 'https://cms.example/9.jpg'])
+  t.strictSame([articles(8), articles(9)].map(([item]) => [session.imageOf(item!), session.sectionOf(item!)]), [[undefined, undefined], ['https://cms.example/9.jpg', 'Sport']])
   t.equal(service.arranged.length, 3)
+})
+
+t.test('what is dragged from a search into the order is known as the search has shown it', async (t) => {
+  const { session, service, pass } = open(t, { edition: editionOf('Saved', { field_articles: articles(1) }) })
+  service.found = [{ nid: [{ value: 9 }], uuid: [{ value: 'u9' }], title: [{ value: 'The ninth' }], status: [{ value: false }], field_image: [{ alt: '', url: 'https://cms.example/9.jpg' }] }]
+  await turn()
+  session.finder.open()
+  await pass(0)
+  const [{ item, title }] = session.finder.results as [NonNullable<typeof session.finder.results>[number]]
+  session.acts(session.orders[0]!).insert(item, title, 0)
+  await turn()
+  t.strictSame([session.titleOf(item), session.isPublished(item), session.imageOf(item)], ['The ninth', false, 'https://cms.example/9.jpg'])
 })
 
 t.test('a running order of a draft is put on what is there now, and taken back in one step', async (t) => {

@@ -1,28 +1,17 @@
-import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
-import { identifiers, isSameUuid, type Document, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
 import { publicName } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { mismatch } from '../translate/verify.ts'
 import type { Load } from './finder.ts'
-import { lookOf, looksIn, URI, type Looks } from './looks.ts'
-
-/** The attributes with the label of a reference's target: of nodes, of media and terms, of users. */
-const LABELS = ['title', 'name', 'display_name']
+import { createLookMemory, labelOf, LABELS, lookOf, looksIn, URI, type Looks } from './looks.ts'
 
 /** The attribute that says whether a target is published. */
 const STATUS = 'status'
 
 const FIELDS = [...LABELS, STATUS]
-
-/** How many refused paths are remembered, and for how long, in milliseconds: a site may get the field. */
-const REFUSED_MAX = 100
-const REFUSED_MS = 600_000
-
-/** Of how many resource types of images and sections the fields are named. */
-const REACHED_MAX = 20
 
 /** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
 export interface Labels extends Looks {
@@ -32,11 +21,8 @@ export interface Labels extends Looks {
 }
 
 /** Reads the labels of an edition's articles and its other references, which its own JSON does not have, and how the articles look. */
-export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load, refusedMs = REFUSED_MS) {
-  /** Paths to images and sections that Drupal does not include, such as `issue--daily field_articles.field_section`. */
-  const refusedPaths = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs })
-  /** The resource types that these paths have led to, so that the next request names their fields. */
-  const reached = new Set(['file--file'])
+export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load, refusedMs?: number) {
+  const memory = createLookMemory(refusedMs)
 
   /**
    * @param id integer id or uuid of the edition
@@ -58,16 +44,16 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
         const { image, section } = lookOf(model, type)
         return [image, section].flatMap((path) => path === undefined ? [] : `${name}.${path}`)
       }))])
-      const paths = looks.filter((path) => !refusedPaths.has(`${resource.type} ${path}`))
+      const paths = looks.filter((path) => memory.isOpen(resource.type, path))
       const ownFields = [...FIELDS, ...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
-      const fields = new Map([...types, ...(looks.length > 0 ? [...reached] : [])].map((type) => [type, ownFields]))
+      const fields = new Map([...types, ...(looks.length > 0 ? memory.reached() : [])].map((type) => [type, ownFields]))
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
       const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', [...names, ...paths].join(',')], ...sparse], caller })
       const excluded = notIncludable(answer)
       if (excluded !== undefined && paths.includes(excluded)) {
-        refusedPaths.set(`${resource.type} ${excluded}`, true)
+        memory.refuse(resource.type, excluded)
         return including(names)
       }
       if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
@@ -75,8 +61,8 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
       if (other) throw mismatch(`edition ${resource.id}`, other)
       const { included = [] } = answer.document
-      for (const { type } of included) if (!types.has(type) && reached.size < REACHED_MAX) reached.add(type)
-      return { ...labelsIn(answer.document), ...looksIn(answer.document, { model, origin, labelOf }) }
+      memory.reach(included.map(({ type }) => type).filter((type) => !types.has(type)))
+      return { ...labelsIn(answer.document), ...looksIn(included, included, { lookOf: (type) => lookOf(model, type), origin }) }
     }
   }
 }
@@ -90,8 +76,4 @@ function labelsIn ({ included = [] }: Document): Pick<Labels, 'labels' | 'publis
     if (typeof status === 'boolean') result.published[resource.id] = status
   }
   return result
-}
-
-function labelOf ({ attributes = {} }: Resource): string | undefined {
-  return LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
 }

@@ -1,4 +1,5 @@
-import { identifiers, isObject, type Document, type Resource } from '../../jsonapi/document.ts'
+import { LRUCache } from 'lru-cache'
+import { identifiers, isObject, type Resource } from '../../jsonapi/document.ts'
 import { splitType, type ContentModel } from '../model.ts'
 
 /** How long the url of an image may be. */
@@ -10,6 +11,16 @@ const SECTION_MAX = 255
 /** The attribute of files with their address. */
 export const URI = 'uri'
 
+/** The attributes with the label of a reference's target: of nodes, of media and terms, of users. */
+export const LABELS = ['title', 'name', 'display_name']
+
+/** How many refused paths are remembered, and for how long, in milliseconds: a site may get the field. */
+const REFUSED_MAX = 100
+const REFUSED_MS = 600_000
+
+/** Of how many resource types of images and sections the fields are named. */
+const REACHED_MAX = 20
+
 /** What a page shows of articles besides their labels, by their uuids, as far as the content model names it and the caller may see it. */
 export interface Looks {
   /** Urls, all of the CMS's own origin. */
@@ -17,26 +28,49 @@ export interface Looks {
   sections: Record<string, string>
 }
 
+/** Fields of articles: a path to the image, and the section. */
+export interface Look {
+  image: string | undefined
+  section: string | undefined
+}
+
 /** Where the entities of a resource type have their image and section: those of the first list that names them. */
-export function lookOf (model: ContentModel, resourceType: string): { image: string | undefined, section: string | undefined } {
+export function lookOf (model: ContentModel, resourceType: string): Look {
   const { entityType, bundle } = splitType(model, resourceType)
   const lists = Object.values(model.lists).filter((list) => list.entityType === entityType && list.bundles?.includes(bundle) !== false)
   return { image: lists.find(({ image }) => image)?.image, section: lists.find(({ section }) => section)?.section }
 }
 
+/** What requests that include images and sections have learned of a site. */
+export function createLookMemory (refusedMs = REFUSED_MS) {
+  /** Paths that Drupal does not include, such as `issue--daily field_articles.field_section`. */
+  const refusedPaths = new LRUCache<string, true>({ max: REFUSED_MAX, ttl: refusedMs })
+  /** The resource types that these paths have led to, so that the next request names their fields. */
+  const reached = new Set(['file--file'])
+
+  return {
+    /** Whether Drupal may include a path of a resource type. */
+    isOpen: (resourceType: string, path: string): boolean => !refusedPaths.has(`${resourceType} ${path}`),
+    refuse: (resourceType: string, path: string): void => { refusedPaths.set(`${resourceType} ${path}`, true) },
+    reached: (): Iterable<string> => reached,
+    reach (types: Iterable<string>): void {
+      for (const type of types) if (reached.size < REACHED_MAX) reached.add(type)
+    }
+  }
+}
+
 export interface LooksOptions {
-  model: ContentModel
+  lookOf: (resourceType: string) => Look
   /** The origin of the CMS. */
   origin: string
-  labelOf: (resource: Resource) => string | undefined
 }
 
 /** The images and sections of articles, in a document that includes what they refer to. */
-export function looksIn ({ included = [] }: Document, { model, origin, labelOf }: LooksOptions): Looks {
+export function looksIn (articles: Resource[], included: Resource[], { lookOf, origin }: LooksOptions): Looks {
   const resources = new Map(included.map((resource) => [`${resource.type} ${resource.id}`, resource]))
   const looks: Looks = { images: {}, sections: {} }
-  for (const article of included) {
-    const { image, section } = lookOf(model, article.type)
+  for (const article of articles) {
+    const { image, section } = lookOf(article.type)
     const url = image && targets(article, image.split('.')).map((file) => urlOf(file, origin)).find((url) => url !== undefined)
     const text = section && (textOf(article.attributes?.[section]) ?? targets(article, [section]).map(labelOf).find((label) => label !== undefined))
     if (url) looks.images[article.id] = url
@@ -54,6 +88,11 @@ export function looksIn ({ included = [] }: Document, { model, origin, labelOf }
 function urlOf ({ attributes: { [URI]: uri } = {} }: Resource, origin: string): string | undefined {
   const url = isObject(uri) && typeof uri.url === 'string' ? URL.parse(uri.url, origin) : null
   return url?.origin === origin && url.href.length <= URL_MAX ? url.href : undefined
+}
+
+/** What the target of a reference is called, as far as the caller may see it. */
+export function labelOf ({ attributes = {} }: Resource): string | undefined {
+  return LABELS.map((name) => attributes[name]).find((value) => typeof value === 'string')
 }
 
 /** The first value of a text or list field. */
