@@ -88,6 +88,39 @@ t.test('the running order', async (t) => {
     await inOrder(anna, 21, 9, 2, 11, 7, 13, 15, 16, 17, 18, 19, 4)
   })
 
+  t.test('each result of a search has its section, which moves nothing when it comes, and is asked for once', async (t) => {
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, await edition('Order with a search', [4]), 'Order with a search')
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const asked: string[] = []
+    await anna.route('**/api/desk/looks/**', async (route) => {
+      asked.push(route.request().url())
+      await promise
+      await route.continue()
+    })
+    await anna.getByRole('searchbox', { name: 'Search articles' }).focus()
+    const rows = anna.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
+    await shows(rows.nth(7))
+    await until(async () => asked.length === 1)
+    const boxes = () => rows.evaluateAll((items) => items.map((item) => item.getBoundingClientRect().top))
+    const sections = () => rows.locator('.section').allTextContents()
+    t.strictSame(await sections(), Array(8).fill(''))
+    const before = await boxes()
+    resolve()
+    await until(async () => (await sections()).every((text) => text !== ''))
+    t.strictSame(await boxes(), before)
+    t.equal(new Set(await sections()).size > 1, true)
+    await accessibleAnywhere(t, anna, 'a search with images and sections')
+    const title = await rows.nth(0).locator('b').textContent()
+    await press(rows.nth(0).getByRole('button', { name: /^Add / }))
+    const added = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem').nth(1)
+    await shows(added.getByText(title!))
+    await shows(added.getByText((await sections())[0]!, { exact: true }))
+    await anna.getByRole('searchbox', { name: 'Search articles' }).fill(title!)
+    await until(async () => await rows.count() === 1)
+    t.strictSame([await sections(), asked.length], [[(await added.locator('.section').textContent())!], 1])
+  })
+
   t.test('two desks at once never undo each other, and what comes in leaves the focus where it is', async (t) => {
     const id = await edition('Order two', [4, 2, 9, 11, 7, 13])
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
