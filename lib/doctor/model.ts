@@ -7,6 +7,9 @@ import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 /** Members that may differ from the site: a content model may have only some of the site's bundles and edition types, with its own labels. */
 const NARROWED = ['bundles', 'editionTypes']
 
+/** Members that the doctor checks elsewhere, as far as the site shows them. */
+const CHECKED = [...NARROWED, 'lists']
+
 /** Members that say more than a site can show: what they have besides it is right. */
 const OPEN = ['timestampFields', 'rawFields', 'references', 'mainProperty', 'resourceTypes', 'idKeys', 'canonicalPaths', 'fields.articles']
 
@@ -20,8 +23,7 @@ export function * checkModel ({ members, times }: Survey, model: ContentModel): 
   const dates = stamps?.certainty === 'shown' ? times.filter((field) => model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)) : []
   if (dates.length > 0) yield wrong(`timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`, 'take them out of timestampFields in the content model')
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
-  // The bundles and edition types have checks of their own.
-  const hiddenNames = members.filter(({ name, value }) => value === undefined && !NARROWED.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
+  const hiddenNames = members.filter(({ name, value }) => value === undefined && !CHECKED.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
   if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, 'the site does not show it, or has no such thing; npm run model says what would show it')
 }
 

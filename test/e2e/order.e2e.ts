@@ -102,7 +102,7 @@ t.test('the running order', async (t) => {
     const rows = anna.getByRole('list', { name: 'Articles found' }).getByRole('listitem')
     await shows(rows.nth(7))
     await until(async () => asked.length === 1)
-    const boxes = () => rows.evaluateAll((items) => items.map((item) => item.getBoundingClientRect().top))
+    const boxes = () => anna.evaluate("[...document.querySelectorAll('.found li')].map((item) => item.getBoundingClientRect().top)")
     const sections = () => rows.locator('.section').allTextContents()
     t.strictSame(await sections(), Array(8).fill(''))
     const before = await boxes()

@@ -183,13 +183,85 @@ t.test('the edition type is a list, or a field of a few values that is called so
 
 t.test('articles and references are told by their targets, their configuration, or the paths that JSON:API sorts by', async (t) => {
   const relations = (relationships: Record<string, unknown>, storages: Resource[] = [], sorts: string[] = []) => survey({ ...configured(issues(() => ({ relationships })), storages), sorts }, WITH_STORAGES)
-  t.match(await relations({ field_stories: { data: [reference('node--article', 1)] }, field_front: { data: [reference('node--article', 2), { type: 'node--article', id: 'missing' }] } }), { 'fields.articles': ['guessed', ['field_stories', 'field_front'], /^they are the fields/], lists: ['guessed', { article: { entityType: 'node', bundles: ['article'] } }] })
+  t.match(await relations({ field_stories: { data: [reference('node--article', 1)] }, field_front: { data: [reference('node--article', 2), { type: 'node--article', id: 'missing' }] } }), { 'fields.articles': ['guessed', ['field_stories', 'field_front'], /^they are the fields/] })
   t.match(await relations({ field_stories: { data: [] } }, [], ['field_stories.drupal_internal__nid']), { 'fields.articles': ['guessed', ['field_stories'], /^it is the one/], references: ['shown', { field_stories: 'node' }] })
   t.match(await relations({ field_stories: { data: [] } }, [storage('field_stories', 'entity_reference', { target_type: 'node' })]), { references: ['shown', { field_stories: 'node' }] })
   t.match(await relations({ field_puzzles: { data: [] } }, [storage('field_puzzles', 'entity_reference', { target_type: 'crossword' })]), { references: ['shown', { field_puzzles: 'crossword' }], idKeys: ['shown', {}] })
   const unknown = await relations({ field_stories: { data: [] }, field_role: { data: reference('user_role--user_role', 'editor') } }, [], ['field_stories.drupal_internal__nid', 'field_stories.drupal_internal__tid'])
   t.match(unknown, { 'fields.articles': ['hidden', undefined], references: ['hidden', undefined, /^no edition has a value in field_stories, so what they hold/] })
   t.match(await relations({ field_puzzles: { data: [reference('crossword--crossword', 7)] }, field_tags: { data: [reference('taxonomy_term--tags', 1)] } }), { 'fields.articles': ['guessed', ['field_puzzles'], /^no field holds/] })
+})
+
+const image = (id: number, alt = '') => ({ type: 'file--file', id: `file-${id}`, meta: { drupal_internal__target_id: id, alt, title: null, width: 1, height: 1 } })
+const term = (id: number) => reference('taxonomy_term--sections', id)
+
+/** What a survey says of the lists of a site whose editions refer to articles such as these. */
+async function listsOf (articles: Array<{ attributes?: object, relationships?: object }>, { lists = {}, storages, ...more }: { lists?: Place['lists'], storages?: Resource[] } & Partial<RowList> = {}): Promise<Array<Pick<Member, 'certainty' | 'value' | 'why'>>> {
+  const rows = articles.map((article, index) => ({ type: 'node--article', id: `uuid-${index}`, attributes: {}, ...article })) as Resource[]
+  const place = rowsOf(issues(() => ({ relationships: { field_stories: { data: [reference('node--article', 1)] } } })), {
+    '/node/article': { rows, ...more },
+    '/field_storage_config/field_storage_config': (query) => ({ rows: query.includes('=node') ? storages ?? [] : [] }),
+    ...lists
+  })
+  const { members } = await surveySite(site(place), 'issue', [...WITH_STORAGES, collection('taxonomy_term', 'sections'), collection('file'), collection('media', 'video')])
+  return members.filter(({ name }) => name === 'lists').map(({ certainty, value, why }) => ({ certainty, value, why }))
+}
+
+const articleList = (looks: object = {}) => ({ article: { entityType: 'node', bundles: ['article'], ...looks } })
+
+t.test('a list has the field of its image and of its section, where only one can be meant', async (t) => {
+  t.strictSame(await listsOf([{ relationships: { field_image: { data: image(1) }, field_section: { data: term(1) }, field_tags: { data: [reference('taxonomy_term--tags', 2)] } } }]), [{
+    certainty: 'guessed', value: articleList({ image: 'field_image', section: 'field_section' }), why: 'these are the nodes that editions refer to; of article field_image alone holds images; of article field_section alone is called like a section'
+  }])
+  const noImage = 'of article no field that can be seen holds images'
+  const noSection = 'of article no field that can be seen holds terms, or is called like a section'
+  const cases: Array<[what: string, article: Parameters<typeof listsOf>[0][number], looks: object, open: string | undefined, place?: Parameters<typeof listsOf>[1]]> = [
+    ['neither', { relationships: { uid: { data: reference('user--user', 1) }, field_pdf: { data: { type: 'file--file', id: 'f', meta: { description: 'A file' } } } } }, {}, `${noImage}; ${noSection}`],
+    ['several images', { relationships: { field_image: { data: image(1) }, field_teaser: { data: [image(2)] } } }, {}, `of article field_image, field_teaser hold images: name one of them; ${noSection}`],
+    ['an image field that the configuration alone shows', { relationships: { field_photo: { data: null }, field_other: { data: null } } }, { image: 'field_photo' }, noSection, { storages: [storage('field_photo', 'image'), storage('field_other', 'file')] }],
+    ['one term', { relationships: { field_topic: { data: term(1) }, field_tags: { data: [term(2)] } } }, { section: 'field_topic' }, noImage],
+    ['a term that the configuration alone shows', { relationships: { field_topic: { data: null } } }, { section: 'field_topic' }, noImage, { storages: [storage('field_topic', 'entity_reference', { target_type: 'taxonomy_term' })] }],
+    ['several terms', { relationships: { field_topic: { data: term(1) }, field_place: { data: term(2) } } }, {}, `${noImage}; of article field_topic, field_place hold terms, and none is called like a section`],
+    ['many terms', { relationships: { field_tags: { data: [term(1)] } } }, {}, `${noImage}; of article field_tags hold terms, and none is called like a section`],
+    ['a list', { attributes: { title: 'A', field_category: ['sport', 'news'], field_section_weight: 'x' } }, { section: 'field_category' }, noImage],
+    ['a number and a text without a value', { attributes: { field_category: 4, field_section: null } }, {}, `${noImage}; ${noSection}`],
+    ['several that are called so', { attributes: { field_category: 'sport' }, relationships: { field_section: { data: term(1) } } }, {}, `${noImage}; of article field_section, field_category are called like sections: name one of them`]
+  ]
+  for (const [what, article, looks, open, place] of cases) {
+    const [suggested, rest] = await listsOf([article], place)
+    t.strictSame([suggested!.value, rest?.why], [articleList(looks), `images and sections: ${open}`], what)
+    t.equal(rest!.certainty, 'hidden')
+  }
+})
+
+t.test('an image in a media entity is found by looking at one entity of each type', async (t) => {
+  const media = (bundle: string, id: string, relationships: object): Resource => ({ type: `media--${bundle}`, id: `uuid-${id}`, attributes: {}, relationships: relationships as NonNullable<Resource['relationships']> })
+  const thumbnail = { data: image(9) }
+  const lists = {
+    '/media/image': { rows: [media('image', '1', { thumbnail, field_media_image: { data: image(1) } }), media('image', '5', { thumbnail, field_media_image: { data: image(1) }, field_logo: { data: image(2) } })] },
+    '/media/video': { rows: [media('video', '2', { thumbnail, field_media_video_file: { data: { type: 'file--file', id: 'f' } } })] }
+  }
+  const imageIn = async (relationships: object, more: object = {}) => {
+    const [suggested, rest] = await listsOf([{ relationships }], { lists, ...more })
+    return [(suggested!.value as any).article.image, rest?.why.replace('images and sections: ', '').split('; ')[0]]
+  }
+  const [picture, film, several, away] = [reference('media--image', 1), reference('media--video', 2), reference('media--image', 5), reference('media--image', 8)]
+  t.strictSame(await imageIn({ field_media: { data: picture }, field_section: { data: term(1) } }), ['field_media.field_media_image', undefined])
+  t.match(await imageIn({ field_media: { data: [film, picture] } }), ['field_media.field_media_image'], 'of several types')
+  t.match(await imageIn({ field_media: { data: film } }), [undefined, 'of article field_media hold media, of which none that can be seen has an image'], 'a thumbnail is none')
+  t.match(await imageIn({ field_media: { data: several } }), [undefined, 'of article field_media.field_media_image, field_media.field_logo hold images: name one of them'])
+  t.match(await imageIn({ field_media: { data: away } }), [undefined, 'of article field_media hold media, of which none that can be seen has an image'])
+  t.match(await imageIn({ field_media: { data: reference('media--audio', 3) } }), [undefined, /^of article field_media hold media/], 'a type that JSON:API does not expose')
+  t.match(await imageIn({ field_media: { data: null } }, { storages: [storage('field_media', 'entity_reference', { target_type: 'media' })] }), [undefined, /^of article field_media hold media/])
+  t.match(await imageIn({ field_media: { data: picture }, field_image: { data: image(1) } }), [undefined, 'of article field_image, field_media.field_media_image hold images: name one of them'])
+})
+
+t.test('a list of which nothing can be seen has neither, and says what would show it', async (t) => {
+  t.strictSame(await listsOf([]), [
+    { certainty: 'guessed', value: articleList(), why: 'these are the nodes that editions refer to' },
+    { certainty: 'hidden', value: undefined, why: 'images and sections: of article nothing can be seen' }
+  ])
+  t.match(await listsOf([], { hidden: 3, permission: 'access content' }), [{}, { why: "images and sections: of article nothing can be seen; the permission 'access content' would show it" }])
 })
 
 t.test('ids and pages of what editions refer to are looked for', async (t) => {

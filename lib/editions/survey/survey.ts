@@ -6,6 +6,7 @@ import type { Ask, RowList } from './ask.ts'
 import { attributesOf, isTime, relationsOf, targetId } from './attributes.ts'
 import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
 import { keyMembers } from './keys.ts'
+import { lookMembers } from './looks.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 import { canonicalPath, languageMember, mediaPath, twinOf, USUAL_LANGUAGES, withoutPrefix } from './places.ts'
 import { timeZoneMember } from './time-zone.ts'
@@ -49,7 +50,8 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
   const bundleOf = (resourceType: string) => byType.get(resourceType)?.bundle
   const config = (type: string, query: Array<[string, string]> = []) => listConfig(ask, collections, type, query)
 
-  const storages = await config('field_storage_config', [['filter[entity_type]', entityType]])
+  const storagesOf = (entityType: string) => config('field_storage_config', [['filter[entity_type]', entityType]])
+  const storages = await storagesOf(entityType)
   const languageConfig = await config('configurable_language')
   const siteLanguages = languageCodes(languageConfig.rows.filter(({ attributes }) => attributes?.locked !== true), `${INTERNAL}id`)
   const entity = { entityType, bundles: editionCollections.map(({ bundle }) => bundle), rows, bundleOf, entityTypeOf, languages: [...siteLanguages, ...languages, ...USUAL_LANGUAGES] }
@@ -74,7 +76,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     entityType,
     rows,
     keys: keys.flatMap(({ name, value }) => name.startsWith('keys.') && typeof value === 'string' ? value : []),
-    storages: storages.rows.length > 0 ? storages.rows.map(storageOf) : undefined,
+    storages: configuredIn(storages),
     storagesPermission: `the permission '${storages.permission ?? `administer ${entityType} fields`}'`,
     twin,
     tried: await triedTargets(ask, editionCollections, rows, collections),
@@ -83,7 +85,9 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
     bundle: bundle === 'type' ? `${entityType}_type` : bundle
   }
   const times = await triedTimes(ask, editionCollections, fields)
-  const memberList = members(keys, fieldMembers(fields))
+  const memberList = (await Promise.all(members(keys, fieldMembers(fields)).map(async (member) => {
+    return member.name === 'lists' ? lookMembers(ask, member, { collections, entityTypeOf, storages: configuredIn(await storagesOf('node')) }) : member
+  }))).flat()
   const references = Object.values(memberList.findLast(({ name, value }) => name === 'references' && value !== undefined)?.value as Record<string, string> | undefined ?? {})
 
   return {
@@ -122,6 +126,11 @@ function idOf (row: Resource | undefined, keys: Member[]): string | undefined {
 async function listConfig ({ list }: Ask, collections: Collection[], entityType: string, query: Array<[string, string]>): Promise<RowList> {
   const collection = collections.find((collection) => collection.entityType === entityType)
   return collection ? list(collection.path, query, PAGES) : { rows: [], hidden: 0 }
+}
+
+/** The configuration of fields; undefined where none can be seen. */
+function configuredIn ({ rows }: RowList): Storage[] | undefined {
+  return rows.length > 0 ? rows.map(storageOf) : undefined
 }
 
 function storageOf ({ attributes = {} }: Resource): Storage {
