@@ -11,6 +11,7 @@ import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../jsonapi/clie
 import { identifiers, isObject, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
+import { checkLists } from './lists.ts'
 import { checkModel } from './model.ts'
 
 export interface CmsToCheck {
@@ -43,6 +44,7 @@ export async function * checkCms ({ http, url, jsonapiPath, account, model }: Cm
     yield ok(`editions: ${model.entityType} with the bundles ${collections.map(({ bundle }) => bundle).join(', ')}`)
     yield * writes(visitor, collections, model.keys.uuid)
     yield * checkEditions(visitor, collections, model)
+    yield * checkLists(visitor, model, new URL(url).origin)
     const ask = createAsk({ http, jsonapiPath, ...login })
     yield * checkModel(await surveySite(ask, model.entityType, await collectionsOf(ask), Object.keys(model.languages ?? {})), model)
   } catch (error) {

@@ -78,6 +78,8 @@ t.test('an administrator sees that everything is right, and nothing was changed'
     'ok   filters: admin finds what there is',
     'ok   labels of bundles: Daily Edition, Special Edition',
     'ok   labels of edition types: Daily Editions, Special Editions',
+    'ok   lists.article.image: field_image of article',
+    'ok   lists.article.section: field_tags of article',
     'ok   content model: as the site shows it in entityType, keys.id, keys.revision, keys.uuid, keys.bundle, bundleEntityType, keys.label, keys.published, keys.changed, ' +
       'keys.langcode, keys.defaultLangcode, fields.key, fields.editionType, editionTypes, fields.articles, references, mainProperty, rawFields, bundles, timestampFields, idKeys, canonicalPaths'
   ])
@@ -186,6 +188,11 @@ t.test('a content model that does not fit is told member by member', async (t) =
     [{ fields: { editionType: null } }, ['fields of daily', 'labels of edition types'], ['ok   fields of daily: id, title, status, changed, field_key', 'ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ editionTypes: { daily: 'Täglich' } }, ['labels of edition types'], ['ok   labels of edition types: the content model has them, or the bundles are the types']],
     [{ keys: { label: 'name', changed: 'saved' } }, ['fields of daily'], [/name is not there: correct keys\.label in/, /saved is not there: correct keys\.changed in/]],
+    [{ lists: { article: { entityType: 'node', bundles: ['article'], image: 'field_tags', section: 'field_desk' }, gallery: { entityType: 'node', bundles: ['gallery'], image: 'field_image' }, all: { entityType: 'node' } } }, ['lists'], [
+      '!    lists.article.image: field_tags of article leads to taxonomy_term--sections, taxonomy_term--tags, which shows no address of a file: correct image of the list in the content model',
+      '!    lists.article.section: field_desk of article is not there: correct section of the list in the content model, or let admin view the field',
+      '!    lists.gallery: JSON:API exposes nothing of it: correct entityType and bundles of the list in the content model'
+    ]],
     [{ timestampFields: ['created', 'changed'] }, ['timestampFields'], [/^! {4}timestampFields: the content model lacks revision_timestamp, field_expires \(/]],
     [{ timestampFields: [...model.timestampFields, 'field_published_at'] }, ['timestampFields'], ['!    timestampFields: field_published_at hold dates, and are not of the types timestamp, created or changed: take them out of timestampFields in the content model']],
     [{ timestampFields: [...model.timestampFields, 'login'] }, ['timestampFields'], []],
