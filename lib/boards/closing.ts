@@ -27,7 +27,7 @@ export interface ClosingEditor extends Author {
 }
 
 /** What was checked, and the findings against closing. */
-export interface Look extends Readiness {
+export interface ReadinessLook extends Readiness {
   /** Names the state of all that was looked at. */
   etag: string
 }
@@ -45,7 +45,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
    * @param id integer id or uuid
    * @throws {Failure} NOT_FOUND; TOO_LARGE beyond `ARTICLES_MAX` articles; STORE_UNAVAILABLE, STORE_FAILED
    */
-  async function readiness (id: string, caller: Caller, editor: ClosingEditor): Promise<Look> {
+  async function readiness (id: string, caller: Caller, editor: ClosingEditor): Promise<ReadinessLook> {
     return look(await editions.inspect(id, caller), editor)
   }
 
@@ -70,7 +70,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     return { ...edition, since: before && after && newOf(after, before) }
   }
 
-  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: ClosingEditor): Promise<Look> {
+  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: ClosingEditor): Promise<ReadinessLook> {
     if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
     const ownEntity = lockedAs(edition, model)
     const presentArticles = articles.filter(({ state }) => state !== 'gone')
