@@ -78,13 +78,15 @@ t.test('the model of each sample site is the one that Quoin has for it, and the 
         t.strictSame(new Set(timestampFields), new Set(expected.timestampFields))
         t.equal(file.canonicalPaths.publisher_container, '/publisher_container/{id}')
         const hasImages = content.entities.some(({ fields }) => fields?.field_image)
-        t.strictSame(file.lists, { article: { entityType: 'node', bundles: ['article'], ...(hasImages && { image: 'field_image' }) } })
+        // Where no article has an image, the configuration of the fields shows which holds them, to those who may see it.
+        t.strictSame(file.lists, { article: { entityType: 'node', bundles: ['article'], ...((hasImages || user === 'admin') && { image: 'field_image' }) } })
         t.ok(file.$comment.some((line: string) => /^lists: NOT SEEN: images and sections: .*of article field_tags hold terms, and none is called like a section$/.test(line)))
         const http = createHttp({ url, timeoutMs: 10_000 })
         t.teardown(() => http.close())
         const found: string[] = []
         await report(checkCms({ http, url, jsonapiPath: '/jsonapi', model: contentModel(file), account: basicAccount({ http, jsonapiPath: '/jsonapi' }, user, user) }), (line) => found.push(line))
-        t.notOk(found.some((line) => /^(?:! {4}|- {4})(?:fields|keys|references|timestampFields|content model|lists)/.test(line)), found.join('\n'))
+        const unchecked = '-    lists.article.image: field_image of article: none on the first page has a value in field_image'
+        t.strictSame(found.filter((line) => /^(?:! {4}|- {4})(?:fields|keys|references|timestampFields|content model|lists)/.test(line)), !hasImages && user === 'admin' ? [unchecked] : [])
       })
     }
   }
