@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { accessible, fits } from './axe.ts'
+import { accessible, accessibleAnywhere, fits } from './axe.ts'
 import { button, fieldOf, hides, newsroom, openEdition, PICTURES, press, shows, until } from './harness.ts'
 
 t.test('a formatted text is previewed, and nothing in it does anything', async (t) => {
@@ -38,11 +38,12 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
       const text = page.frameLocator('.preview iframe').locator('body')
 
       t.equal(await preview.count(), 0)
-      await press(button(page, 'Preview Description'))
+      await button(page, 'Preview Description').press('Enter')
       await shows(preview)
       await shows(page.getByText(/^Drupal’s text format decides what is shown in the end/))
       await shows(text.getByText('A first text'))
       t.equal(await preview.getAttribute('sandbox'), '')
+      if (colorScheme === 'light') await accessibleAnywhere(t, page, 'a preview')
       await accessible(t, page, 'a preview')
       await fits(t, page, 'a preview')
 
@@ -60,7 +61,7 @@ t.test('a formatted text is previewed, and nothing in it does anything', async (
 
       await description.press('Escape')
       await shows(text.getByText('A first text'))
-      await press(button(page, 'Preview Description'))
+      await button(page, 'Preview Description').press('Enter')
       await hides(preview)
     })
   }
