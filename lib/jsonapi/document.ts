@@ -87,6 +87,11 @@ export function resources (document: Document): Resource[] {
   return Array.isArray(document.data) ? document.data : []
 }
 
+/** The resources that a document is about, one or many: its primary data (JSON:API, "Top Level"). */
+export function primaryData ({ data }: Document): Resource[] {
+  return [data ?? []].flat()
+}
+
 /** The identifiers of a relationship, whatever its cardinality. */
 export function identifiers (relationship: Relationship | undefined): ResourceIdentifier[] {
   const data = relationship?.data

@@ -1,5 +1,5 @@
 import type { Caller } from '../../http/calls.ts'
-import { identifiers, isSameUuid, type Document } from '../../jsonapi/document.ts'
+import { identifiers, isSameUuid, primaryData, type Document } from '../../jsonapi/document.ts'
 import { publicName } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
@@ -58,7 +58,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       }
       if (excluded !== undefined && names.includes(excluded)) return including(names.filter((name) => name !== excluded))
       if (answer.status >= 400) throw refusal(answer)
-      const other = [answer.document.data ?? []].flat().find(({ id }) => !isSameUuid(id, resource.id))
+      const other = primaryData(answer.document).find(({ id }) => !isSameUuid(id, resource.id))
       if (other) throw mismatch(`edition ${resource.id}`, other)
       const { included = [] } = answer.document
       memory.reach(included.map(({ type }) => type).filter((type) => !types.has(type)))

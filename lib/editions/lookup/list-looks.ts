@@ -1,6 +1,6 @@
 import type { Caller } from '../../http/calls.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
-import { isSameUuid, type Document, type Resource } from '../../jsonapi/document.ts'
+import { isSameUuid, primaryData, type Document } from '../../jsonapi/document.ts'
 import type { List } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
@@ -30,10 +30,10 @@ export function createListLooks ({ cms, catalog, noun, origin }: Pick<Site, 'cms
   return async function looks (uuids: string[], caller: Caller): Promise<Looks> {
     const collections = wanted.length === 0 ? [] : await catalog.editions(caller)
     const pages = await Promise.all(collections.map((collection) => page(collection, uuids, caller)))
-    const seen = pages.flatMap(dataOf)
+    const seen = pages.flatMap(primaryData)
     const missing = collections.length === 0 ? [] : uuids.filter((uuid) => !seen.some(({ id }) => isSameUuid(id, uuid)))
     const singles = await Promise.all(missing.map((uuid) => single(collections, uuid, caller)))
-    const all = [...pages, ...singles].map((document) => looksIn(dataOf(document), document.included ?? [], { lookOf: () => ({ image, section }), origin }))
+    const all = [...pages, ...singles].map((document) => looksIn(primaryData(document), document.included ?? [], { lookOf: () => ({ image, section }), origin }))
     return { images: Object.assign({}, ...all.map(({ images }) => images)), sections: Object.assign({}, ...all.map(({ sections }) => sections)) }
   }
 
@@ -43,7 +43,7 @@ export function createListLooks ({ cms, catalog, noun, origin }: Pick<Site, 'cms
     const query: Parameters = [...uuidQuery(uuids), ['page[limit]', String(LOOKS_MAX)]]
     const answer = await including(path, query, open, [resourceType], caller, (name) => memory.refuse(resourceType, name))
     if (answer.status >= 400) throw refusal(answer)
-    const other = rowsOf(dataOf(answer.document), collection).find(({ id }) => !uuids.some((uuid) => isSameUuid(uuid, id)))
+    const other = rowsOf(primaryData(answer.document), collection).find(({ id }) => !uuids.some((uuid) => isSameUuid(uuid, id)))
     if (other) throw mismatch(`rows of ${noun}`, other)
     return answer.document
   }
@@ -53,7 +53,7 @@ export function createListLooks ({ cms, catalog, noun, origin }: Pick<Site, 'cms
     const answer = await including(individualPath(collections[0]!, uuid), [], wanted, collections.map(({ resourceType }) => resourceType), caller)
     if (NOT_SHOWN.includes(answer.status)) return {}
     if (answer.status >= 400) throw refusal(answer)
-    const other = dataOf(answer.document).find(({ id }) => !isSameUuid(uuid, id))
+    const other = primaryData(answer.document).find(({ id }) => !isSameUuid(uuid, id))
     if (other) throw mismatch(`${noun} ${uuid}`, other)
     return answer.document
   }
@@ -74,8 +74,4 @@ export function createListLooks ({ cms, catalog, noun, origin }: Pick<Site, 'cms
     if (answer.status < 400) memory.reach((answer.document.included ?? []).map(({ type }) => type))
     return answer
   }
-}
-
-function dataOf ({ data }: Document): Resource[] {
-  return [data ?? []].flat()
 }

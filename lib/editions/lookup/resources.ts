@@ -1,7 +1,7 @@
 import { Failure } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import type { JsonapiAnswer } from '../../jsonapi/client.ts'
-import { isSameUuid, oneResource, resources, type Document, type Resource } from '../../jsonapi/document.ts'
+import { isSameUuid, primaryData, resources, type Document, type Resource } from '../../jsonapi/document.ts'
 import { languageCode } from '../../jsonapi/languages.ts'
 import { internalName, publicName, publicNames, splitType, type ContentModel } from '../model.ts'
 import { individualPath, type Collection } from '../site/catalog.ts'
@@ -167,7 +167,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const { caller } = question
     const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
     const document = await askTargets(question, resourceType, include)
-    const rows = resourcesOf(document)
+    const rows = primaryData(document)
     // A page may have moved on by some rows in the meantime, but not by all of them.
     if (rows.length > 0 && !rows.some(({ id }) => editions.some((edition) => edition.id === id))) throw mismatch(`${resourceType} ${id}`, rows[0]!)
     targets.learn(ownTargets, referencesIn(rows, include.included), document, caller)
@@ -198,7 +198,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   }
 
   function learnShapes (document: Document): Resource[] {
-    const editions = resourcesOf(document)
+    const editions = primaryData(document)
     editions.forEach(shapes.learn)
     return editions
   }
@@ -240,7 +240,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     if (last?.path === place.path && last.edition.urlOf === answer.urlOf) return last.edition
     if (answer.status === 404) return undefined
     if (answer.status >= 400) throw refusal(answer)
-    const resources = resourcesOf(answer.document)
+    const resources = primaryData(answer.document)
     for (const resource of resources) if (!hasId(resource, id)) throw mismatch(`${noun} ${'uuid' in id ? id.uuid : id.id}`, resource)
     const [resource] = resources
     if (resource && resource.attributes?.[idAttribute] === undefined) throw new Failure('CMS_FORBIDDEN', `You may see only the label of this ${noun}`)
@@ -358,8 +358,4 @@ function withoutUrls (): undefined {}
 /** Drupal shows a revision that is not the default one to fewer users. */
 function unlessForbidden (error: Failure): undefined {
   if (error.code !== 'CMS_FORBIDDEN') throw error
-}
-
-function resourcesOf (document: Document): Resource[] {
-  return [oneResource(document) ?? resources(document)].flat()
 }
