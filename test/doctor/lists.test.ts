@@ -37,6 +37,13 @@ t.test('lists without image and section are not checked, and those that are not 
   t.strictSame(await said({ page: { entityType: 'page', image: 'field_image' } }), ['!    lists.page: JSON:API exposes nothing of it: correct entityType and bundles of the list in the content model'])
 })
 
+t.test('the lists beyond the first 20 with an image or a section are named, not checked', async (t) => {
+  const lists = Object.fromEntries(Array.from({ length: 22 }, (_, index) => [`list${index}`, { entityType: 'page', section: 'field_desk' }]))
+  const lines = await said({ plain: { entityType: 'node' }, ...lists })
+  t.equal(lines.length, 21)
+  t.equal(lines.at(-1), '-    lists list20, list21: the doctor looks at the images and sections of 20 lists')
+})
+
 t.test('an image and a section that lead to what the desk shows are right', async (t) => {
   const answer: Answer = (include) => include === 'field_section'
     ? articles({ field_section: to('taxonomy_term--s', 's') }, [{ type: 'taxonomy_term--s', id: 's', attributes: { name: 'Sport' } }])
