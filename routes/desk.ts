@@ -78,7 +78,7 @@ const labels: Handler<typeof labelsSchema> = async function (request) {
 const looksSchema = {
   hide: true,
   params: Type.Pick(ListedParams, ['bundle']),
-  querystring: Type.Object({ uuids: Type.String({ pattern: `^${UUID_PATTERN}(?:,${UUID_PATTERN}){0,${LOOKS_MAX - 1}}$` }) }),
+  querystring: Type.Object({ uuids: Type.String({ pattern: `^${UUID_PATTERN}(?:,${UUID_PATTERN}){0,${LOOKS_MAX - 1}}$`, description: `1 to ${LOOKS_MAX} uuids, separated by commas` }) }),
   response: { 200: Type.Object(Looks) }
 }
 

@@ -114,7 +114,8 @@ export const LockView = Type.Object({
 })
 export type LockView = Static<typeof LockView>
 
-const Petitioner = Type.Object({
+/** Whose sign it is. */
+const SignUser = Type.Object({
   uid: { ...Uid, maxLength: 255 },
   name: Type.Optional(Type.String({ maxLength: 255 }))
 })
@@ -123,7 +124,7 @@ const Petitioner = Type.Object({
 export const PetitionRequest = Type.Object({
   fieldName: FieldName,
   userData: Type.Object({
-    uid: Type.Union([Petitioner.properties.uid, LockRequest.properties.userData.properties.uid.anyOf[1]], { description: 'The id of the user who asks' }),
+    uid: Type.Union([SignUser.properties.uid, LockRequest.properties.userData.properties.uid.anyOf[1]], { description: 'The id of the user who asks' }),
     name: Type.Optional(Type.String({ maxLength: 255, description: 'The name that the holder sees' }))
   }, { additionalProperties: true })
 }, { additionalProperties: true, examples: [{ fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' } }] })
@@ -147,7 +148,7 @@ export const Petition = Type.Object({
   entityType: Entity.properties.type,
   entityId: Entity.properties.id,
   fieldName: FieldName,
-  userData: Petitioner,
+  userData: SignUser,
   until: { ...Seconds, description: 'Unix time in seconds when the request ends; 0: it is over' }
 }, { examples: [{ entityType: 'node', entityId: '4711', fieldName: 'field_headline', userData: { uid: '8', name: 'Bob' }, until: 1767225660 }] })
 export type Petition = Static<typeof Petition>
@@ -176,7 +177,7 @@ export type PresenceQuery = Static<typeof PresenceQuery>
 export const Presence = Type.Object({
   entityType: Entity.properties.type,
   entityId: Entity.properties.id,
-  userData: Petitioner,
+  userData: SignUser,
   until: { ...Seconds, description: 'Unix time in seconds when that ends, unless it goes on; 0: the user has left' }
 }, { examples: [{ entityType: 'node', entityId: '4711', userData: { uid: '8', name: 'Bob' }, until: 1767225690 }] })
 export type Presence = Static<typeof Presence>
