@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { createBus } from '../../lib/bus/bus.ts'
 import type { FeedEvent } from '../../lib/locks/feed-events.ts'
-import { createLocks, type Locks } from '../../lib/locks/locks.ts'
+import type { Locks } from '../../lib/locks/locks.ts'
 import { LockNotice } from '../../lib/locks/notice.ts'
 import { PETITION_SECONDS } from '../../lib/locks/petitions.ts'
 import { createHub } from '../bus/fixtures/hostile-wire.ts'
@@ -10,19 +10,13 @@ import { bearer, jwtEnv } from '../auth/fixtures.ts'
 import { openEvents } from '../fixtures/event-source.ts'
 import { build } from '../helper.ts'
 import { startEngine } from './fixtures/engines.ts'
-import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
+import { memoryStore } from './fixtures/memory-store.ts'
+import { contestedStore, instance, NEVER } from './fixtures/signs.ts'
 import { take } from './fixtures/watching.ts'
 
 const ada = { uid: '7', name: 'Ada' }
 const bob = { uid: '8', name: 'Bob' }
 const node = { type: 'node', id: '1' }
-const NEVER = 1_000_000_000
-
-function instance (t: Test, store: Send, { feed = {}, ...more }: Partial<Parameters<typeof createLocks>[0]> = {}): Locks {
-  const locks = createLocks({ client: asClient(store), table: 'DataState', environment: 'test', wait: async () => {}, feed: { pollMs: NEVER, restMs: 0, heartbeatMs: NEVER, ...feed }, ...more })
-  t.teardown(() => locks.feed.close())
-  return locks
-}
 
 t.test('who watches hears who asks, newcomers too, and when that is over', async (t) => {
   const store = memoryStore()
@@ -120,14 +114,7 @@ t.test('so many may ask for a field, and for an entity, and all who ask at once 
 })
 
 t.test('a record that changes all the time is given up, not written over', async (t) => {
-  const store = memoryStore()
-  const locks = instance(t, {
-    async send (command) {
-      const item = command.input['Item']
-      if (command.constructor.name === 'PutCommand' && item?.petitions) store.items.set(JSON.stringify([item.env_entityType_entityId, item.fieldName]), { ...item, version: String(Math.random()), petitions: [] })
-      return store.send(command)
-    }
-  })
+  const locks = instance(t, contestedStore('petitions'))
   await locks.acquire(node, { fieldName: 'title', userData: ada })
   await t.rejects(locks.petitions.file(node, { fieldName: 'title', userData: bob }), { code: 'STORE_UNAVAILABLE', headers: { 'retry-after': '1' } })
 })
