@@ -49,7 +49,7 @@ const watchSchema = {
   operationId: 'watchLockBoard',
   tags: ['locks'],
   summary: 'Watch the lock board of an edition, as Server-Sent Events',
-  description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too.',
+  description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes: right after the event `saved` that tells of it, else within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too.',
   params: EditionParams,
   headers: FeedHeaders,
   response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
