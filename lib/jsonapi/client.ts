@@ -32,7 +32,7 @@ export interface JsonapiAnswer {
   challenge?: string
   /** Whether this request went under the prefix of another language, where Drupal may show other entities too. */
   isElsewhere?: boolean
-  /** The session cookies that the CMS sets or takes back, as `Set-Cookie` has them. */
+  /** The session cookies that the CMS sets, as `Set-Cookie` has them. */
   cookies?: string[]
 }
 

@@ -45,13 +45,18 @@ export function hasSession (headers: IncomingHttpHeaders): boolean {
   return credentialCookies(headers, []) !== ''
 }
 
+/** An attribute by which a cookie is deleted, as PHP's setcookie() has it. */
+const DELETES = /; *Max-Age=0 *(?:;|$)|; *Expires=[^;]*\b1970\b/i
+
 /**
- * The session cookies in an answer's `Set-Cookie`, unchanged. Their Domain stays. With Drupal's Domain the browser sends the
+ * The session cookies that an answer's `Set-Cookie` sets, unchanged. Deletions are left out: Drupal deletes the cookie of a
+ * session that has ended, and where its user has logged in again meanwhile, a late answer would delete the new session's
+ * cookie, which has the same name. Their Domain stays. With Drupal's Domain the browser sends the
  * cookie to this service too, and without it the browser would have two cookies of one name. Where the Domain does not
  * match, the browser drops the cookie (RFC 6265 section 5.3).
  */
 export function sessionCookies ({ 'set-cookie': cookies = [] }: IncomingHttpHeaders): string[] {
-  return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie))
+  return [cookies].flat().filter((cookie) => SESSION_COOKIE.test(cookie) && !DELETES.test(cookie))
 }
 
 /**
@@ -69,12 +74,12 @@ interface SessionState {
   [RENEWED]?: (cookies: string[]) => void
 }
 
-/** Has a listener told of the session cookies that the CMS renews or ends for a caller. */
+/** Has a listener told of the session cookies that the CMS renews for a caller. */
 export function onRenewal (caller: Caller, listener: (cookies: string[]) => void): void {
   (caller as SessionState)[RENEWED] = listener
 }
 
-/** Tells a caller of the session cookies that the CMS has renewed or ended. */
+/** Tells a caller of the session cookies that the CMS has renewed. */
 export function renewSession (caller: Caller, cookies: string[]): void {
   (caller as SessionState)[RENEWED]?.(cookies)
 }

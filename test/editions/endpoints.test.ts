@@ -533,6 +533,9 @@ t.test('a session of the CMS works through the service, its token included', asy
   failed(t, 'no token', { status: without.statusCode, headers: without.headers, body: without.json() }, 403, 'CMS_FORBIDDEN', 'X-CSRF-Token request header is missing')
   t.equal((await save({ cookie, 'x-csrf-token': token })).statusCode, 200)
   t.equal((await save({ ...basic('editor2'), cookie })).statusCode, 200, 'Authorization beside the cookie goes alone, so that no token is asked for')
+
+  t.match((await fetch(`${url}/jsonapi`, { headers: { cookie: `${cookie}x` } })).headers.getSetCookie(), [/=deleted;/], 'Drupal deletes the cookie of a session that has ended')
+  t.equal((await app.inject({ url: '/api/collections/daily', headers: { cookie: `${cookie}x` } })).headers['set-cookie'], undefined, 'the service does not: the browser may have a new session under that name')
 })
 
 t.test('the sample site of npm run dev is reached with its own account', async (t) => {

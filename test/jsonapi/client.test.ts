@@ -308,7 +308,11 @@ t.test('what is read again and has not changed is one document', async (t) => {
 t.test('a session cookie goes to each caller who came with one, and no other cookie', async (t) => {
   const { ask, script, cookies } = await clientFor(t)
   const session = ['SESS0123abcd=new; path=/; domain=.example.org; HttpOnly; SameSite=Lax', 'SSESS0123abcd=new; path=/; secure']
-  const others = ['other=1', 'big_pipe_nojs=1', 'xSESS=1', 'SESS', 'NO_SESS1=2']
+  // The last three are deletions: by then the browser may have another session under the same name.
+  const others = [
+    'other=1', 'big_pipe_nojs=1', 'xSESS=1', 'SESS', 'NO_SESS1=2',
+    'SESS0123abcd=deleted; expires=Thu, 01-Jan-1970 00:00:01 GMT; Max-Age=0; path=/', 'SSESS0123abcd=deleted; expires=Thu, 01 Jan 1970 00:00:01 GMT', 'SESS0123abcd=deleted; path=/; max-age=0'
+  ]
   const sets = (status: number): Script => (response) => { response.writeHead(status, { ...JSONAPI, 'set-cookie': [...session, ...others] }).end('{"data":[],"errors":[]}') }
   const callers = [{ cookie: 'SESS1=a' }, { cookie: 'SESS1=a', 'x-request-id': '2' }]
   script.push(sets(200))
