@@ -16,18 +16,23 @@ export interface LoadRequest {
 export interface Load extends Drive {
   url: string
   requests: LoadRequest[]
+  /** Whether they count as one: each turn of a worker sends all of them, one after the other. */
+  areOne?: boolean
 }
 
-serveTasks(async ({ url, requests, ...how }: Load) => {
+serveTasks(async ({ url, requests, areOne = false, ...how }: Load) => {
   const pool = new Pool(url, { connections: how.concurrency, pipelining: 1 })
   const figures = await drive(how, async (worker, turn) => {
-    const { status, path, headers = {}, ...request } = requests[turn % requests.length]!
+    for (const request of areOne ? requests : [requests[turn % requests.length]!]) await send(request, worker)
+  })
+  await pool.close()
+  return figures
+
+  async function send ({ status, path, headers = {}, ...request }: LoadRequest, worker: number): Promise<void> {
     const own = (text: string) => text.replace('{worker}', String(worker))
     const fields = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, own(value)]))
     const { statusCode, body } = await pool.request({ ...request, path: own(path), headers: fields })
     const text = await body.text()
     if (statusCode !== status) throw new Error(`${request.method} ${path} was answered ${statusCode}, not ${status}: ${text.slice(0, 500)}`)
-  })
-  await pool.close()
-  return figures
+  }
 })

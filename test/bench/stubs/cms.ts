@@ -5,7 +5,8 @@ import { newspaper } from '../../../dev/content.ts'
 
 // A CMS that answers at once: what it was asked once it answers as the sample CMS did then. What was written to is answered
 // in other bytes the next time, of the same meaning; after PUT /changing everything is, each time, until DELETE /changing.
-// What is created has the uuid that it is sent with. GET /asked tells, and forgets, what was asked of it.
+// What is created has the uuid that it is sent with. A write does not show in what is read, so it answers with the revision
+// that is read: to Quoin an older one is a state of before its save. GET /asked tells, and forgets, what was asked of it.
 
 export interface Asked { method: string, path: string, headers: Record<string, string>, body: string, status: number }
 interface Answer { status: number, headers: Record<string, string>, bodies: [Buffer, Buffer], created?: string }
@@ -22,8 +23,15 @@ async function first ({ method, url, headers }: IncomingMessage, body: string): 
   const { host, connection, 'content-length': length, 'transfer-encoding': coding, ...rest } = headers
   const response = await fetch((method === 'GET' ? read : written)! + url, { method: method!, headers: rest as Record<string, string>, ...(body && { body }) })
   const { date, connection: _, 'transfer-encoding': __, ...kept } = Object.fromEntries(response.headers)
-  const text = await response.text()
+  const answer = await response.text()
+  const text = method === 'PATCH' ? answer.replace(REVISION, REVISION.exec(await readText(url!.split('?', 1)[0]!, rest))![0]) : answer
   return { status: response.status, headers: kept, bodies: [Buffer.from(text), Buffer.from(`${text}\n`)], ...(method === 'POST' && { created: uuidIn(body) }) }
+}
+
+const REVISION = /"drupal_internal__revision_id":\d+/
+
+async function readText (path: string, headers: object): Promise<string> {
+  return (await fetch(read + path, { headers: headers as Record<string, string> })).text()
 }
 
 const uuidIn = (body: string) => (JSON.parse(body) as { data: { id: string } }).data.id

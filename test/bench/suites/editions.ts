@@ -34,12 +34,13 @@ const works: Array<{ name: string, request: LoadRequest, changing?: true }> = [
 ]
 
 /**
- * Quoin, the CMS without it, and a proxy that translates nothing, before a CMS that answers at once: what a request
- * costs besides the CMS. The latter two send what Quoin asks of the CMS; for a write, the write alone.
+ * Quoin, the CMS without it, and a proxy that translates nothing, before a CMS and a store that answer at once: what a
+ * request costs besides them. The latter two are sent all that Quoin asks of the CMS.
  */
 async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Comparison[]> {
   const cms = await startProgram('stubs/cms.ts')
-  const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', ENVIRONMENT: 'bench' }
+  const store = await startProgram('stubs/dynamodb.ts')
+  const settings = { CMS_URL: cms.url, DYNAMODB_ENDPOINT: store.url, ENVIRONMENT: 'bench' }
   const quoin = await startQuoin(settings)
   const proxy = await startProgram('contestants/http-proxy.ts', settings)
   const load = await startWorker<Load>('load.ts')
@@ -51,21 +52,21 @@ async function beforeStub ({ rounds, ms, short, say }: SuiteOptions): Promise<Co
       await asked(cms.url)
       await load.run({ url: quoin.url, requests: [request], concurrency: 1, ms: 1 })
       const upstream = await asked(cms.url)
-      const requests = upstream.filter(({ method }) => request.method === 'GET' || method !== 'GET').map(asSent)
-      await load.run({ url: proxy.url, requests, concurrency: 32, ms: WARM_UP_MS })
+      const requests = { requests: upstream.map(asSent), areOne: true }
+      await load.run({ url: proxy.url, ...requests, concurrency: 32, ms: WARM_UP_MS })
       for (const concurrency of short ? [32] : [32, 1]) {
         const work = `${name}, ${concurrency} at once, instant CMS`
         say(work)
         comparisons.push(await compare(work, rounds, {
           Quoin: async () => ({ ...await observed(quoin.pid, () => load.run({ url: quoin.url, requests: [request], concurrency, ms })), upstreamRequests: upstream.length }),
-          '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, requests, concurrency, ms })),
-          'the CMS itself': () => load.run({ url: cms.url, requests, concurrency, ms })
+          '@fastify/http-proxy': () => observed(proxy.pid, () => load.run({ url: proxy.url, ...requests, concurrency, ms })),
+          'the CMS itself': () => load.run({ url: cms.url, ...requests, concurrency, ms })
         }))
       }
     }
     return comparisons
   } finally {
-    for (const each of [quoin, proxy, load, cms]) await each.close()
+    for (const each of [quoin, proxy, load, cms, store]) await each.close()
   }
 }
 
