@@ -63,8 +63,12 @@ t.test('watchers of one board ask the CMS once in a heartbeat, and each with his
 })
 
 t.test('a watcher who hangs up while the CMS is asked for all ends nobody else', async (t) => {
-  const locks = createLocks({ client: asClient(memoryStore()), table: 'DataState', environment: 'test', feed: { heartbeatMs: 20 } })
-  t.teardown(locks.feed.close)
+  const feed = {
+    async watch () {
+      const batches = [[{ event: 'snapshot', locks: [] }], [{ event: 'heartbeat' }]]
+      return { heartbeatMs: 100_000, next: async () => batches.shift(), leave () {} }
+    }
+  }
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let reads = 0
   const editions = {
@@ -81,7 +85,7 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
     endOnHangUp(caller, answer)
     return caller
   })
-  const boards = createBoards({ locks, editions, model: contentModel({}) })
+  const boards = createBoards({ locks: { feed } as never, editions, model: contentModel({}) })
   const watchers = await Promise.all(callers.map((caller) => boards.watch('1', caller)))
   for (const { next } of watchers) t.match(await next(), [{ event: 'snapshot' }])
   const beats = watchers.map(({ next }) => next())
