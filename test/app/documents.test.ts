@@ -70,6 +70,14 @@ t.test('the commands that the documents name are there', async (t) => {
   }
 })
 
+t.test('the documents name packed packages by their versions', async (t) => {
+  const versionOf = (path: string) => (JSON.parse(read(path)) as { version: string }).version
+  const versions = { quoin: versionOf('package.json'), 'quoin-client': versionOf('packages/client/package.json') }
+  const packed = documents.flatMap((document) => [...read(document).matchAll(/\b(quoin|quoin-client)-(\d[\w.-]*)\.tgz/g)])
+  t.ok(packed.length >= 3)
+  for (const [file, name, version] of packed) t.equal(version, versions[name as keyof typeof versions], file)
+})
+
 t.test('the files that the documents name are there', async (t) => {
   for (const document of documents.filter((document) => document !== 'CHANGELOG.md')) {
     for (const [file] of read(document).matchAll(/(?<![\w./-])(?:config|dev|docs|lib|packages|plugins|routes|test)\/[\w./-]+\.(?:cjs|json|md|sh|ts|ya?ml)\b/g)) {
