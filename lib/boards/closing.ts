@@ -37,6 +37,13 @@ export type Closing = ReturnType<typeof createClosing>
 /** The most articles that are looked at. */
 export const ARTICLES_MAX = 1000
 
+/** The locks and drafts of an entity, and whether the editor may see it. */
+interface Work {
+  locks: Array<{ lock: LockView, isTyped: boolean }>
+  drafts: Draft[]
+  isShown: boolean
+}
+
 /** Whether an edition is ready to close, and its closing: what editions and locks know together. */
 export function createClosing ({ locks, editions, model }: ClosingDeps) {
   const blockerCodes = new Set<string>(model.closing.blockers)
@@ -70,19 +77,24 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     return { ...edition, since: before && after && newOf(after, before) }
   }
 
-  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: ClosingEditor): Promise<ReadinessLook> {
-    if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
-    const ownEntity = lockedAs(edition, model)
-    const presentArticles = articles.filter(({ state }) => state !== 'gone')
-    const entityOf = ({ entityType, id, uuid }: typeof presentArticles[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
-    const entities = [...new Map([ownEntity, ...presentArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
-    const work = new Map<Entity, { locks: Array<{ lock: LockView, isTyped: boolean }>, drafts: Draft[], isShown: boolean }>()
+  async function workOn (entities: Entity[], mayView: ClosingEditor['mayView']): Promise<Map<Entity, Work>> {
+    const work = new Map<Entity, Work>()
     await forEach(entities, async (entity) => {
       const { Items } = await locks.list(entity)
       const drafts = (await locks.drafts.list(entity)).Items
       const isShown = Items.length + drafts.length === 0 || await mayView(entity)
       work.set(entity, { locks: Items.map((record: LockRecord) => ({ lock: viewOf(entity, record), isTyped: record.payload !== undefined })), drafts, isShown })
     })
+    return work
+  }
+
+  async function look ({ edition, etag, articles }: Inspection, { uid, mayView }: ClosingEditor): Promise<ReadinessLook> {
+    if (articles.length > ARTICLES_MAX) throw new Failure('TOO_LARGE', `This edition has ${articles.length} articles; at most ${ARTICLES_MAX} are looked at`)
+    const ownEntity = lockedAs(edition, model)
+    const presentArticles = articles.filter(({ state }) => state !== 'gone')
+    const entityOf = ({ entityType, id, uuid }: typeof presentArticles[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
+    const entities = [...new Map([ownEntity, ...presentArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
+    const work = await workOn(entities, mayView)
     const findings = [
       ...entities.flatMap((entity) => atWork(entity, work.get(entity)!)),
       ...presentArticles.flatMap((article) => stateOf(article.state, entityOf(article))),
@@ -98,7 +110,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
       etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
     }
 
-    function atWork (entity: Entity, { locks: lockStates, drafts, isShown }: NonNullable<ReturnType<typeof work.get>>): Finding[] {
+    function atWork (entity: Entity, { locks: lockStates, drafts, isShown }: Work): Finding[] {
       const otherLocks = lockStates.filter(({ lock }) => uid === undefined || ownerOf(lock) !== uid)
       return [
         ...otherLocks.map(({ lock, isTyped }) => {

@@ -54,11 +54,16 @@ let sources: Promise<Sources> | undefined
 /** The modules with the texts of one language, which is the first group: `texts-de.ts`. */
 const TEXTS = /[\\/]texts(?:-\w+)?-(en|de|fr)\.ts$/
 
-/**
- * Makes, for each language, one script of the page's modules, the client and lit-html, and another of each module that is
- * imported when it is needed; and one style sheet.
- */
-async function bundle (): Promise<Sources> {
+/** What esbuild makes of the modules. */
+interface Bundles {
+  styles: string
+  /** The script that the page has in it. */
+  early: string
+  /** For each language one script of the page's modules, the client and lit-html, and another of each module that is imported when it is needed. */
+  scripts: Array<{ language: Language, outputFiles: OutputFile[], page: string }>
+}
+
+async function buildAll (): Promise<Bundles> {
   // It takes 4 ms of CPU and 2 MiB to load, which a service without the desk does not need.
   const { build } = await import('esbuild')
   const options = { outdir: DESK, absWorkingDir: DESK, write: false, metafile: true, bundle: true, minify: true, charset: 'utf8', target: 'es2022', tsconfigRaw: '{}', logLevel: 'silent' } as const
@@ -84,7 +89,16 @@ async function bundle (): Promise<Sources> {
     build({ ...options, entryPoints: [join(DESK, 'early.ts')], format: 'iife' }),
     ...LANGUAGES.map(buildScripts)
   ])
-  const inline = early.outputFiles[0]!.text.trim()
+  return {
+    styles: styles.outputFiles[0]!.text,
+    early: early.outputFiles[0]!.text.trim(),
+    scripts: builds.map(({ outputFiles, metafile }, index) => ({ language: LANGUAGES[index]!, outputFiles, page: metafile.outputs['main.js']!.imports[0]!.path }))
+  }
+}
+
+/** Gives what esbuild has made its names and compresses it, and makes the page of each language. */
+async function bundle (): Promise<Sources> {
+  const { styles, early, scripts } = await buildAll()
   const files = new Map<string, DeskFile>()
   async function add (name: string, text: string, hash = hashOf(text)): Promise<string> {
     const body = Buffer.from(text)
@@ -94,19 +108,19 @@ async function bundle (): Promise<Sources> {
   }
   const [icon, style] = await Promise.all([
     add('icon.svg', readFileSync(join(DESK, 'icon.svg'), 'utf8')),
-    add('desk.css', styles!.outputFiles[0]!.text)
+    add('desk.css', styles)
   ])
   const html = readFileSync(join(DESK, 'index.html'), 'utf8')
   // So small a picture comes with the page.
   const picture = `data:image/svg+xml,${encodeURIComponent(files.get(icon)!.body.toString())}`
   const pages = new Map<Language, string>()
-  for (const [index, { outputFiles, metafile }] of builds.entries()) {
-    const names: Record<string, string> = { 'desk.css': style, 'main.ts': await addScripts(outputFiles, metafile.outputs['main.js']!.imports[0]!.path) }
-    pages.set(LANGUAGES[index]!, html
+  for (const { language, outputFiles, page } of scripts) {
+    const names: Record<string, string> = { 'desk.css': style, 'main.ts': await addScripts(outputFiles, page) }
+    pages.set(language, html
       .replace(`${FILES}desk/icon.svg`, () => picture)
-      .replace('<script></script>', () => `<script>${inline}</script>`)
+      .replace('<script></script>', () => `<script>${early}</script>`)
       .replaceAll(/desk\/files\/desk\/([\w.]+)/g, (_, name: string) => FILES + names[name]!)
-      .replace('lang="en"', `lang="${LANGUAGES[index]!}"`))
+      .replace('lang="en"', `lang="${language}"`))
   }
 
   /** @returns the name of the page's script */
@@ -124,7 +138,7 @@ async function bundle (): Promise<Sources> {
   return {
     files,
     icon,
-    inlineHash: `'sha256-${createHash('sha256').update(inline).digest('base64')}'`,
+    inlineHash: `'sha256-${createHash('sha256').update(early).digest('base64')}'`,
     page (language, settings) {
       const text = JSON.stringify(settings).replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;')
       const body = pages.get(language)!.replace('<html ', () => `<html data-settings="${text}" `)

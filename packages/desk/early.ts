@@ -1,6 +1,5 @@
 import { placeOf, serviceOf } from './address.ts'
-import { ANSWER_MS } from './early-answers.ts'
-import { bearer, tokenOfTab } from './token.ts'
+import { ANSWER_MS, bearer, tokenOfTab } from './early-answers.ts'
 import type { Settings } from './settings.ts'
 
 // The page has this script in it. It begins to read the edition that the address names, while the page's script is still on

@@ -1,10 +1,9 @@
 import type { ClientOptions, QuoinError } from '../client/src/client.ts'
 import { seatOf } from './address.ts'
-import { withAnswers } from './early-answers.ts'
+import { bearer, TOKEN, tokenOfTab, withAnswers } from './early-answers.ts'
 import { signInReason } from './reasons.ts'
 import type { Settings } from './settings.ts'
 import { say } from './texts.ts'
-import { bearer, TOKEN, tokenOfTab } from './token.ts'
 
 /** Somebody as the service knows them. */
 interface Person { uid: string, name?: string }

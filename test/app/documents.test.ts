@@ -8,7 +8,7 @@ import { BODY_LIMIT, fastifyOptions } from '../../config/fastify.ts'
 import { DEADLINES, REQUESTS } from '../../lib/editions/limits.ts'
 import { ARTICLES_MAX } from '../../lib/boards/closing.ts'
 import { PLACED_PAGES } from '../../lib/editions/list/placements.ts'
-import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
+import { DETAILED_MAX, LIMIT_MAX, OFFSET_MAX, OrderChange, SearchParams, SearchQuery } from '../../lib/editions/schemas.ts'
 import { PAGE_MAX } from '../../lib/editions/translate/query.ts'
 import { contentModel, ContentModel } from '../../lib/editions/model.ts'
 import { JournalQuery, ENTRIES_MAX as JOURNAL_PAGE_MAX } from '../../lib/journal/schemas.ts'
@@ -70,6 +70,14 @@ t.test('the commands that the documents name are there', async (t) => {
   }
 })
 
+t.test('the documents name packed packages by their versions', async (t) => {
+  const versionOf = (path: string) => (JSON.parse(read(path)) as { version: string }).version
+  const versions = { quoin: versionOf('package.json'), 'quoin-client': versionOf('packages/client/package.json') }
+  const packed = documents.flatMap((document) => [...read(document).matchAll(/\b(quoin|quoin-client)-(\d[\w.-]*)\.tgz/g)])
+  t.ok(packed.length >= 3)
+  for (const [file, name, version] of packed) t.equal(version, versions[name as keyof typeof versions], file)
+})
+
 t.test('the files that the documents name are there', async (t) => {
   for (const document of documents.filter((document) => document !== 'CHANGELOG.md')) {
     for (const [file] of read(document).matchAll(/(?<![\w./-])(?:config|dev|docs|lib|packages|plugins|routes|test)\/[\w./-]+\.(?:cjs|json|md|sh|ts|ya?ml)\b/g)) {
@@ -79,7 +87,7 @@ t.test('the files that the documents name are there', async (t) => {
 })
 
 /** Variables in the documents' commands that are no settings of the service. */
-const NO_SETTINGS = ['Q', 'E', 'CLOSE', 'ORDER', 'DRUPAL_ROOT', 'FUZZ_SEED', 'HISTORIES', 'SOAK_SECONDS']
+const NO_SETTINGS = ['Q', 'E', 'CLOSE', 'ENTRY', 'ORDER', 'DRUPAL_ROOT', 'FUZZ_SEED', 'HISTORIES', 'SOAK_SECONDS']
 
 t.test('every block of commands in the documents can be read by a shell, and sets what there is', async (t) => {
   let blocks = 0
@@ -140,6 +148,9 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
   has(`\`limit\` of a list | ${LIMIT_MAX} (${SearchQuery.properties.limit.default} without one) | taken as ${LIMIT_MAX} |`)
   has(`\`limit\` of a list with \`placed=1\` or \`locks=1\` | ${DETAILED_MAX} | taken as ${DETAILED_MAX} |`)
   has(`editions of one bundle that \`placed=1\` looks at, for each field that holds articles | ${PLACED_PAGES * PAGE_MAX} |`)
+  const { operations } = OrderChange.properties
+  has(`operations on the running order in one request | ${operations.maxItems} |`)
+  has(`\`occurrence\` in such an operation | ${operations.items.properties.occurrence.maximum} |`)
   has(`articles of an edition whose readiness is asked, or that is closed | ${ARTICLES_MAX} | 413 \`TOO_LARGE\` |`)
   has(`a value in the [journal](journal.md); all of one entry | ${VALUE_MAX / 1024} KiB of JSON; ${ENTRY_MAX / 1024} KiB |`)
   has(`\`limit\` of the journal | ${JOURNAL_PAGE_MAX} (${JournalQuery.properties.limit.default} without one) |`)

@@ -38,7 +38,7 @@ t.test("README's two minutes with curl go as they are told", needsCurl, async (t
 })
 
 t.test('the commands for curl in docs/ go as they are told', needsCurl, async (t) => {
-  for (const page of ['docs/day.md', 'docs/lists.md', 'docs/editions.md']) {
+  for (const page of ['docs/day.md', 'docs/lists.md', 'docs/editions.md', 'docs/journal.md']) {
     const commands = curls(read(page))
     t.ok(commands.length > 0, page)
     await follow(t, commands)

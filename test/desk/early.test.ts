@@ -1,5 +1,5 @@
 import t from 'tap'
-import { withAnswers } from '../../packages/desk/early-answers.ts'
+import { bearer, TOKEN, tokenOfTab, withAnswers } from '../../packages/desk/early-answers.ts'
 
 t.test('what the page has asked for early is handed out once, and asked for again where it failed', async (t) => {
   const asked: Array<[unknown, boolean]> = []
@@ -21,4 +21,13 @@ t.test('what the page has asked for early is handed out once, and asked for agai
   t.strictSame([await textOf('api/three', { method: 'POST' }), await textOf('api/three')], ['late', 'late'], 'after a write the early answer may be an old one')
   t.equal(await textOf('api/four'), 'late')
   t.strictSame(asked, ['/quoin/api/one', 'api/two', 'api/three', 'api/three', 'api/four'].map((address) => [address, true]), 'each ends by itself')
+})
+
+t.test('a request has the token of the tab, if there is one', async (t) => {
+  const items = new Map([[TOKEN, 'abc']])
+  Object.assign(globalThis, { sessionStorage: { getItem: (name: string) => items.get(name) ?? null } })
+  t.teardown(() => { Reflect.deleteProperty(globalThis, 'sessionStorage') })
+  t.strictSame(bearer(tokenOfTab()), { authorization: 'Bearer abc' })
+  items.clear()
+  t.strictSame(bearer(tokenOfTab()), {})
 })

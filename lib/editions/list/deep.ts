@@ -1,4 +1,7 @@
-import type { Source } from './source.ts'
+import type { Page } from '../translate/query.ts'
+
+/** A collection whose rows come by descending id, in pages cut before access is checked. */
+export type Source<Row> = (offset: number, limit: number, purpose: 'rows' | 'count') => Promise<Page<Row>>
 
 /** Where a list begins in one source. */
 export interface Start {

@@ -1,7 +1,6 @@
 import type { Page } from '../translate/query.ts'
 import { disorder } from '../translate/verify.ts'
-import { findStarts, type Start } from './deep.ts'
-import type { Source } from './source.ts'
+import { findStarts, type Source, type Start } from './deep.ts'
 
 export interface ListOptions<Row> {
   sources: Array<Source<Row>>

@@ -8,9 +8,9 @@ import { filterQuery, pageQuery, PAGE_MAX, type Selection } from '../translate/q
 import type { Page } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
+import type { Source } from './deep.ts'
 import { list, type Listing } from './listing.ts'
 import { matchesSelection } from './selection.ts'
-import type { Source } from './source.ts'
 import { createCountCheck, createVisibilityCheck } from './visibility.ts'
 
 /** What a list is asked for. */
