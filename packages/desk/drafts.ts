@@ -23,7 +23,7 @@ export interface DraftsDeps {
 export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
   let drafts: Draft[] = []
   const name = () => `${entity().type}/${entity().id}`
-  const isDraft = (draft: EditorDraft) => drafts.some((one) => isSame(one, draft))
+  const isDraft = (draft: EditorDraft) => drafts.some((one) => isSameText(one, draft))
 
   /** @throws {QuoinError} */
   async function load (): Promise<void> {
@@ -34,7 +34,7 @@ export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
 
   /** Removes a text that is in this browser alone. */
   function forget (draft: EditorDraft): void {
-    storage.drop((one) => isSame(one, draft), name())
+    storage.drop((one) => isSameText(one, draft), name())
   }
 
   return {
@@ -56,7 +56,8 @@ export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
   }
 }
 
-function isSame (one: EditorDraft, other: EditorDraft): boolean {
+/** Whether two texts are of the same field, and say the same. */
+export function isSameText (one: EditorDraft, other: EditorDraft): boolean {
   return one.fieldName === other.fieldName && one.payload === other.payload
 }
 
@@ -85,7 +86,7 @@ export function createDraftStorage (store: TextStorage, uid: string) {
   let count = 0
   let texts: StoredDraft[] = []
   for (const draft of inStore(store, prefix)) {
-    if (texts.length === MOST || texts.some((one) => one.of === draft.of && isSame(one, draft))) store.removeItem(draft.key)
+    if (texts.length === MOST || texts.some((one) => one.of === draft.of && isSameText(one, draft))) store.removeItem(draft.key)
     else texts.push(draft)
   }
 
@@ -108,10 +109,10 @@ export function createDraftStorage (store: TextStorage, uid: string) {
       write(record)
       texts = [record, ...texts]
     },
-    /** Removes the texts that are not needed any more. */
+    /** Removes the texts that are not needed any more. What another window has made of one since stays in the store. */
     drop (isOver: (draft: EditorDraft) => boolean, name: string): void {
       const obsolete = texts.filter((text) => text.of === name && isOver(text))
-      for (const { key } of obsolete) store.removeItem(key)
+      for (const text of obsolete) if (draftIn(store.getItem(text.key) ?? '', text.key).some((other) => isSameText(other, text))) store.removeItem(text.key)
       texts = texts.filter((text) => !obsolete.includes(text))
     },
     /**

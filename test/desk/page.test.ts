@@ -403,6 +403,21 @@ t.test('what is typed is in the browser from the first letter, and no longer tha
   for (const text of ['x', 'x']) t.notOk(other(text.repeat(200)), 'there is no room')
 })
 
+t.test('a text that another window goes on with stays there, whatever becomes of what it was before', async (t) => {
+  const store = storeOf()
+  const texts = () => createDraftStorage(store, 'anna').of('node/1').map(({ payload }) => payload)
+  const mirror = createDraftStorage(store, 'anna').mirror('node/1', 'title')
+  mirror('Ha')
+  const other = createDraftStorage(store, 'anna')
+  mirror('Harbour')
+  other.drop(() => true, 'node/1')
+  t.strictSame([other.of('node/1'), texts()], [[], ['Harbour']])
+  const another = createDraftStorage(store, 'anna')
+  mirror(undefined)
+  another.drop(() => true, 'node/1')
+  t.strictSame([another.of('node/1'), texts()], [[], []])
+})
+
 t.test('of many texts the newest are kept, each once, and what others have written there is passed over', async (t) => {
   const store = storeOf()
   const keys = ['quoin-text/anna/nonsense', 'quoin-text/anna/number', 'elsewhere']
