@@ -176,6 +176,7 @@ async function open (isFirst = false): Promise<void> {
   const place = placeOf(location.hash)
   const shown = () => session?.id ?? (maker ? 'new' : 'list')
   const before = shown()
+  maker?.leave()
   maker = undefined
   if (session && (place.view !== 'edition' || place.id !== session.id)) {
     session.presence.end()
@@ -191,7 +192,7 @@ async function open (isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
+    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
     session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
   }
@@ -214,7 +215,7 @@ if (here.user) {
     windows.show(undefined)
   })
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (maker?.isAtRisk || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
   loadNames()
   addEventListener('hashchange', () => {
     open()

@@ -1,7 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
+import { listAddress } from './address.ts'
 import { boxesView } from './boxes-view.ts'
+import { keptDraftsView } from './drafts-view.ts'
+import type { EditorDraft } from './drafts.ts'
 import type { FormInput, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
@@ -21,13 +24,23 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     ${isReading && inputs.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
     ${inputs.length === 0
       ? nothing
-      : html`<form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
+      : html`<div class="columns"><form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
         ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
         ${inputs.map((one) => row(one))}
         ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
-        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <a class="button" href="#/">${say('cancel')}</a></p>
-      </form>`}`
+        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
+      </form>${maker.drafts.length === 0 ? nothing : html`<aside>${keptDraftsView({ drafts: maker.drafts, labelOf: maker.labelOf, restore, discard: maker.discard })}</aside>`}</div>`}`
+
+  function restore (draft: EditorDraft): void {
+    maker.restore(draft)
+    document.getElementById(`new-${draft.fieldName}`)?.focus()
+  }
+
+  function cancel (): void {
+    maker.cancel()
+    location.hash = listAddress({})
+  }
 
   async function make (): Promise<void> {
     await maker.make()

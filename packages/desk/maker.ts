@@ -1,5 +1,6 @@
 import type { Client, EditionBody, Named, QuoinError } from '../client/src/client.ts'
 import { fieldOf } from './closing.ts'
+import { isSameText, type DraftStorage, type EditorDraft } from './drafts.ts'
 import { failureOf } from './failures.ts'
 import { itemsOf, labelOf, shapesOf, textOf, type Shape } from './fields.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from './next.ts'
@@ -14,6 +15,9 @@ const LOOKED_AT = 20
 /** How often an edition is sent, each time without what was refused of the one before it. */
 const TRIES = 10
 
+/** What the texts of the form are kept under in the browser, where those of an edition have its type and id. */
+const NEW = 'new'
+
 /** What the form asks for: a text, and what the CMS has said of it. */
 export interface FormInput { shape: Shape, text: string, problems: string[] }
 
@@ -21,6 +25,7 @@ export interface MakerDeps {
   editions: Pick<Client['editions'], 'create' | 'search' | 'read' | 'bundles'>
   model: Model
   samples: Samples
+  storage: DraftStorage
   changed: () => void
   announce: (text: string) => void
   /** Goes to the edition that was made. */
@@ -33,7 +38,7 @@ export type Maker = ReturnType<typeof createMaker>
  * A new edition: what it needs is asked for, and proposed after the edition before it.
  * @param from the id of the edition to duplicate, `latest` for the newest; without it the newest is only gone by
  */
-export function createMaker ({ editions, model, samples, changed, announce, made }: MakerDeps, from?: string) {
+export function createMaker ({ editions, model, samples, storage, changed, announce, made }: MakerDeps, from?: string) {
   const { keys, fields } = model
   let bundles: Named[] = []
   let bundle = ''
@@ -48,6 +53,20 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   let leftOut = 0
   /** The fields that the editor has written into: no proposal takes the place of that. */
   const touched = new Set<string>()
+  const mirrors = new Map<string, ReturnType<DraftStorage['mirror']>>()
+
+  /** Keeps a text of this window in the browser; an empty one is not kept. @returns whether the browser has it */
+  function keep (name: string, text: string): boolean {
+    const mirror = mirrors.get(name) ?? storage.mirror(NEW, name)
+    mirrors.set(name, mirror)
+    return mirror(text === '' ? undefined : text)
+  }
+
+  /** The browser keeps none of the texts of this window any more. */
+  function forget (): void {
+    for (const name of touched) keep(name, '')
+    touched.clear()
+  }
 
   /** The newest edition of those with a date, else the newest of all. */
   function latest (found: Edition[]): Edition | undefined {
@@ -123,6 +142,8 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
       const isDraft = fieldOf(model) === keys.published && keys.published !== null && model.closing.value === true
       const edition = await create({ ...ofBundle, ...isDraft && { [keys.published!]: [{ value: false }] }, ...isCopy && before ? copyOfBefore() : {}, ...own })
+      forget()
+      storage.drop(isInForm, NEW)
       announce(leftOut === 0 ? say('made') : say('madeWithout', { count: leftOut }))
       return made(valueOf(edition, keys.id))
     } catch (error) {
@@ -160,15 +181,32 @@ export function createMaker ({ editions, model, samples, changed, announce, made
   function refuse (error: QuoinError): void {
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
     const names = violations.map(({ path }) => path.split('.')[0]!).filter((name) => name !== '')
-    for (const name of new Set(names)) {
-      if (inputs.some(({ shape }) => shape.name === name)) continue
-      const [shape] = shapesOf({ [name]: [] }, model, samples.of)
-      if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') inputs.push({ shape, text: '', problems: [] })
-    }
+    for (const name of new Set(names)) inputFor(name)
     const labels = new Map(inputs.map(({ shape: { name } }) => [name, labelOf(name, model)]))
     const refusal = refusalOf(error, labels, { isUndecided: false, isAtRisk: true, isNew: true })
     for (const one of inputs) one.problems = refusal.fields.get(one.shape.name) ?? []
     reason = refusal.text
+  }
+
+  /** The input of a field, which comes into the form if it can be edited there. */
+  function inputFor (name: string): FormInput | undefined {
+    const input = inputs.find(({ shape }) => shape.name === name)
+    const [shape] = input ? [] : shapesOf({ [name]: [] }, model, samples.of)
+    if (shape && shape.kind !== 'fixed' && shape.kind !== 'order') inputs.push({ shape, text: '', problems: [] })
+    return input ?? inputs.find((input) => input.shape === shape)
+  }
+
+  const isInForm = ({ fieldName, payload }: EditorDraft) => inputs.some(({ shape, text }) => shape.name === fieldName && text === payload)
+
+  function type (input: FormInput, text: string): void {
+    const { name } = input.shape
+    input.text = text
+    touched.add(name)
+    keep(name, text)
+    const key = inputs.find(({ shape }) => shape.name === fields.key)
+    // Without an edition to go by the title says what the key is.
+    if (name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
+    changed()
   }
 
   function tell (): void {
@@ -200,13 +238,33 @@ export function createMaker ({ editions, model, samples, changed, announce, made
       propose()
       changed()
     },
-    type (one: FormInput, text: string): void {
-      one.text = text
-      touched.add(one.shape.name)
-      const key = inputs.find(({ shape }) => shape.name === fields.key)
-      // Without an edition to go by the title says what the key is.
-      if (one.shape.name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
+    type,
+    /** What was typed into the form before, here or in another window, and is not in it now. */
+    get drafts () { return storage.of(NEW).filter((draft) => !isInForm(draft)) },
+    labelOf: (name: string) => labelOf(name, model),
+    /** Puts a text of before into the form. A typed one that stands there is kept in its place. */
+    restore (draft: EditorDraft): void {
+      const { fieldName, payload } = draft
+      const input = inputFor(fieldName)
+      if (!input) return
+      storage.drop((other) => isSameText(other, draft), NEW)
+      if (touched.has(fieldName) && input.text !== '') storage.put(NEW, { fieldName, payload: input.text })
+      type(input, payload)
+      announce(say('textIsBack', { label: input.shape.label }))
+    },
+    discard (draft: EditorDraft): void {
+      storage.drop((other) => isSameText(other, draft), NEW)
       changed()
+    },
+    /** Whether closing the page would lose a text: the browser has no room for it. */
+    get isAtRisk () { return inputs.some(({ shape: { name }, text }) => touched.has(name) && !keep(name, text)) },
+    /** What is typed is not wanted any more. */
+    cancel: forget,
+    /** The reader goes elsewhere: what is typed is offered when the form is opened again. */
+    leave (): void {
+      const typed = inputs.filter(({ shape, text }) => touched.has(shape.name) && text !== '')
+      forget()
+      for (const { shape, text } of typed) storage.put(NEW, { fieldName: shape.name, payload: text })
     },
     make
   }
