@@ -9,23 +9,46 @@ export function criteriaOf ({ keys, fields }: Pick<Model, 'keys' | 'fields'>): A
   return (Object.keys(names) as Array<keyof typeof names>).filter((criterion) => names[criterion] !== null)
 }
 
-/** Where the reader is: everything behind the # of the address. */
-export type Place = { view: 'list', query: Query } | { view: 'edition', id: string } | { view: 'new', from?: string }
+/** Where the reader is: everything behind the # of the address. `unknown` is an address that the page does not have, with the id that it names an edition by, if any. */
+export type Place = { view: 'list', query: Query } | { view: 'edition', id: string } | { view: 'new', from?: string } | { view: 'unknown', id?: string }
 
-const EDITION = /^#\/editions\/([A-Za-z0-9-]+)$/
+/** An edition's number or UUID, as the service takes it. */
+const EDITION_ID = /^(?:[1-9]\d{0,18}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
 
-const NEW = /^#\/new(?:\?|$)/
+/** How much is shown of an id that cannot be one. */
+const ID_SHOWN = 60
 
-/** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; the list is where nothing else is */
+/** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; an empty one is the list */
 export function placeOf (hash: string): Place {
-  const id = EDITION.exec(hash)?.[1]
-  if (id !== undefined) return { view: 'edition', id }
-  const parameters = new URLSearchParams(hash.split('?')[1] ?? '')
-  const from = parameters.get('from')
-  if (NEW.test(hash)) return { view: 'new', ...(from !== null && { from }) }
+  const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/s.exec(hash) ?? []
+  const parameters = new URLSearchParams(query)
+  if (path.startsWith('/editions/')) return placeOfId('edition', path.slice('/editions/'.length))
+  if (path === '/new') {
+    const from = parameters.get('from')
+    if (from === null) return { view: 'new' }
+    return from === 'latest' ? { view: 'new', from } : placeOfId('new', from)
+  }
+  if (path !== '' && path !== '/') return { view: 'unknown' }
   const text = (name: string) => parameters.get(name) ?? ''
   const offset = /^\d{1,6}$/.test(text('offset')) ? Number(text('offset')) : 0
-  return { view: 'list', query: { q: text('q'), bundle: text('bundle'), type: text('type'), status: text('status'), key: text('key'), offset } }
+  const status = ['0', '1'].includes(text('status')) ? text('status') : ''
+  return { view: 'list', query: { q: text('q'), bundle: text('bundle'), type: text('type'), status, key: text('key'), offset } }
+}
+
+/** @param text an id as the address has it */
+function placeOfId (view: 'edition' | 'new', text: string): Place {
+  if (EDITION_ID.test(text)) return view === 'new' ? { view, from: text } : { view, id: text }
+  const id = [...decoded(text)]
+  return { view: 'unknown', id: id.length > ID_SHOWN ? `${id.slice(0, ID_SHOWN).join('')}…` : id.join('') }
+}
+
+/** The text that is percent-encoded; one that is not is taken as it is. */
+function decoded (text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** The address of a list, with what differs from the first page of all. */

@@ -29,15 +29,25 @@ export interface EditionContext {
   windows: Windows
 }
 
+/** What an address leads to that the page does not have. @param id what it names an edition by, if it does */
+export function unknownView (id?: string): TemplateResult {
+  return html`
+    ${crumbs()}
+    ${id === undefined ? nothing : notice('bad', say('noSuchEdition', { id }))}
+    <h1 tabindex="-1">${say(id === undefined ? 'noSuchPage' : 'cannotBeShown')}</h1>`
+}
+
+function crumbs (): TemplateResult {
+  return html`<nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>`
+}
+
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
 export function editionView (session: Session, context: EditionContext): TemplateResult {
   const { edition, failure } = session
-  // The address of the page is refused by the service's own schema.
-  const message = failure?.status === 400 && !edition ? say('noSuchEdition', { id: session.id }) : failure && reasonOf(failure)
   return html`
-    <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
+    ${crumbs()}
     ${failure
-      ? notice('bad', edition ? say('mayBeOld', { reason: message! }) : message!, html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
+      ? notice('bad', edition ? say('mayBeOld', { reason: reasonOf(failure) }) : reasonOf(failure), html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
       : nothing}
     ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
 }

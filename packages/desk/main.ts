@@ -1,8 +1,8 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
 import { createClient, type Client, type Named } from '../client/src/client.ts'
-import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './address.ts'
+import { editionAddress, listAddress, placeOf, serviceOf, type Place, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
-import { editionView } from './edition-view.ts'
+import { editionView, unknownView } from './edition-view.ts'
 import type { Looks } from './finder.ts'
 import { keepFocus, placesOf } from './focus.ts'
 import { icons } from './icons.ts'
@@ -50,6 +50,7 @@ let client: Client
 let list: EditionList | undefined
 let session: Session | undefined
 let maker: Maker | undefined
+let unknown: Extract<Place, { view: 'unknown' }> | undefined
 let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
 const background = createBackground<Session>()
 let samples: Samples
@@ -70,8 +71,14 @@ function changed (): void {
     const places = placesOf(focused)
     render(page(), root)
     keepFocus(focused, places)
-    document.title = session && !here.other ? `${session.title || say('editionNamed', { id: session.id })} · Quoin desk` : `${say(maker ? 'newEdition' : 'editions')} · Quoin desk`
+    document.title = `${titleNow()} · Quoin desk`
   })
+}
+
+function titleNow (): string {
+  if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
+  if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
+  return say(maker ? 'newEdition' : 'editions')
 }
 
 /** Says something to those who do not see it; the same again is said again. */
@@ -100,6 +107,7 @@ function content (): View {
   if (!user) return seatView(here)
   if (here.other) return otherView(here)
   if (session) return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  if (unknown) return unknownView(unknown.id)
   if (maker) return makerView(maker, { model: settings.model, types: names.types })
   return list ? listView(list, { model: settings.model, ...names, go }) : nothing
 }
@@ -174,10 +182,11 @@ function sessions (): Session[] {
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
-  const shown = () => session?.id ?? (maker ? 'new' : 'list')
+  const shown = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
   const before = shown()
   maker?.leave()
   maker = undefined
+  unknown = place.view === 'unknown' ? place : undefined
   if (session && (place.view !== 'edition' || place.id !== session.id)) {
     session.presence.end()
     background.add(session)

@@ -295,13 +295,24 @@ t.test('addresses say what is shown, and what they say wrong is left out', async
   const all = { q: '', bundle: '', type: '', status: '', key: '', offset: 0 }
   t.strictSame(placeOf(''), { view: 'list', query: all })
   t.strictSame(placeOf('#/editions/12'), { view: 'edition', id: '12' })
-  t.strictSame(placeOf('#/editions/../x'), { view: 'list', query: all })
   t.strictSame(placeOf('#/?offset=-1&status=1&other=2'), { view: 'list', query: { ...all, status: '1' } })
+  t.strictSame(placeOf('#/?offset=1e3&status=2&q=%zz'), { view: 'list', query: { ...all, q: '%zz' } })
   t.equal(editionAddress('12'), '#/editions/12')
   t.equal(listAddress(all), '#/')
   for (const query of [all, { ...all, q: 'ä & ö#', offset: 20 }, { ...all, bundle: 'daily', type: 'special', status: '0', key: 'k=1' }]) t.strictSame(placeOf(listAddress(query)), { view: 'list', query })
   t.strictSame([newAddress(), newAddress('latest')], ['#/new', '#/new?from=latest'])
-  t.strictSame(['#/new', '#/new?from=latest', newAddress('12'), '#/newest'].map(placeOf), [{ view: 'new' }, { view: 'new', from: 'latest' }, { view: 'new', from: '12' }, { view: 'list', query: all }])
+  t.strictSame(['#/new', '#/new?from=latest', newAddress('12')].map(placeOf), [{ view: 'new' }, { view: 'new', from: 'latest' }, { view: 'new', from: '12' }])
+})
+
+t.test('an address that names nothing is told from the list', async (t) => {
+  const uuid = 'ceea8601-33e7-4005-8409-18a46e1916e1'
+  t.strictSame([`#/editions/${uuid.toUpperCase()}`, '#/editions/12?q=1'].map(placeOf), [{ view: 'edition', id: uuid.toUpperCase() }, { view: 'edition', id: '12' }])
+  for (const [hash, id] of [
+    ['#/editions/a%20b', 'a b'], ['#/editions/a b', 'a b'], ['#/editions/%zz', '%zz'], ['#/editions/abc', 'abc'], ['#/editions/', ''], ['#/editions/0', '0'], ['#/editions/../x', '../x'],
+    [`#/editions/${'1'.repeat(20)}`, '1'.repeat(20)], [`#/editions/${'😀'.repeat(1000)}`, `${'😀'.repeat(60)}…`], ['#/editions/12/fields', '12/fields'],
+    ['#/new?from=a%20b', 'a b'], ['#/new?from=', ''], ['#/new?from=..%2Fx', '../x']
+  ] as const) t.strictSame(placeOf(hash), { view: 'unknown', id }, hash.slice(0, 40))
+  for (const hash of ['#/lists/unknown', '#/newest', '#/new/x', '#/editions', '#/%zz', '#main', `#/${'x'.repeat(100_000)}`]) t.strictSame(placeOf(hash), { view: 'unknown' }, hash.slice(0, 40))
 })
 
 t.test('a seat is named in the address', async (t) => {
