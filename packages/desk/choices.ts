@@ -27,7 +27,7 @@ export type Choices = ReturnType<typeof createChoices>
  * What an editor takes of the differences between what is there and other texts, such as drafts. A change that comes again
  * after something else has changed is chosen as it was.
  */
-export function createChoices (changed: () => void) {
+export function createChoices (onChange: () => void) {
   const remembered = new Map<string, { from: string, pieces: Piece[], turned: Set<string> }>()
 
   function recall (kind: Kind, name: string, from: string, to: string) {
@@ -50,7 +50,7 @@ export function createChoices (changed: () => void) {
       turn (change) {
         const key = keys.get(change)!
         if (!turned.delete(key)) turned.add(key)
-        changed()
+        onChange()
       }
     }
   }

@@ -34,14 +34,14 @@ export interface ClosingDeps {
   present: () => { edition: Edition, etag: string | undefined }
   /** Told of the edition that was saved, and of what there is to say of it. */
   saved: (edition: Edition, etag: string | undefined, words: string) => void
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
 export type Closing = ReturnType<typeof createClosing>
 
 /** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
-export function createClosing ({ editions, id, model, wordsOf, present, saved, changed, announce }: ClosingDeps) {
+export function createClosing ({ editions, id, model, wordsOf, present, saved, onChange, announce }: ClosingDeps) {
   const words = closingWords(model)
   const field = fieldOf(model)
   const { value } = model.closing
@@ -67,14 +67,14 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
       if (nth !== looks) return
       failure = failureOf(error)
     }
-    changed()
+    onChange()
   }
 
   async function act (run: () => Promise<void>): Promise<void> {
     if (isActing) return
     isActing = true
     failure = undefined
-    changed()
+    onChange()
     try {
       await run()
       isOpen = false
@@ -85,7 +85,7 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
       announce(reasonOf(failure))
     }
     isActing = false
-    changed()
+    onChange()
   }
 
   function end (): void {
@@ -109,12 +109,12 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
       readiness = undefined
       failure = undefined
       look()
-      changed()
+      onChange()
     },
     cancel (): void {
       isOpen = false
       end()
-      changed()
+      onChange()
     },
     look,
     /** To be called when something may have changed that it depends on. */

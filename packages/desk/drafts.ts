@@ -16,11 +16,11 @@ export interface DraftsDeps {
   locks: Pick<Client['locks'], 'drafts' | 'discard'>
   entity: () => { type: string, id: string }
   storage: DraftStorage
-  changed: () => void
+  onChange: () => void
 }
 
 /** The texts of an editor that others have displaced, or whose locks have expired. The newest is the first. */
-export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
+export function createDrafts ({ locks, entity, storage, onChange }: DraftsDeps) {
   let drafts: Draft[] = []
   const name = () => `${entity().type}/${entity().id}`
   const isDraft = (draft: EditorDraft) => drafts.some((one) => isSameText(one, draft))
@@ -29,7 +29,7 @@ export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
   async function load (): Promise<void> {
     drafts = await locks.drafts(entity())
     storage.drop(isDraft, name())
-    changed()
+    onChange()
   }
 
   /** Removes a text that is in this browser alone. */

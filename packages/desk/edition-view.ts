@@ -112,7 +112,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
     <div class="desk">
     <div class="columns">
-      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}</div>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, onChange: session.onChange, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}

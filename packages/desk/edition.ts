@@ -52,7 +52,7 @@ export interface SessionDeps {
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
-  changed: () => void
+  onChange: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
   /** Tells the reader of a field outside of the page. */
@@ -62,7 +62,7 @@ export interface SessionDeps {
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, looksOf, loadJournal, changed, announce, notify }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, looksOf, loadJournal, onChange, announce, notify }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
@@ -73,9 +73,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   let news: string | undefined
   let board: LockView[] = []
   let isLive = false
-  const labels = createLabels({ ask: () => labelsOf(id), changed })
+  const labels = createLabels({ ask: () => labelsOf(id), onChange })
   const history = createHistory()
-  const finder = createFinder({ search: client.editions.search, looksOf, model, changed, announce })
+  const finder = createFinder({ search: client.editions.search, looksOf, model, onChange, announce })
   const closing = createClosing({
     editions: client.editions,
     id,
@@ -83,7 +83,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     wordsOf,
     present,
     saved,
-    changed,
+    onChange,
     announce
   })
   const journal = createJournalDoor({
@@ -97,7 +97,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     present,
     saved,
     reload: load,
-    changed,
+    onChange,
     announce
   }, loadJournal)
   let isSaving = false
@@ -132,13 +132,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   // The service tells names only for these: see lib/editions/lookup/labels.ts.
   const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
-  const drafts = createDrafts({ locks: client.locks, entity, storage, changed })
-  const restoration = createRestoration({ drafts, history, changed })
+  const drafts = createDrafts({ locks: client.locks, entity, storage, onChange })
+  const restoration = createRestoration({ drafts, history, onChange })
   const requests = createRequests({
     locks: client.locks,
     entity,
     uid: user.uid,
-    changed,
+    onChange,
     announce,
     begun ({ fieldName, userData }) {
       if (!fieldOf(fieldName)?.isHeld) return
@@ -151,7 +151,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       announce(notice.text)
     }
   })
-  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, changed })
+  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, onChange })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
@@ -180,7 +180,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     closing.refresh()
     journal.refresh()
     if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
-    changed()
+    onChange()
   }
 
   /** Brings what was read or saved to all but these fields. */
@@ -193,9 +193,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     await samples.learn(id, edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), onChange: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
     }))
-    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
+    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), onChange: arranged, refused: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
@@ -216,7 +216,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     closing.refresh()
     journal.refresh()
     catchUp()
-    changed()
+    onChange()
   }
 
   function notArranged (name: string, error: QuoinError): void {
@@ -239,7 +239,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   function fieldChanged (): void {
     if (notice?.isOver?.()) notice = undefined
     fields.forEach(restoration.looked)
-    changed()
+    onChange()
   }
 
   /** The texts that the same user had typed, here before or in another window. */
@@ -250,7 +250,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       if (field?.shape.kind !== 'order') field?.offered(record)
       drafts.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
     }
-    changed()
+    onChange()
   }
 
   /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
@@ -266,11 +266,11 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         closing.refresh()
         requests.board(locks.filter(isOwn))
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
-        changed()
+        onChange()
       },
       down () {
         isLive = false
-        changed()
+        onChange()
       },
       requested: requests.heard,
       present: presence.heard,
@@ -319,11 +319,11 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const hindrance = hindranceOf(dirty)
     if (hindrance !== undefined) {
       notice = { tone: 'bad', text: hindrance }
-      return changed()
+      return onChange()
     }
     isSaving = true
     notice = undefined
-    changed()
+    onChange()
     const sent = new Map<Field, string>()
     try {
       await write(dirty, sent)
@@ -336,7 +336,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     closing.refresh()
     journal.refresh()
     catchUp()
-    changed()
+    onChange()
   }
 
   /** @param sent becomes the texts that were sent last */
@@ -377,7 +377,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       notice = restoredNotice(labelOf(fieldName), field)
     }
     announce(notice.text)
-    changed()
+    onChange()
   }
 
   /** Lets go of a field for somebody who asks for it. */
@@ -387,7 +387,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })
     notice = { tone: 'good', text: isTyped ? say('seeKeptDrafts', { what }) : what }
     announce(notice.text)
-    changed()
+    onChange()
   }
 
   /** Goes back to what is saved, in one field or in all. */
@@ -403,7 +403,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     history.add(step)
     notice = undefined
     announce(step.words)
-    changed()
+    onChange()
   }
 
   /** What can be done to a running order, each a step that can be taken back. */
@@ -436,13 +436,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
 
   function tell (what: 'undone' | 'redone', turn: Turn | undefined): boolean {
     if (turn) announce(say(turn.isDone ? what : 'leftAlone', { what: turn.words }))
-    changed()
+    onChange()
     return turn !== undefined
   }
 
   async function discard (text: EditorDraft): Promise<void> {
     await drafts.discard(text).catch((error) => { notice = { tone: 'bad', text: reasonOf(failureOf(error)) } })
-    changed()
+    onChange()
   }
 
   load()
@@ -477,7 +477,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     fieldOf,
     /** What Drupal has made of a formatted text, as it is saved. */
     processedOf: ({ shape: { name } }: Field) => edition?.[name]?.[0]?.['processed'] as string | undefined,
-    changed,
+    onChange,
     finder,
     closing,
     journal,

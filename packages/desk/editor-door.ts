@@ -38,7 +38,7 @@ export function isFormatted ({ shape: { template } }: Field): boolean {
 }
 
 /** The editor of a field, which comes when it is opened first; as long as it is away, or closed, the source is edited. */
-export function editorDoor (field: Field, { language, changed }: { language: string | undefined, changed: () => void }) {
+export function editorDoor (field: Field, { language, onChange }: { language: string | undefined, onChange: () => void }) {
   const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
   const isNew = !doors.has(field)
   doors.set(field, door)
@@ -49,7 +49,7 @@ export function editorDoor (field: Field, { language, changed }: { language: str
     door.reason = reason
     queueMicrotask(() => {
       editor?.end()
-      changed()
+      onChange()
     })
   }
 
@@ -57,16 +57,16 @@ export function editorDoor (field: Field, { language, changed }: { language: str
     door.isOpen = true
     door.isMissing = false
     door.reason = undefined
-    changed()
+    onChange()
     const loaded = await load().catch(() => undefined)
     door.isMissing = loaded === undefined
-    if (!loaded || !door.isOpen || door.editor) return changed()
+    if (!loaded || !door.isOpen || door.editor) return onChange()
     try {
       door.editor = loaded.createEditor({ field, language, left })
     } catch (error) {
       door.reason = loaded.reasonIn(error)
     }
-    changed()
+    onChange()
   }
 
   if (isNew && isWanted()) open()

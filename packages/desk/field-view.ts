@@ -23,7 +23,7 @@ export interface FieldActs extends PreviewActs, RequestActs {
 export function fieldView (field: Field, types: Named[], acts: FieldActs, language?: string): TemplateResult {
   const { shape: { name, label, kind, zone, help, isRequired }, holder, isHeld } = field
   const { revert } = acts
-  const door = isFormatted(field) ? editorDoor(field, { language, changed: acts.changed }) : undefined
+  const door = isFormatted(field) ? editorDoor(field, { language, onChange: acts.onChange }) : undefined
   const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>

@@ -22,7 +22,7 @@ export interface FieldDeps {
   /** Given what is typed and in no lock yet, or that there is nothing such. Says whether the browser has it. */
   mirror: (text: string | undefined) => boolean
   /** Told that there is something new to see. */
-  changed: () => void
+  onChange: () => void
   /** Told that somebody else has the field now that was held here. */
   displaced: (displacement: Displacement) => void
   /** Given a text that another one has taken the place of. */
@@ -32,7 +32,7 @@ export interface FieldDeps {
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, mirror, changed: tell, displaced, putAside }: FieldDeps) {
+export function createField ({ shape, items, entity, uid, locks, mirror, onChange, displaced, putAside }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
@@ -45,15 +45,15 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   const debounce = createDebounce(() => { if (ownLock) keepOrRelease(); else take() })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
-  const trouble = createTrouble(isKept, changed)
+  const trouble = createTrouble(isKept, update)
   let forbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
 
-  function changed (): void {
+  function update (): void {
     const isSafe = mirror(isKept() ? undefined : text.now)
     if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
-    tell()
+    onChange()
   }
 
   function granted (lock: Held): void {
@@ -81,7 +81,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     acquisition ??= get().then(granted, refused).finally(() => {
       acquisition = undefined
       if (ownLock) keepOrRelease()
-      changed()
+      update()
     })
     return acquisition
   }
@@ -91,7 +91,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     ownLock = undefined
     trouble.is(lock && say('otherWindow'))
     if (!lock && text.isDirty && !isLeft) take()
-    changed()
+    update()
   }
 
   /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
@@ -104,7 +104,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     text.reset()
     trouble.is()
     if (isTold) displaced(displacement)
-    changed()
+    update()
   }
 
   async function keep (): Promise<void> {
@@ -119,7 +119,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     if (ownLock !== lock) return
     if (failure) refused(failure)
     else trouble.is()
-    changed()
+    update()
   }
 
   /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
@@ -131,7 +131,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     const failure = await lock.release().catch(failureOf)
     // The client tries again by itself what fails for the moment; no text waits for it.
     if (failure && !failure.passes) refused(failure)
-    changed()
+    update()
     if (!failure && isFocused) await take()
   }
 
@@ -178,7 +178,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (text.now === offer.text) offer.end()
       if (ownLock) debounce.delay()
       else take()
-      changed()
+      update()
     },
 
     /** What is typed and not in the lock yet is sent. */
@@ -204,7 +204,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (holder) return
       offer.replace(earlier)
       text.restore(earlier)
-      changed()
+      update()
       if (ownLock) keep()
       else await take()
     },
@@ -229,7 +229,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (ownLock) await keepOrRelease()
       // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
       else if (lock) await locks.release(what, lock).catch(refused)
-      changed()
+      update()
     },
 
     /** The lock has this text; what was typed here since is newer. */
@@ -255,19 +255,19 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
     saved (items: Item[], asSent: string): void {
       if (text.saved(items, asSent)) keepOrRelease()
-      changed()
+      update()
     },
 
     /** The edition was read again. */
     rebase (items: Item[]): void {
       text.rebase(items)
       keepOrRelease()
-      changed()
+      update()
     },
 
     decide (which: Parameters<typeof text.decide>[0]): void {
       text.decide(which)
-      changed()
+      update()
       keepOrRelease()
     },
 

@@ -35,7 +35,7 @@ export interface FinderDeps {
   /** Asks for what rows do not tell themselves: images in media entities, and the labels of sections. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   model: Pick<Model, 'lists'>
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
@@ -52,7 +52,7 @@ export function uuidOf ({ item }: SearchResult): string {
 export type Finder = ReturnType<typeof createFinder>
 
 /** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
-export function createFinder ({ search, looksOf, model: { lists }, changed, announce }: FinderDeps) {
+export function createFinder ({ search, looksOf, model: { lists }, onChange, announce }: FinderDeps) {
   let list = Object.keys(lists)[0]!
   let q = ''
   /** The index at which the next article is put in, from 1; undefined is the end. */
@@ -107,7 +107,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
         return ask()
       }
     }
-    changed()
+    onChange()
   }
 
   /** Completes the results whose image or section is a reference, in one request. They are shown before. */
@@ -121,7 +121,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
     Object.assign(looks.sections, sections)
     if (signal.aborted) return
     results = results!.map((result) => ({ ...result, image: result.image ?? images[uuidOf(result)], section: result.section ?? sections[uuidOf(result)] }))
-    changed()
+    onChange()
   }
 
   function later (ms: number): void {

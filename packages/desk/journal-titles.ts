@@ -13,11 +13,11 @@ export interface TitlesDeps {
   knows: (item: Item) => boolean
   /** Told what something is called; empty where it is deleted or hidden. */
   learn: (item: Item, title: string) => void
-  changed: () => void
+  onChange: () => void
 }
 
 /** What articles are called that were in an edition and are not in it now: the service tells the names of those in it alone. */
-export function createTitles ({ read, lists, knows, learn, changed }: TitlesDeps) {
+export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDeps) {
   const asked = new Set<string>()
   const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)
 
@@ -34,7 +34,7 @@ export function createTitles ({ read, lists, knows, learn, changed }: TitlesDeps
       } catch (error) {
         if (failureOf(error).status === 404) learn(item, '')
       }
-      changed()
+      onChange()
     }
     return look(others)
   }

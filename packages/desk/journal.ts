@@ -45,7 +45,7 @@ export interface JournalDeps {
   saved: (edition: Edition, etag: string | undefined, words: string) => void
   /** Reads the edition again. */
   reload: () => Promise<void>
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
@@ -58,7 +58,7 @@ export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderDi
 export type Journal = ReturnType<typeof createJournal>
 
 /** What was saved of an edition, the newest first, and putting it back. */
-export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, saved, reload, changed, announce }: JournalDeps) {
+export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, saved, reload, onChange, announce }: JournalDeps) {
   let entries: JournalEntry[] | undefined
   let next: string | null = null
   let failure: QuoinError | undefined
@@ -69,7 +69,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
   let looks = 0
   /** The entries whose many fields are shown, by id. */
   const opened = new Set<string>()
-  const titles = createTitles({ ...labels, read: editions.read, changed })
+  const titles = createTitles({ ...labels, read: editions.read, onChange })
   const known = new WeakMap<JournalEntry, Map<string, Became>>()
 
   /** Reads the newest entries, and keeps the older ones that are shown. */
@@ -99,7 +99,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
       if (!isWanted()) return
       failure = failureOf(error)
     }
-    changed()
+    onChange()
   }
 
   function text (name: string, items: Item[]): string {
@@ -160,7 +160,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     /** Shows the fields of an entry that has many, or hides them. */
     turn ({ id }: JournalEntry): void {
       if (!opened.delete(id)) opened.add(id)
-      changed()
+      onChange()
     },
 
     /** Adds the page before. */
@@ -185,11 +185,11 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     wants (entry: JournalEntry, name: string, side: Side): void {
       wish = { entry, name, side, etag: present().etag }
       problem = undefined
-      changed()
+      onChange()
     },
     cancel (): void {
       wish = undefined
-      changed()
+      onChange()
     },
 
     /** Puts back what was asked for. */
@@ -199,7 +199,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
       const label = labelOf(name)
       isActing = true
       problem = undefined
-      changed()
+      onChange()
       try {
         const { edition, etag } = await editions.restore(id, { entry: entry.id, fields: [name], side }, { ifMatch })
         wish = undefined
@@ -214,7 +214,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
         wish = { entry, name, side, etag: present().etag }
       }
       isActing = false
-      changed()
+      onChange()
     },
 
     end (): void {

@@ -16,14 +16,14 @@ const HOLD_MS = 3000
 export interface ListDeps {
   client: Client
   model: Model
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
 export type EditionList = ReturnType<typeof createList>
 
 /** The list of editions: one page of a search, and who is at work in what it shows. */
-export function createList ({ client, model, changed, announce }: ListDeps) {
+export function createList ({ client, model, onChange, announce }: ListDeps) {
   let query: Query
   let page: Page | undefined
   let total: number | null = null
@@ -33,7 +33,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   let again: ReturnType<typeof setTimeout> | undefined
   let held: ReturnType<typeof setTimeout> | undefined
   let usedAt = -Infinity
-  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, changed })
+  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, onChange })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
@@ -45,7 +45,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     const { signal } = running = new AbortController()
     query = wanted
     isLoading = true
-    changed()
+    onChange()
     try {
       page = await read(signal)
       total = page.total
@@ -54,7 +54,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
       live.follow()
       announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
-      changed()
+      onChange()
       if (total !== null) return
       await count(signal)
       if (total !== null) announce(say('editionsFoundCount', { count: total }))
@@ -64,7 +64,7 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       isLoading = false
       if (failure.passes) again = setTimeout(show, AGAIN_MS, wanted)
     }
-    changed()
+    onChange()
   }
 
   const pageSearch = (): Search => ({ ...searchOf(query), limit: PAGE, offset: query.offset })
@@ -102,10 +102,10 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       return
     }
     page = fresh
-    changed()
+    onChange()
     if (isSame) return
     await count(signal).catch(() => {})
-    changed()
+    onChange()
   }
 
   const idsOf = ({ editions }: Page) => editions.map(idOf).join()

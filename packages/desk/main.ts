@@ -41,11 +41,11 @@ const settings: Settings = JSON.parse(document.documentElement.dataset['settings
 useZone(settings.model.timeZone)
 useLanguage(navigator.languages)
 document.documentElement.lang = language()
-const here: Seat = await seat(settings, changed)
+const here: Seat = await seat(settings, refresh)
 root.replaceChildren()
 
-const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, changed })
-const press = createPress(() => { if (isStale) changed() })
+const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, onChange: refresh })
+const press = createPress(() => { if (isStale) refresh() })
 let client: Client
 let list: EditionList | undefined
 let session: Session | undefined
@@ -60,7 +60,7 @@ let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
 /** Shows what there is, once for all that changes at the same moment, and not while a press is under way. */
-function changed (): void {
+function refresh (): void {
   isStale = true
   if (isPlanned || press.isDown) return
   isPlanned = true
@@ -116,7 +116,7 @@ function content (): View {
 async function loadNames (): Promise<void> {
   try {
     names = await ask('api/desk/names', here)
-    changed()
+    refresh()
   } catch {
     setTimeout(loadNames, AGAIN_MS)
   }
@@ -193,7 +193,7 @@ async function open (isFirst = false): Promise<void> {
     session = undefined
   }
   if (place.view === 'list') {
-    list ??= createList({ client, model: settings.model, changed, announce })
+    list ??= createList({ client, model: settings.model, onChange: refresh, announce })
     list.see(!document.hidden)
     list.show(place.query)
   } else {
@@ -201,13 +201,13 @@ async function open (isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
+    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, onChange: refresh, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), onChange: refresh, announce, notify: notifier.tell }, place.id)
   }
   session?.presence.see(!document.hidden)
   windows.show(session?.id)
-  changed()
+  refresh()
   if (isFirst || before === shown()) return
   scrollTo(0, 0)
   queueMicrotask(() => queueMicrotask(focusHeading))
@@ -217,7 +217,7 @@ if (here.user) {
   client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetchOnce), url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
   storage = createDraftStorage(localStorage, here.user.uid)
-  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, changed })
+  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, onChange: refresh })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()
@@ -235,6 +235,6 @@ if (here.user) {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)
   })
-  setInterval(changed, TICK_MS)
+  setInterval(refresh, TICK_MS)
   open(true)
-} else changed()
+} else refresh()

@@ -26,7 +26,7 @@ export interface MakerDeps {
   model: Model
   samples: Samples
   storage: DraftStorage
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
   /** Goes to the edition that was made. */
   made: (id: string) => void
@@ -38,7 +38,7 @@ export type Maker = ReturnType<typeof createMaker>
  * A new edition: what it needs is asked for, and proposed after the edition before it.
  * @param from the id of the edition to duplicate, `latest` for the newest; without it the newest is only gone by
  */
-export function createMaker ({ editions, model, samples, storage, changed, announce, made }: MakerDeps, from?: string) {
+export function createMaker ({ editions, model, samples, storage, onChange, announce, made }: MakerDeps, from?: string) {
   const { keys, fields } = model
   let bundles: Named[] = []
   let bundle = ''
@@ -81,7 +81,7 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
 
   async function load (): Promise<void> {
     isReading = true
-    changed()
+    onChange()
     try {
       if (keys.bundle !== null && bundles.length === 0) bundles = await editions.bundles()
       before = from !== undefined && from !== 'latest' ? (await editions.read(from)).edition as Edition : await newest(bundle)
@@ -93,7 +93,7 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
       failure = failureOf(error)
     }
     isReading = false
-    changed()
+    onChange()
   }
 
   /** Asks for what every edition has: the label, the key, the edition type and the dates. */
@@ -136,7 +136,7 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
     if (reason !== undefined) return tell()
     isMaking = true
     leftOut = 0
-    changed()
+    onChange()
     try {
       const own = Object.fromEntries(inputs.filter(({ text }) => text !== '').map(({ shape, text }) => [shape.name, itemsOf(shape, text, before?.[shape.name]?.slice(0, 1) ?? [])]))
       const ofBundle = keys.bundle === 'type' ? {} : { type: undefined, ...(keys.bundle !== null && { [keys.bundle]: [{ target_id: bundle }] }) }
@@ -206,12 +206,12 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
     const key = inputs.find(({ shape }) => shape.name === fields.key)
     // Without an edition to go by the title says what the key is.
     if (name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
-    changed()
+    onChange()
   }
 
   function tell (): void {
     if (reason !== undefined) announce(reason)
-    changed()
+    onChange()
   }
 
   load()
@@ -230,13 +230,13 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
     chooseBundle (id: string): void {
       bundle = id
       if (from === undefined || from === 'latest') load()
-      changed()
+      onChange()
     },
     /** Takes over what the edition before has, or nothing of it. */
     copy (is: boolean): void {
       isCopy = is
       propose()
-      changed()
+      onChange()
     },
     type,
     /** What was typed into the form before, here or in another window, and is not in it now. */
@@ -254,7 +254,7 @@ export function createMaker ({ editions, model, samples, storage, changed, annou
     },
     discard (draft: EditorDraft): void {
       storage.drop((other) => isSameText(other, draft), NEW)
-      changed()
+      onChange()
     },
     /** Whether closing the page would lose a text: the browser has no room for it. */
     get isAtRisk () { return inputs.some(({ shape: { name }, text }) => touched.has(name) && !keep(name, text)) },

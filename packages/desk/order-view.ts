@@ -27,7 +27,7 @@ export interface OrderContext {
   move: (token: string, to: number) => void
   remove: (token: string) => void
   /** To be called when there is something new to see. */
-  changed: () => void
+  onChange: () => void
   /** Inserts an article that was dragged here from a search. */
   insert: (article: Item, title: string, index: number) => void
 }
@@ -82,7 +82,7 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   const isPlaced = placed.get(order)?.token === token
   async function askPlace (row: Element, digit = ''): Promise<void> {
     placed.set(order, { token, digit })
-    context.changed()
+    context.onChange()
     await Promise.resolve()
     const input = row.querySelector<HTMLInputElement>('input.place')
     input?.focus()
@@ -90,7 +90,7 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   }
   function endPlace (): void {
     placed.delete(order)
-    context.changed()
+    context.onChange()
   }
   function placeTyped (event: KeyboardEvent): void {
     if (event.key !== 'Enter' && event.key !== 'Escape') return

@@ -17,7 +17,7 @@ export interface OrderDeps {
   items: Item[]
   /** Sends operations to the service. @throws {QuoinError} */
   send: (operations: OrderOperation[]) => Promise<void>
-  changed: () => void
+  onChange: () => void
   /** Told of operations that the service refused. */
   refused: (error: QuoinError) => void
 }
@@ -28,7 +28,7 @@ export type Order = ReturnType<typeof createOrder>
  * A running order. What an editor does to it is shown at once and sent as operations, which take no lock: what others do at
  * the same time stays, and comes in with the next answer.
  */
-export function createOrder ({ name, items, send, changed, refused }: OrderDeps) {
+export function createOrder ({ name, items, send, onChange, refused }: OrderDeps) {
   let saved = items
   /** What is not answered yet, oldest first: each entry is one act. */
   let waiting: OrderOperation[][] = []
@@ -43,7 +43,7 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
 
   function act (operations: OrderOperation[]): void {
     for (let from = 0; from < operations.length; from += MOST) waiting.push(operations.slice(from, from + MOST))
-    changed()
+    onChange()
     flush()
   }
 
@@ -67,7 +67,7 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
       fail(failureOf(error), acts)
     }
     isSending = false
-    changed()
+    onChange()
     if (!isAway) await flush()
   }
 

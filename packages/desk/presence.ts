@@ -10,11 +10,11 @@ export interface PresenceDeps {
   entity: () => { type: string, id: string }
   /** The uid of who sits here. */
   uid: string
-  changed: () => void
+  onChange: () => void
 }
 
 /** Says that this user looks on at an edition, as long as the page is seen, and knows who else does. */
-export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
+export function createPresence ({ locks, entity, uid, onChange }: PresenceDeps) {
   const others = new Map<string, Looker['userData']>()
   let [isOpen, isSeen, isTold] = [false, false, false]
   let again: ReturnType<typeof setTimeout> | undefined
@@ -58,7 +58,7 @@ export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
       }
       if (until === 0) others.delete(userData.uid)
       else others.set(userData.uid, userData)
-      changed()
+      onChange()
     },
 
     /** A feed is about to tell anew who looks on. */

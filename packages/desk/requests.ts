@@ -24,14 +24,14 @@ export interface RequestsDeps {
   begun: (petition: Petition) => void
   /** Told why a field is not asked for. */
   refused: (fieldName: string, error: QuoinError) => void
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
 export type Requests = ReturnType<typeof createRequests>
 
 /** What this user asks the holders of fields for, and what others ask them for. */
-export function createRequests ({ locks, entity, uid, begun, refused, changed, announce }: RequestsDeps) {
+export function createRequests ({ locks, entity, uid, begun, refused, onChange, announce }: RequestsDeps) {
   const mine = new Map<string, OwnRequest>()
   let others: IncomingRequest[] = []
   const what = (fieldName: string) => ({ ...entity(), fieldName })
@@ -47,7 +47,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
       forget(fieldName)
       // Where nobody has it any more, the board says so.
       if (failure.code !== 'FIELD_NOT_LOCKED') refused(fieldName, failure)
-      changed()
+      onChange()
     }
   }
 
@@ -65,7 +65,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
     if (!mine.has(fieldName)) return
     forget(fieldName)
     sendWithdrawal(fieldName)
-    changed()
+    onChange()
   }
 
   return {
@@ -80,7 +80,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
       mine.set(fieldName, own)
       announce(say('askedAt', { time: at(own.since, Date.now()) }))
       send(fieldName, own)
-      changed()
+      onChange()
     },
 
     withdraw,
@@ -88,7 +88,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
     /** Shows a request no more, however often it is sent again. */
     putOff (request: IncomingRequest): void {
       request.isHidden = true
-      changed()
+      onChange()
     },
 
     /** What a feed says of a request. */
@@ -99,7 +99,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, changed, a
       others = others.filter((one) => one !== before)
       if (petition.until > 0) others.push({ ...petition, heardAt: Date.now(), isHidden: before?.isHidden ?? false })
       if (petition.until > 0 && !before) begun(petition)
-      changed()
+      onChange()
     },
 
     /** The locks of the entity now: what nobody else holds is asked for no longer. */

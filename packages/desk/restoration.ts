@@ -9,15 +9,15 @@ import type { Order } from './order.ts'
 export interface RestorationDeps {
   drafts: ReturnType<typeof createDrafts>
   history: ReturnType<typeof createHistory>
-  changed: () => void
+  onChange: () => void
 }
 
 /** A text that was restored into a field, and what stood there before. */
 interface Mark { name: string, before: string, payload: string }
 
 /** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
-export function createRestoration ({ drafts, history, changed }: RestorationDeps) {
-  const choices = createChoices(changed)
+export function createRestoration ({ drafts, history, onChange }: RestorationDeps) {
+  const choices = createChoices(onChange)
   let marks: Mark[] = []
 
   function choiceOf ({ shape, text }: Field, payload: string): TextChoice {

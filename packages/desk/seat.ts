@@ -49,9 +49,9 @@ const LOCKS = /\/api\/cloud\/data-state\//
 /**
  * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
  * a token that the reader gives.
- * @param changed told when the session has ended, or goes on
+ * @param onChange told when the session has ended, or goes on
  */
-export async function seat ({ auth }: Settings, changed: () => void): Promise<Seat> {
+export async function seat ({ auth }: Settings, onChange: () => void): Promise<Seat> {
   if (auth === 'none') {
     const user = seatOf(location.search)
     return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {}, check: async () => {}, leave: () => {}, signOut: () => {} }
@@ -72,12 +72,12 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     if (answer.status === 401 || answer.status === 403) csrf = undefined
     if (answer.status === 401) {
       here.reason = say('sessionEnded')
-      changed()
+      onChange()
     }
     if (isUnknown && answer.ok) {
       isUnknown = false
       here.reason = undefined
-      changed()
+      onChange()
     }
     if (SUSPECT.has(answer.status) || await isRefusal(answer)) check()
     return answer
@@ -94,7 +94,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   function become (user: Person): void {
     here.other = user.uid === here.user!.uid ? undefined : user
     if (!here.other) here.reason = undefined
-    changed()
+    onChange()
   }
 
   function check (): Promise<void> {
@@ -121,7 +121,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
       here.reason = reason
       // Whose token it is can be asked again soon.
       if (isUnknown) setTimeout(resume, AGAIN_MS, token)
-      return changed()
+      return onChange()
     }
     next = undefined
     if (newToken !== undefined) {

@@ -42,7 +42,7 @@ function open (json: object = {}) {
       edition = read
       said.push(words)
     },
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) }
   })
   const pass = async (ms: number) => {

@@ -59,7 +59,7 @@ function open (edition: Edition = { title: values('Now') }) {
       state.reloads++
       state.etag = 'reloaded'
     },
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) }
   }
   const journal = createJournal(deps)

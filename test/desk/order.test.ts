@@ -26,7 +26,7 @@ function open (length: number, answers: Array<QuoinError | Promise<void> | undef
       saved = operations.reduce(apply, saved)
       order.rebase(saved)
     },
-    changed: () => {},
+    onChange: () => {},
     refused: (error) => { refused.push(error) }
   })
   return { order, sent, refused, ids: () => order.items.map(({ target_id: id }) => id), there: () => saved.map(({ target_id: id }) => id) }

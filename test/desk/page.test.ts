@@ -449,7 +449,7 @@ t.test('kept texts are those of the service, and those that it does not have yet
     storage,
     locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } },
     entity: () => ({ type: 'node', id: '1' }),
-    changed: () => calls.push('changed')
+    onChange: () => calls.push('changed')
   })
   kept.add({ fieldName: 'title', payload: 'A' })
   kept.add({ fieldName: 'title', payload: 'AB' })

@@ -20,7 +20,7 @@ function open (t: Test) {
     const error = service.errors.shift()
     if (error) throw error
   }
-  const presence = createPresence({ locks: { attend: call('attend'), leave: call('leave') }, entity: () => ({ type: 'node', id: '1' }), uid: 'ben', changed: () => { changes++ } })
+  const presence = createPresence({ locks: { attend: call('attend'), leave: call('leave') }, entity: () => ({ type: 'node', id: '1' }), uid: 'ben', onChange: () => { changes++ } })
   t.teardown(() => presence.end())
   const pass = async (ms: number) => {
     mock.timers.tick(ms)

@@ -27,7 +27,7 @@ function open (t: Test) {
     uid: 'ben',
     begun: ({ userData }) => { begun.push(userData.uid) },
     refused: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
-    changed: () => { changes++ },
+    onChange: () => { changes++ },
     announce: (text) => { said.push(text) }
   })
   t.teardown(() => requests.end())

@@ -157,7 +157,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         return { load: async () => {}, refresh: () => { service.refreshes++ }, end: () => {}, view: () => '' }
       }
     }),
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) },
     notify: (...told) => { notices.push(told) }
   }, '5')
