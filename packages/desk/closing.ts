@@ -33,7 +33,7 @@ export interface ClosingDeps {
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
   /** Told of the edition that was saved, and of what there is to say of it. */
-  saved: (edition: Edition, etag: string | undefined, words: string) => void
+  onSave: (edition: Edition, etag: string | undefined, words: string) => void
   onChange: () => void
   announce: (text: string) => void
 }
@@ -41,7 +41,7 @@ export interface ClosingDeps {
 export type Closing = ReturnType<typeof createClosing>
 
 /** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
-export function createClosing ({ editions, id, model, wordsOf, present, saved, onChange, announce }: ClosingDeps) {
+export function createClosing ({ editions, id, model, wordsOf, present, onSave, onChange, announce }: ClosingDeps) {
   const words = closingWords(model)
   const field = fieldOf(model)
   const { value } = model.closing
@@ -126,11 +126,11 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, o
     close: () => act(async () => {
       const { edition, etag, since } = await editions.close(id)
       const meanwhile = (since ?? []).map((finding: Finding) => say('meanwhile', { what: wordsOf(finding) })).join('')
-      saved(edition as Edition, etag, `${words!.done}${meanwhile}`)
+      onSave(edition as Edition, etag, `${words!.done}${meanwhile}`)
     }),
     undo: () => act(async () => {
       const { edition, etag } = await editions.update(id, { [field!]: [{ value: false }] })
-      saved(edition as Edition, etag, words!.undone)
+      onSave(edition as Edition, etag, words!.undone)
     }),
     end
   }

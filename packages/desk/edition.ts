@@ -82,7 +82,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     model,
     wordsOf,
     present,
-    saved,
+    onSave: takeSaved,
     onChange,
     announce
   })
@@ -95,7 +95,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     // Closing an edition has its own checks.
     isOffered: (name) => fieldOf(name) !== undefined && name !== closingFieldOf(model),
     present,
-    saved,
+    onSave: takeSaved,
     reload: load,
     onChange,
     announce
@@ -111,7 +111,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   /** Takes in what was saved otherwise than by the fields, and tells it. */
-  function saved (read: Edition, tag: string | undefined, words: string): void {
+  function takeSaved (read: Edition, tag: string | undefined, words: string): void {
     edition = read
     etag = tag
     rebase()
@@ -140,13 +140,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     uid: user.uid,
     onChange,
     announce,
-    begun ({ fieldName, userData }) {
+    onBegin ({ fieldName, userData }) {
       if (!fieldOf(fieldName)?.isHeld) return
       const text = say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) })
       announce(text)
       notify(titleNow(), text, fieldName)
     },
-    refused (fieldName, error) {
+    onRefuse (fieldName, error) {
       notice = { tone: 'bad', text: say('notAsked', { label: labelOf(fieldName), reason: reasonOf(error) }) }
       announce(notice.text)
     }
@@ -193,9 +193,9 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     await samples.learn(id, edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), onChange: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), onChange: fieldChanged, onDisplace: takeDisplacement, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
     }))
-    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), onChange: arranged, refused: (error) => notArranged(name, error) }))
+    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), onChange: settleOrders, onRefuse: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
@@ -211,7 +211,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     rebase()
   }
 
-  function arranged (): void {
+  function settleOrders (): void {
     for (const { name, isSaving } of orders) if (!isSaving) restoration.arranged(name)
     closing.refresh()
     journal.refresh()
@@ -295,7 +295,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     again = setTimeout(load, SETTLE_MS)
   }
 
-  function displaced (displacement: Displacement): void {
+  function takeDisplacement (displacement: Displacement): void {
     const { shape, text, by } = displacement
     const field = fieldOf(shape.name)!
     const isTyped = text !== field.base

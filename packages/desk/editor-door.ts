@@ -43,7 +43,7 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
   const isNew = !doors.has(field)
   doors.set(field, door)
 
-  function left (reason?: string): void {
+  function leave (reason?: string): void {
     const { editor } = door
     door.editor = undefined
     door.reason = reason
@@ -62,7 +62,7 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
     door.isMissing = loaded === undefined
     if (!loaded || !door.isOpen || door.editor) return onChange()
     try {
-      door.editor = loaded.createEditor({ field, language, left })
+      door.editor = loaded.createEditor({ field, language, onLeave: leave })
     } catch (error) {
       door.reason = loaded.reasonIn(error)
     }
@@ -82,7 +82,7 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
       want(!door.isOpen)
       if (!door.isOpen || door.reason !== undefined || door.isMissing) return open()
       door.isOpen = false
-      left()
+      leave()
     }
   }
 }

@@ -41,23 +41,23 @@ export function fieldView (field: Field, types: Named[], acts: FieldActs, langua
 
 function control (field: Field, types: Named[], language: string | undefined): TemplateResult {
   const { shape: { name, kind, help }, text, holder, problems } = field
-  const described = `${help === undefined ? '' : `help-${name} `}notes-${name}`
+  const describedBy = `${help === undefined ? '' : `help-${name} `}notes-${name}`
   const id = `field-${name}`
   const on = ({ target }: Event) => field.type((target as HTMLInputElement).value)
   const invalid = problems.length > 0 ? 'true' : 'false'
   const locked = holder !== undefined || field.forbidden !== undefined
   switch (kind) {
-    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${described}
+    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
-    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${described} @focus=${field.focus} @blur=${field.blur} @change=${on}>
+    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${describedBy} @focus=${field.focus} @blur=${field.blur} @change=${on}>
       ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
       ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
       ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
     </select>`
     case 'text':
-    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${described}
+    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return boxesView({ id, shape: field.shape, text, language, isInvalid: problems.length > 0, isLocked: locked, isUnreadable: field.isUnreadable, described, type: field.type, focus: field.focus, left: field.blur })
+    default: return boxesView({ id, shape: field.shape, text, language, isInvalid: problems.length > 0, isLocked: locked, isUnreadable: field.isUnreadable, describedBy, type: field.type, focus: field.focus, onLeave: field.blur })
   }
 }
 

@@ -24,7 +24,7 @@ export interface FieldDeps {
   /** Told that there is something new to see. */
   onChange: () => void
   /** Told that somebody else has the field now that was held here. */
-  displaced: (displacement: Displacement) => void
+  onDisplace: (displacement: Displacement) => void
   /** Given a text that another one has taken the place of. */
   putAside: (text: string) => void
 }
@@ -32,7 +32,7 @@ export interface FieldDeps {
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, mirror, onChange, displaced, putAside }: FieldDeps) {
+export function createField ({ shape, items, entity, uid, locks, mirror, onChange, onDisplace, putAside }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
@@ -56,7 +56,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     onChange()
   }
 
-  function granted (lock: Held): void {
+  function takeGrant (lock: Held): void {
     ownLock = lock
     board.end(board.current?.version)
     holder = undefined
@@ -65,7 +65,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     offer.find(lock.found, lock)
   }
 
-  function refused (error: unknown): void {
+  function takeRefusal (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
@@ -78,7 +78,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     if (ownLock) return Promise.resolve()
     debounce.stop()
     if (text.isDirty) copy.give(text.now)
-    acquisition ??= get().then(granted, refused).finally(() => {
+    acquisition ??= get().then(takeGrant, takeRefusal).finally(() => {
       acquisition = undefined
       if (ownLock) keepOrRelease()
       update()
@@ -103,7 +103,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     debounce.stop()
     text.reset()
     trouble.is()
-    if (isTold) displaced(displacement)
+    if (isTold) onDisplace(displacement)
     update()
   }
 
@@ -117,7 +117,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     const failure = await trouble.patient(copy.send(lock, text.now))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
     if (ownLock !== lock) return
-    if (failure) refused(failure)
+    if (failure) takeRefusal(failure)
     else trouble.is()
     update()
   }
@@ -130,7 +130,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     board.end(lock.version)
     const failure = await lock.release().catch(failureOf)
     // The client tries again by itself what fails for the moment; no text waits for it.
-    if (failure && !failure.passes) refused(failure)
+    if (failure && !failure.passes) takeRefusal(failure)
     update()
     if (!failure && isFocused) await take()
   }
@@ -228,7 +228,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
       copy.begin()
       if (ownLock) await keepOrRelease()
       // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
-      else if (lock) await locks.release(what, lock).catch(refused)
+      else if (lock) await locks.release(what, lock).catch(takeRefusal)
       update()
     },
 

@@ -25,7 +25,7 @@ export interface EditorDeps {
   field: Field
   language: string | undefined
   /** Told in a sentence why the text can be shown as its source only. */
-  left: (reason: string) => void
+  onLeave: (reason: string) => void
 }
 
 const { li, br, paragraph } = schema.nodes
@@ -75,7 +75,7 @@ function addStyle (): void {
 let copied: { html: string, slice: Slice } | undefined
 
 /** An editor of the formatted text of one field, with its tools. The field has each input at once. */
-export function createEditor ({ field, language, left }: EditorDeps): Editor {
+export function createEditor ({ field, language, onLeave }: EditorDeps): Editor {
   addStyle()
   const { name, label, help } = field.shape
   const element = document.createElement('div')
@@ -325,7 +325,7 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
           text = field.text
           view.updateState(fresh)
         } catch (error) {
-          left(reasonIn(error))
+          onLeave(reasonIn(error))
           return
         }
       }

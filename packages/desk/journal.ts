@@ -42,7 +42,7 @@ export interface JournalDeps {
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
   /** Told of the edition that was saved, and of what there is to say of it. */
-  saved: (edition: Edition, etag: string | undefined, words: string) => void
+  onSave: (edition: Edition, etag: string | undefined, words: string) => void
   /** Reads the edition again. */
   reload: () => Promise<void>
   onChange: () => void
@@ -58,7 +58,7 @@ export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderDi
 export type Journal = ReturnType<typeof createJournal>
 
 /** What was saved of an edition, the newest first, and putting it back. */
-export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, saved, reload, onChange, announce }: JournalDeps) {
+export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, onSave, reload, onChange, announce }: JournalDeps) {
   let entries: JournalEntry[] | undefined
   let next: string | null = null
   let failure: QuoinError | undefined
@@ -203,7 +203,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
       try {
         const { edition, etag } = await editions.restore(id, { entry: entry.id, fields: [name], side }, { ifMatch })
         wish = undefined
-        saved(edition as Edition, etag, sayHere('isBack', { label }))
+        onSave(edition as Edition, etag, sayHere('isBack', { label }))
         load()
       } catch (error) {
         const { status, code, message } = failureOf(error)

@@ -201,7 +201,7 @@ async function open (isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, onChange: refresh, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
+    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, onChange: refresh, announce, onMake: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
     session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), onChange: refresh, announce, notify: notifier.tell }, place.id)
   }

@@ -51,17 +51,17 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     const { shape: { name, label, kind, help, isRequired }, text, problems } = one
     const id = `new-${name}`
     const isNeeded = isRequired || [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
-    const described = `${help === undefined ? '' : `help-${id} `}notes-${id}`
+    const describedBy = `${help === undefined ? '' : `help-${id} `}notes-${id}`
     const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
     const invalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${kind === 'choice'
-        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${described} @change=${on}>
+        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${describedBy} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
-        : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, described, type: (text) => maker.type(one, text) })}
+        : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, describedBy, type: (text) => maker.type(one, text) })}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
     </div>`
   }

@@ -29,7 +29,7 @@ export interface MakerDeps {
   onChange: () => void
   announce: (text: string) => void
   /** Goes to the edition that was made. */
-  made: (id: string) => void
+  onMake: (id: string) => void
 }
 
 export type Maker = ReturnType<typeof createMaker>
@@ -38,7 +38,7 @@ export type Maker = ReturnType<typeof createMaker>
  * A new edition: what it needs is asked for, and proposed after the edition before it.
  * @param from the id of the edition to duplicate, `latest` for the newest; without it the newest is only gone by
  */
-export function createMaker ({ editions, model, samples, storage, onChange, announce, made }: MakerDeps, from?: string) {
+export function createMaker ({ editions, model, samples, storage, onChange, announce, onMake }: MakerDeps, from?: string) {
   const { keys, fields } = model
   let bundles: Named[] = []
   let bundle = ''
@@ -145,7 +145,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
       forget()
       storage.drop(isInForm, NEW)
       announce(leftOut === 0 ? say('made') : say('madeWithout', { count: leftOut }))
-      return made(valueOf(edition, keys.id))
+      return onMake(valueOf(edition, keys.id))
     } catch (error) {
       refuse(failureOf(error))
     }

@@ -19,7 +19,7 @@ export interface OrderDeps {
   send: (operations: OrderOperation[]) => Promise<void>
   onChange: () => void
   /** Told of operations that the service refused. */
-  refused: (error: QuoinError) => void
+  onRefuse: (error: QuoinError) => void
 }
 
 export type Order = ReturnType<typeof createOrder>
@@ -28,7 +28,7 @@ export type Order = ReturnType<typeof createOrder>
  * A running order. What an editor does to it is shown at once and sent as operations, which take no lock: what others do at
  * the same time stays, and comes in with the next answer.
  */
-export function createOrder ({ name, items, send, onChange, refused }: OrderDeps) {
+export function createOrder ({ name, items, send, onChange, onRefuse }: OrderDeps) {
   let saved = items
   /** What is not answered yet, oldest first: each entry is one act. */
   let waiting: OrderOperation[][] = []
@@ -79,7 +79,7 @@ export function createOrder ({ name, items, send, onChange, refused }: OrderDeps
       isSingle = true
     } else {
       waiting = waiting.slice(1)
-      refused(error)
+      onRefuse(error)
     }
   }
 

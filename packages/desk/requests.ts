@@ -21,9 +21,9 @@ export interface RequestsDeps {
   /** The uid of who sits here. */
   uid: string
   /** Told of somebody who asks for a field now. */
-  begun: (petition: Petition) => void
+  onBegin: (petition: Petition) => void
   /** Told why a field is not asked for. */
-  refused: (fieldName: string, error: QuoinError) => void
+  onRefuse: (fieldName: string, error: QuoinError) => void
   onChange: () => void
   announce: (text: string) => void
 }
@@ -31,7 +31,7 @@ export interface RequestsDeps {
 export type Requests = ReturnType<typeof createRequests>
 
 /** What this user asks the holders of fields for, and what others ask them for. */
-export function createRequests ({ locks, entity, uid, begun, refused, onChange, announce }: RequestsDeps) {
+export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChange, announce }: RequestsDeps) {
   const mine = new Map<string, OwnRequest>()
   let others: IncomingRequest[] = []
   const what = (fieldName: string) => ({ ...entity(), fieldName })
@@ -46,7 +46,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, onChange, 
       if (mine.get(fieldName) !== own) return
       forget(fieldName)
       // Where nobody has it any more, the board says so.
-      if (failure.code !== 'FIELD_NOT_LOCKED') refused(fieldName, failure)
+      if (failure.code !== 'FIELD_NOT_LOCKED') onRefuse(fieldName, failure)
       onChange()
     }
   }
@@ -98,7 +98,7 @@ export function createRequests ({ locks, entity, uid, begun, refused, onChange, 
       const before = others.find(({ fieldName, userData }) => fieldName === petition.fieldName && userData.uid === petition.userData.uid)
       others = others.filter((one) => one !== before)
       if (petition.until > 0) others.push({ ...petition, heardAt: Date.now(), isHidden: before?.isHidden ?? false })
-      if (petition.until > 0 && !before) begun(petition)
+      if (petition.until > 0 && !before) onBegin(petition)
       onChange()
     },
 

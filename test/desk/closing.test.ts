@@ -38,7 +38,7 @@ function open (json: object = {}) {
     id: '5',
     model: contentModel(json) as Model,
     present: () => ({ edition, etag: '1' }),
-    saved (read, _, words) {
+    onSave (read, _, words) {
       edition = read
       said.push(words)
     },

@@ -56,7 +56,7 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
-    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, onChange: () => { changes++ }, displaced: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
+    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, onChange: () => { changes++ }, onDisplace: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
   })
   /** The calls since it was last asked, which are to be these. */
   function called (...names: string[]): Call[] {

@@ -48,7 +48,7 @@ function open ({ from, found = [special, wednesday], answers = [], failures = []
       return { edition: { id: [{ value: 61 }] } }
     }
   } as unknown as Client['editions']
-  const maker = createMaker({ editions, model: its, samples: { of: () => [], prepare: () => {}, learn: async () => {} }, storage: createDraftStorage(store, 'anna'), onChange: () => {}, announce: (text) => { said.push(text) }, made: (id) => { made.push(id) } }, from)
+  const maker = createMaker({ editions, model: its, samples: { of: () => [], prepare: () => {}, learn: async () => {} }, storage: createDraftStorage(store, 'anna'), onChange: () => {}, announce: (text) => { said.push(text) }, onMake: (id) => { made.push(id) } }, from)
   const texts = () => maker.inputs.map(({ shape, text }) => [shape.name, text])
   const of = (name: string) => maker.inputs.find(({ shape }) => shape.name === name)!
   const drafts = () => maker.drafts.map(({ fieldName, payload }) => [fieldName, payload])

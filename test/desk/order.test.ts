@@ -27,7 +27,7 @@ function open (length: number, answers: Array<QuoinError | Promise<void> | undef
       order.rebase(saved)
     },
     onChange: () => {},
-    refused: (error) => { refused.push(error) }
+    onRefuse: (error) => { refused.push(error) }
   })
   return { order, sent, refused, ids: () => order.items.map(({ target_id: id }) => id), there: () => saved.map(({ target_id: id }) => id) }
 }

@@ -25,8 +25,8 @@ function open (t: Test) {
     locks: { ask: call('ask'), withdraw: call('withdraw') },
     entity: () => ({ type: 'node', id: '1' }),
     uid: 'ben',
-    begun: ({ userData }) => { begun.push(userData.uid) },
-    refused: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
+    onBegin: ({ userData }) => { begun.push(userData.uid) },
+    onRefuse: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
     onChange: () => { changes++ },
     announce: (text) => { said.push(text) }
   })

@@ -962,7 +962,7 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   const { session, service, said, field } = open(t, { edition: editionOf('Saved', { status: [{ value: false }] }) })
   await turn()
   await session.journal.open()
-  const { shapeOf, labelOf, isOffered, present, saved, labels } = service.journal!
+  const { shapeOf, labelOf, isOffered, present, onSave: saved, labels } = service.journal!
   const article = { target_id: 3, target_uuid: 'u3' }
   t.notOk(labels.knows(article))
   labels.learn(article, 'The bridge')
