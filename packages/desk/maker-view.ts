@@ -26,7 +26,7 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
       ? nothing
       : html`<div class="columns"><form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
         ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
-        ${inputs.map((one) => row(one))}
+        ${inputs.map((input) => row(input))}
         ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
         <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
@@ -53,12 +53,12 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     const isNeeded = isRequired || [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
     const describedBy = `${help === undefined ? '' : `help-${id} `}notes-${id}`
     const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
-    const invalid = problems.length > 0 ? 'true' : 'false'
+    const ariaInvalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${kind === 'choice'
-        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${describedBy} @change=${on}>
+        ? html`<select id=${id} aria-required="true" aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
         : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, describedBy, type: (text) => maker.type(one, text) })}

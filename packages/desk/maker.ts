@@ -52,7 +52,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
   /** How much of the edition before could not be taken over. */
   let leftOut = 0
   /** The fields that the editor has written into: no proposal takes the place of that. */
-  const touched = new Set<string>()
+  const edits = new Set<string>()
   const mirrors = new Map<string, ReturnType<DraftStorage['mirror']>>()
 
   /** Keeps a text of this window in the browser; an empty one is not kept. @returns whether the browser has it */
@@ -64,14 +64,14 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
 
   /** The browser keeps none of the texts of this window any more. */
   function forget (): void {
-    for (const name of touched) keep(name, '')
-    touched.clear()
+    for (const name of edits) keep(name, '')
+    edits.clear()
   }
 
   /** The newest edition of those with a date, else the newest of all. */
-  function latest (found: Edition[]): Edition | undefined {
+  function latest (candidates: Edition[]): Edition | undefined {
     const hasDate = (edition: Edition) => shapesOf(edition, model).some(({ kind }) => kind === 'date')
-    return found.find((edition) => nextKey(valueOf(edition, fields.key)) !== undefined) ?? found.find(hasDate) ?? found[0]
+    return candidates.find((edition) => nextKey(valueOf(edition, fields.key)) !== undefined) ?? candidates.find(hasDate) ?? candidates[0]
   }
 
   async function newest (of: string): Promise<Edition | undefined> {
@@ -98,16 +98,16 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
 
   /** Asks for what every edition has: the label, the key, the edition type and the dates. */
   function propose (): void {
-    const known = before ?? {}
+    const values = before ?? {}
     const names = [keys.label, fields.key, fields.editionType].filter((name) => name !== null)
-    const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...known }
+    const edition = { ...Object.fromEntries(names.map((name) => [name, []])), ...values }
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
-    const written = inputs.filter(({ shape }) => touched.has(shape.name))
-    const proposed = shapes.map((shape) => {
-      const own = written.find((one) => one.shape.name === shape.name)
-      return { shape, text: own?.text ?? proposalFor(shape, known[shape.name] ?? []), problems: [] }
+    const ownInputs = inputs.filter(({ shape }) => edits.has(shape.name))
+    const proposals = shapes.map((shape) => {
+      const own = ownInputs.find((one) => one.shape.name === shape.name)
+      return { shape, text: own?.text ?? proposalFor(shape, values[shape.name] ?? []), problems: [] }
     })
-    inputs = [...proposed, ...written.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
+    inputs = [...proposals, ...ownInputs.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
   }
 
   function proposalFor (shape: Shape, items: Item[]): string {
@@ -171,8 +171,8 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     const paths = forbidden === undefined ? violations.map(({ path }) => path.split('.')) : [[forbidden]]
     const isCopied = (name = '') => isCopy && name in body && before?.[name] !== undefined && !inputs.some(({ shape }) => shape.name === name)
     if (paths.length === 0 || !paths.every(([name]) => isCopied(name))) return undefined
-    const refused = (name: string, index: number) => paths.some(([field, at]) => field === name && (at === undefined || at === String(index)))
-    const rest = Object.entries(body).map(([name, items]) => [name, isCopied(name) ? (items as Item[]).filter((_, index) => !refused(name, index)) : items] as const)
+    const isRefused = (name: string, index: number) => paths.some(([field, at]) => field === name && (at === undefined || at === String(index)))
+    const rest = Object.entries(body).map(([name, items]) => [name, isCopied(name) ? (items as Item[]).filter((_, index) => !isRefused(name, index)) : items] as const)
     leftOut += paths.length
     return Object.fromEntries(rest.filter(([name, items]) => !isCopied(name) || (items as Item[]).length > 0))
   }
@@ -201,11 +201,11 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
   function type (input: FormInput, text: string): void {
     const { name } = input.shape
     input.text = text
-    touched.add(name)
+    edits.add(name)
     keep(name, text)
     const key = inputs.find(({ shape }) => shape.name === fields.key)
     // Without an edition to go by the title says what the key is.
-    if (name === keys.label && key && !touched.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
+    if (name === keys.label && key && !edits.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
     onChange()
   }
 
@@ -233,8 +233,8 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
       onChange()
     },
     /** Takes over what the edition before has, or nothing of it. */
-    copy (is: boolean): void {
-      isCopy = is
+    copy (isOn: boolean): void {
+      isCopy = isOn
       propose()
       onChange()
     },
@@ -248,7 +248,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
       const input = inputFor(fieldName)
       if (!input) return
       storage.drop((other) => isSameText(other, draft), NEW)
-      if (touched.has(fieldName) && input.text !== '') storage.put(NEW, { fieldName, payload: input.text })
+      if (edits.has(fieldName) && input.text !== '') storage.put(NEW, { fieldName, payload: input.text })
       type(input, payload)
       announce(say('textIsBack', { label: input.shape.label }))
     },
@@ -257,14 +257,14 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
       onChange()
     },
     /** Whether closing the page would lose a text: the browser has no room for it. */
-    get isAtRisk () { return inputs.some(({ shape: { name }, text }) => touched.has(name) && !keep(name, text)) },
+    get isAtRisk () { return inputs.some(({ shape: { name }, text }) => edits.has(name) && !keep(name, text)) },
     /** What is typed is not wanted any more. */
     cancel: forget,
     /** The reader goes elsewhere: what is typed is offered when the form is opened again. */
     leave (): void {
-      const typed = inputs.filter(({ shape, text }) => touched.has(shape.name) && text !== '')
+      const texts = inputs.filter(({ shape, text }) => edits.has(shape.name) && text !== '')
       forget()
-      for (const { shape, text } of typed) storage.put(NEW, { fieldName: shape.name, payload: text })
+      for (const { shape, text } of texts) storage.put(NEW, { fieldName: shape.name, payload: text })
     },
     make
   }
