@@ -72,9 +72,9 @@ export function createChoices (onChange: () => void) {
       // What came since stands beside what it stands beside now.
       const target = fit(before, present)
       const choice = choiceOf([...orderDifference(present, target), ...orderDifference(present, before).filter(({ what }) => what === 'gone')], turned, ({ what }) => what === 'moved')
-      const taken = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
-      const isTaken = ({ what, token }: OrderDifference) => taken.has(`${what} ${token}`)
-      return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !taken.has(`gone ${token}`)) } }
+      const keys = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
+      const isTaken = ({ what, token }: OrderDifference) => keys.has(`${what} ${token}`)
+      return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !keys.has(`gone ${token}`)) } }
     }
   }
 }

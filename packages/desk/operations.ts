@@ -95,8 +95,8 @@ export function apply (items: Item[], { op, article, occurrence = 1, before, aft
   if (op === 'insert' ? index >= 0 : index < 0) return items
   const others = op === 'move' ? items.toSpliced(index, 1) : items
   const neighbour = before ?? after
-  const found = neighbour === undefined ? -1 : others.findIndex((item) => isSameArticle(item, neighbour))
-  if (neighbour !== undefined && found < 0) return items
-  const target = neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? found : found + 1
+  const place = neighbour === undefined ? -1 : others.findIndex((item) => isSameArticle(item, neighbour))
+  if (neighbour !== undefined && place < 0) return items
+  const target = neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? place : place + 1
   return others.toSpliced(target, 0, op === 'move' ? items[index]! : { ...article })
 }
