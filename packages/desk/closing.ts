@@ -50,21 +50,21 @@ export function createClosing ({ editions, id, model, wordsOf, present, onSave, 
   let readiness: Readiness | undefined
   let failure: QuoinError | undefined
   let settle: ReturnType<typeof setTimeout> | undefined
-  let looks = 0
+  let checks = 0
 
   const isDone = () => field !== null && valueOf(present().edition, field) === String(value)
 
   async function look (): Promise<void> {
-    const nth = ++looks
+    const nth = ++checks
     try {
       const answer = await editions.readiness(id)
-      if (nth !== looks) return
+      if (nth !== checks) return
       const isNews = answer.ready !== readiness?.ready || answer.blockers.length !== readiness.blockers.length
       readiness = answer
       failure = undefined
       if (isOpen && isNews) announce(answer.ready ? answer.warnings.length > 0 ? say('nothingInWayWarnings', { count: answer.warnings.length }) : say('nothingInWaySaid') : say('thingsInWay', { count: answer.blockers.length }))
     } catch (error) {
-      if (nth !== looks) return
+      if (nth !== checks) return
       failure = failureOf(error)
     }
     onChange()
@@ -90,7 +90,7 @@ export function createClosing ({ editions, id, model, wordsOf, present, onSave, 
 
   function end (): void {
     clearTimeout(settle)
-    looks++
+    checks++
   }
 
   return {

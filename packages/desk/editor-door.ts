@@ -58,13 +58,13 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
     door.isMissing = false
     door.reason = undefined
     onChange()
-    const loaded = await load().catch(() => undefined)
-    door.isMissing = loaded === undefined
-    if (!loaded || !door.isOpen || door.editor) return onChange()
+    const module = await load().catch(() => undefined)
+    door.isMissing = module === undefined
+    if (!module || !door.isOpen || door.editor) return onChange()
     try {
-      door.editor = loaded.createEditor({ field, language, onLeave: leave })
+      door.editor = module.createEditor({ field, language, onLeave: leave })
     } catch (error) {
-      door.reason = loaded.reasonIn(error)
+      door.reason = module.reasonIn(error)
     }
     onChange()
   }

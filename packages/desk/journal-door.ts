@@ -45,9 +45,9 @@ export function createJournalDoor (deps: JournalDeps, load: LoadJournal) {
       isOpen = true
       isMissing = false
       onChange()
-      const loaded = await load().catch(() => undefined)
-      isMissing = loaded === undefined
-      panel ??= loaded?.createJournalPanel(deps)
+      const module = await load().catch(() => undefined)
+      isMissing = module === undefined
+      panel ??= module?.createJournalPanel(deps)
       await panel?.load()
       onChange()
     },

@@ -18,7 +18,7 @@ export interface TitlesDeps {
 
 /** What articles are called that were in an edition and are not in it now: the service tells the names of those in it alone. */
 export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDeps) {
-  const asked = new Set<string>()
+  const uuids = new Set<string>()
   const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)
 
   /** Asks for one after the other, each once. */
@@ -26,8 +26,8 @@ export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDep
     if (!item) return
     const uuid = String(item['target_uuid'] ?? '')
     const list = listOf(item)
-    if (uuid !== '' && list !== undefined && !asked.has(uuid) && asked.size < MOST && !knows(item)) {
-      asked.add(uuid)
+    if (uuid !== '' && list !== undefined && !uuids.has(uuid) && uuids.size < MOST && !knows(item)) {
+      uuids.add(uuid)
       try {
         const { edition } = await read(uuid, { list })
         learn(item, valueOf(edition as Edition, labelKeyOf(lists[list]!)))

@@ -66,16 +66,16 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
   let problem: string | undefined
   let isActing = false
   let settle: ReturnType<typeof setTimeout> | undefined
-  let looks = 0
+  let loads = 0
   /** The entries whose many fields are shown, by id. */
-  const opened = new Set<string>()
+  const openIds = new Set<string>()
   const titles = createTitles({ ...labels, read: editions.read, onChange })
-  const known = new WeakMap<JournalEntry, Map<string, Became>>()
+  const results = new WeakMap<JournalEntry, Map<string, Became>>()
 
   /** Reads the newest entries, and keeps the older ones that are shown. */
   async function load (): Promise<void> {
-    const nth = ++looks
-    await ask({ limit: PAGE }, () => nth === looks)
+    const nth = ++loads
+    await ask({ limit: PAGE }, () => nth === loads)
   }
 
   /** The entries that are shown already and come after those that were read. */
@@ -109,8 +109,8 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
 
   /** What a save has made of a field, computed once. */
   function became (entry: JournalEntry, name: string): Became {
-    const fields = known.get(entry) ?? new Map<string, Became>()
-    known.set(entry, fields)
+    const fields = results.get(entry) ?? new Map<string, Became>()
+    results.set(entry, fields)
     const { before = [], after = [] } = entry.fields[name]!
     const { kind } = shapeOf(name) ?? { kind: 'line' }
     const last = fields.get(name)
@@ -118,15 +118,15 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     const [from, to] = [text(name, before), text(name, after)]
     const [then, now] = [tokensOf(before), tokensOf(after)]
     const isOrder = kind === 'order'
-    const found = {
+    const result = {
       kind,
       pieces: isOrder ? [] : (IN_WORDS.includes(kind) ? differenceOf : wholeDifference)(from, to).map(cut),
       changes: isOrder ? orderDifference([...then.keys()], [...now.keys()]) : [],
       items: isOrder ? new Map([...then, ...now]) : new Map<string, Item>(),
       isShown: from !== to
     }
-    fields.set(name, found)
-    return found
+    fields.set(name, result)
+    return result
   }
 
   /** The articles that an entry names. */
@@ -156,17 +156,17 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     get isActing () { return isActing },
     load,
     became,
-    isOpened: ({ id }: JournalEntry) => opened.has(id),
+    isOpened: ({ id }: JournalEntry) => openIds.has(id),
     /** Shows the fields of an entry that has many, or hides them. */
     turn ({ id }: JournalEntry): void {
-      if (!opened.delete(id)) opened.add(id)
+      if (!openIds.delete(id)) openIds.add(id)
       onChange()
     },
 
     /** Adds the page before. */
     older: (): Promise<void> => {
-      const [nth, all] = [looks, entries]
-      return ask({ limit: PAGE, before: next! }, () => nth === looks && all === entries)
+      const [nth, all] = [loads, entries]
+      return ask({ limit: PAGE, before: next! }, () => nth === loads && all === entries)
     },
 
     /** To be called when something was saved. */
@@ -219,7 +219,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
 
     end (): void {
       clearTimeout(settle)
-      looks++
+      loads++
     }
   }
 }
