@@ -60,7 +60,7 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
   let results: SearchResult[] | undefined
   let failure: QuoinError | undefined
   let pause: ReturnType<typeof setTimeout> | undefined
-  let running = new AbortController()
+  let aborter = new AbortController()
   /** Whether the service can say where articles stand: not where there are too many editions. */
   let isPlacedKnown = true
   let answered: Promise<void> = Promise.resolve()
@@ -86,8 +86,8 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
   }
 
   async function ask (): Promise<void> {
-    running.abort()
-    const { signal } = running = new AbortController()
+    aborter.abort()
+    const { signal } = aborter = new AbortController()
     try {
       const { value } = await search({ bundle: list, ...(q !== '' && { q }), limit: MOST, placed: isPlacedKnown, locks: true, signal }).next()
       const { editions, placed = {}, locks } = value!
@@ -150,7 +150,7 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
       later(PAUSE_MS)
     },
     choose (name: string): void {
-      running.abort()
+      aborter.abort()
       list = name
       results = undefined
       later(0)
@@ -160,7 +160,7 @@ export function createFinder ({ search, looksOf, model: { lists }, onChange, ann
     },
     close (): void {
       clearTimeout(pause)
-      running.abort()
+      aborter.abort()
     }
   }
 }

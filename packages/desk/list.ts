@@ -29,21 +29,21 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   let total: number | null = null
   let failure: QuoinError | undefined
   let isLoading = false
-  let running = new AbortController()
-  let again: ReturnType<typeof setTimeout> | undefined
-  let held: ReturnType<typeof setTimeout> | undefined
+  let aborter = new AbortController()
+  let retry: ReturnType<typeof setTimeout> | undefined
+  let holdTimer: ReturnType<typeof setTimeout> | undefined
   let usedAt = -Infinity
   const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, onChange })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
   /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
-  async function show (wanted: Query): Promise<void> {
-    clearTimeout(again)
-    clearTimeout(held)
-    running.abort()
-    const { signal } = running = new AbortController()
-    query = wanted
+  async function show (newQuery: Query): Promise<void> {
+    clearTimeout(retry)
+    clearTimeout(holdTimer)
+    aborter.abort()
+    const { signal } = aborter = new AbortController()
+    query = newQuery
     isLoading = true
     onChange()
     try {
@@ -51,7 +51,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
       total = page.total
       failure = undefined
       isLoading = false
-      if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
+      if (page.age !== undefined) retry = setTimeout(show, AGAIN_MS, newQuery)
       live.follow()
       announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
       onChange()
@@ -62,7 +62,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
       if (signal.aborted) return
       failure = failureOf(error)
       isLoading = false
-      if (failure.passes) again = setTimeout(show, AGAIN_MS, wanted)
+      if (failure.passes) retry = setTimeout(show, AGAIN_MS, newQuery)
     }
     onChange()
   }
@@ -82,7 +82,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
 
   /** Reads the rows again, as nobody has asked for it. A page that cannot be had stays as it is. */
   async function reload (): Promise<void> {
-    const { signal } = running
+    const { signal } = aborter
     try {
       const fresh = await read(signal)
       if (fresh.age === undefined) await arrive(fresh, signal)
@@ -94,11 +94,11 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   /** Rows stay where they are while the reader is at them. */
   async function arrive (fresh: Page, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    clearTimeout(held)
+    clearTimeout(holdTimer)
     const isSame = idsOf(fresh) === idsOf(page!)
     const rest = usedAt + HOLD_MS - Date.now()
     if (!isSame && rest > 0) {
-      held = setTimeout(arrive, rest, fresh, signal)
+      holdTimer = setTimeout(arrive, rest, fresh, signal)
       return
     }
     page = fresh
@@ -126,9 +126,9 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
     /** The reader is at the rows. */
     use: (): void => { usedAt = Date.now() },
     close (): void {
-      running.abort()
-      clearTimeout(again)
-      clearTimeout(held)
+      aborter.abort()
+      clearTimeout(retry)
+      clearTimeout(holdTimer)
       live.close()
     }
   }
