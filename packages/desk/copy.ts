@@ -6,13 +6,13 @@ export function createCopy () {
   let sent: string | undefined
   let arrived: string | undefined
   /** The texts that were sent since the last one that arrived. */
-  let own = new Set<string>()
+  let ownTexts = new Set<string>()
   /** How many locks there were: an answer to a write of an earlier one says nothing of the present one. */
-  let begun = 0
+  let lockCount = 0
 
   /** Begins anew with the text of a lock that was granted. */
   function begin (text?: string): void {
-    begun++
+    lockCount++
     sent = arrived = text
   }
 
@@ -23,21 +23,21 @@ export function createCopy () {
     get arrived () { return arrived },
     begin,
     /** Whether a text in the lock was sent from here, with or without an answer. */
-    isOwn: (text: string): boolean => own.has(text),
+    isOwn: (text: string): boolean => ownTexts.has(text),
     /** Notes a text that goes with the request for the lock. */
-    give: (text: string): void => { own.add(text) },
+    give: (text: string): void => { ownTexts.add(text) },
     /** Sends a text to the lock. @returns the failure, if there was one */
     async send (lock: Held, text: string): Promise<QuoinError | undefined> {
       sent = text
-      own.add(text)
-      const then = begun
+      ownTexts.add(text)
+      const then = lockCount
       try {
         await lock.save(text)
-        if (then !== begun) return
+        if (then !== lockCount) return
         arrived = text
-        own = new Set([text])
+        ownTexts = new Set([text])
       } catch (error) {
-        if (then === begun) sent = arrived = undefined
+        if (then === lockCount) sent = arrived = undefined
         return failureOf(error)
       }
     }

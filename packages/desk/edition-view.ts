@@ -159,6 +159,6 @@ function content (session: Session, context: EditionContext): TemplateResult {
 function lookersView (lookers: Somebody[]): View {
   if (lookers.length === 0) return nothing
   const names = lookers.slice(0, LOOKERS_SHOWN).map((looker, index) => html`${index > 0 ? ', ' : ''}<bdi>${nameOf(looker)}</bdi>`)
-  const left = lookers.length - names.length
-  return html`${sayWith('lookingOn', { names })}${left > 0 ? say('andOtherLookers', { count: left }) : nothing}`
+  const othersCount = lookers.length - names.length
+  return html`${sayWith('lookingOn', { names })}${othersCount > 0 ? say('andOtherLookers', { count: othersCount }) : nothing}`
 }

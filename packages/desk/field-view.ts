@@ -44,27 +44,27 @@ function control (field: Field, types: Named[], language: string | undefined): T
   const describedBy = `${help === undefined ? '' : `help-${name} `}notes-${name}`
   const id = `field-${name}`
   const on = ({ target }: Event) => field.type((target as HTMLInputElement).value)
-  const invalid = problems.length > 0 ? 'true' : 'false'
-  const locked = holder !== undefined || field.forbidden !== undefined
+  const ariaInvalid = problems.length > 0 ? 'true' : 'false'
+  const isLocked = holder !== undefined || field.forbidden !== undefined
   switch (kind) {
-    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${describedBy}
+    case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
-    case 'choice': return html`<select id=${id} ?disabled=${locked} aria-invalid=${invalid} aria-describedby=${describedBy} @focus=${field.focus} @blur=${field.blur} @change=${on}>
+    case 'choice': return html`<select id=${id} ?disabled=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @focus=${field.focus} @blur=${field.blur} @change=${on}>
       ${text === '' ? html`<option value="" selected>${say('none')}</option>` : nothing}
       ${types.some((type) => type.id === text) || text === '' ? nothing : html`<option value=${text} selected>${text}</option>`}
       ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}
     </select>`
     case 'text':
-    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${locked} aria-invalid=${invalid} aria-describedby=${describedBy}
+    case 'lines': return html`<textarea id=${id} dir="auto" lang=${language ?? nothing} rows=${Math.min(8, Math.max(3, text.split('\n').length + 1))} .value=${live(text)} ?readonly=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @input=${on}></textarea>`
-    default: return boxesView({ id, shape: field.shape, text, language, isInvalid: problems.length > 0, isLocked: locked, isUnreadable: field.isUnreadable, describedBy, type: field.type, focus: field.focus, onLeave: field.blur })
+    default: return boxesView({ id, shape: field.shape, text, language, isInvalid: problems.length > 0, isLocked, isUnreadable: field.isUnreadable, describedBy, type: field.type, focus: field.focus, onLeave: field.blur })
   }
 }
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field, acts?: FieldActs): View {
   const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, forbidden, hint, trouble } = field
-  const quoted = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
+  const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
   const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
   return html`
     ${holder
@@ -73,11 +73,11 @@ export function notes (field: Field, acts?: FieldActs): View {
       : isHeld ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>` : nothing}
     ${acts ? requestsView(field, acts) : nothing}
     ${offer !== undefined && !holder
-      ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quoted(offer)}</bdi>` })}</span>
+      ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quote(offer)}</bdi>` })}</span>
           <span class="choices"><button type="button" class="small" @click=${() => acts ? acts.restoreOffer(field) : field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>
           <button type="button" class="small plain" @click=${field.discardOffer}>${say('discard')}<span class="spoken">${say('whatYouTypedIn', { label })}</span></button></span>${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`
       : nothing}
-    ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quoted(theirs), acts?.choiceOf(field, theirs)) : nothing}
+    ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quote(theirs), acts?.choiceOf(field, theirs)) : nothing}
     ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
     ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${forbidden}</span></p>`}
     ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
@@ -85,10 +85,10 @@ export function notes (field: Field, acts?: FieldActs): View {
 }
 
 /** What somebody else has saved, as what differs from one's own text. With several changes an editor may take some. */
-function conflictView (field: Field, theirs: string, quoted: string, choice?: TextChoice): TemplateResult {
+function conflictView (field: Field, theirs: string, quotation: string, choice?: TextChoice): TemplateResult {
   const { label } = field.shape
   const isMixed = choice !== undefined && choice.text !== theirs
-  return html`<div class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quoted}</bdi>` })}</span>
+  return html`<div class="note conflict"><span>${sayWith('colleagueSaved', { text: html`<bdi>${quotation}</bdi>` })}</span>
     <span class="choices"><button type="button" class="small" @click=${() => field.decide('mine')}>${say('keepMine')}<span class="spoken">${say('ofLabel', { label })}</span></button>
     <button type="button" class="small" @click=${() => field.decide(isMixed ? { text: choice.text } : 'theirs')}>${say(isMixed ? 'takeChosen' : 'takeTheirs')}<span class="spoken">${say('ofLabel', { label })}</span></button></span>
     ${choice && hasPieces(choice) ? differenceView(choice.pieces, choice) : nothing}</div>`

@@ -41,8 +41,8 @@ const KEPT_BY_DRUPAL = /^(created|uid|path|metatag|menu_link|_links)$|^(revision
 export function shapesOf (edition: Edition, model: Model, sampleOf: (name: string) => Item[] = () => []): Shape[] {
   const { keys, fields: { key, editionType } } = model
   const first = [keys.label, key, editionType, keys.published].filter((name) => name !== null && name in edition) as string[]
-  const hidden = [...first, ...Object.values(keys)]
-  const others = Object.keys(edition).filter((name) => !hidden.includes(name) && !KEPT_BY_DRUPAL.test(name))
+  const hiddenNames = [...first, ...Object.values(keys)]
+  const others = Object.keys(edition).filter((name) => !hiddenNames.includes(name) && !KEPT_BY_DRUPAL.test(name))
   const shapes = [...first, ...others].map((name): Shape => {
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
@@ -145,9 +145,9 @@ export function itemsOf ({ kind, template, zone, isRange }: Shape, text: string,
   const [item = template, ...others] = items
   if (text === '') return others
   if (kind === 'link') return [{ ...item, uri: text }, ...others]
-  const { processed: _1, summary_processed: _2, ...kept } = item
+  const { processed: _1, summary_processed: _2, ...rest } = item
   const [value, end] = isRange ? text.split('/') as [string, string] : [text]
-  return [{ ...kept, value: valueIn(kind, value, String(item['value'] ?? ''), zone), ...(end !== undefined && { end_value: end === '' ? null : valueIn(kind, end, String(item['end_value'] ?? ''), zone) }) }, ...others]
+  return [{ ...rest, value: valueIn(kind, value, String(item['value'] ?? ''), zone), ...(end !== undefined && { end_value: end === '' ? null : valueIn(kind, end, String(item['end_value'] ?? ''), zone) }) }, ...others]
 }
 
 function itemOfLine (line: string, items: Item[]): Item {

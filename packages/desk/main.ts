@@ -67,10 +67,10 @@ function refresh (): void {
   queueMicrotask(() => {
     [isStale, isPlanned] = [false, false]
     background.settle()
-    const focused = document.activeElement
-    const places = placesOf(focused)
+    const element = document.activeElement
+    const places = placesOf(element)
     render(page(), root)
-    keepFocus(focused, places)
+    keepFocus(element, places)
     document.title = `${titleNow()} · Quoin desk`
   })
 }
@@ -131,7 +131,7 @@ function looksOf (list: string, uuids: string[], signal: AbortSignal): Promise<L
 }
 
 /** The keys of the page; a text box undoes by itself what was typed into it, and nothing that the page has put there. */
-function pressed (event: KeyboardEvent): void {
+function onKeydown (event: KeyboardEvent): void {
   const target = event.target as Element
   const isInText = target.matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
   if (event.key === '?' && !isInText) return showKeys()
@@ -156,10 +156,10 @@ function focusHeading (): void {
 }
 
 /** Goes to another list, or shows it in place while the reader types. */
-function go (query: Query, typing = false): void {
+function go (query: Query, isTyping = false): void {
   clearTimeout(pause)
   const address = listAddress(query)
-  if (!typing) location.hash = address
+  if (!isTyping) location.hash = address
   else {
     pause = setTimeout(() => {
       history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
@@ -182,8 +182,8 @@ function sessions (): Session[] {
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
-  const shown = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
-  const before = shown()
+  const viewName = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
+  const before = viewName()
   maker?.leave()
   maker = undefined
   unknown = place.view === 'unknown' ? place : undefined
@@ -208,7 +208,7 @@ async function open (isFirst = false): Promise<void> {
   session?.presence.see(!document.hidden)
   windows.show(session?.id)
   refresh()
-  if (isFirst || before === shown()) return
+  if (isFirst || before === viewName()) return
   scrollTo(0, 0)
   queueMicrotask(() => queueMicrotask(focusHeading))
 }
@@ -230,7 +230,7 @@ if (here.user) {
     open()
     queueMicrotask(resetSearch)
   })
-  addEventListener('keydown', pressed)
+  addEventListener('keydown', onKeydown)
   addEventListener('visibilitychange', () => {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)

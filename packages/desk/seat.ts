@@ -63,9 +63,9 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
   /** The token to go on with once the page is left; null for none. */
   let next: string | null | undefined
   const headers = auth === 'jwt' ? () => bearer(tokenOfTab()) : () => (csrf ??= csrfToken())
-  const here: Seat = { auth, options: { headers, fetch: watched }, resume, check, leave: () => location.reload(), signOut }
+  const here: Seat = { auth, options: { headers, fetch: fetchWatched }, resume, check, leave: () => location.reload(), signOut }
 
-  async function watched (...request: Parameters<typeof fetch>): Promise<Response> {
+  async function fetchWatched (...request: Parameters<typeof fetch>): Promise<Response> {
     if (here.other) throw new TypeError('Somebody else is signed in')
     const answer = await fetchOnce(...request)
     // A token is that of one session: after another login it is refused.
@@ -83,8 +83,8 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
     return answer
   }
 
-  async function identify (sent: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
-    const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
+  async function identify (headers: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
+    const answer = await fetch('api/desk/me', { headers }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: Person, code: QuoinError['code'], message: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
     return answer?.ok && body?.user ? { user: body.user } : { reason: signInReason(body) }
