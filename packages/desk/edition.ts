@@ -103,7 +103,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   let isSaving = false
   let notice: Notice | undefined
   let stop = () => {}
-  let again: ReturnType<typeof setTimeout> | undefined
+  let retry: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
 
   function present () {
@@ -111,8 +111,8 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   /** Takes in what was saved otherwise than by the fields, and tells it. */
-  function takeSaved (read: Edition, tag: string | undefined, words: string): void {
-    edition = read
+  function takeSaved (fresh: Edition, tag: string | undefined, words: string): void {
+    edition = fresh
     etag = tag
     rebase()
     notice = { tone: 'good', text: words }
@@ -156,18 +156,18 @@ export function createSession ({ client, settings: { model }, user, samples, sto
 
   /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
   async function load (): Promise<void> {
-    clearTimeout(again)
+    clearTimeout(retry)
     const before = edition
     try {
       if (!edition) samples.prepare(id)
-      const read = await client.editions.read(id)
+      const answer = await client.editions.read(id)
       if (isClosed) return
       // It was saved, or read, meanwhile: this may be what it was before.
       if (edition !== before) return load()
       const wasStale = age !== undefined
-      ;({ etag, age } = { age: undefined, ...read })
+      ;({ etag, age } = { age: undefined, ...answer })
       const isFirst = edition === undefined
-      edition = read.edition as Edition
+      edition = answer.edition as Edition
       failure = undefined
       if (isFirst) await begin()
       else rebase()
@@ -179,7 +179,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     labels.load(references()).catch(() => {})
     closing.refresh()
     journal.refresh()
-    if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
+    if (age !== undefined || failure?.passes) retry = setTimeout(load, AGAIN_MS)
     onChange()
   }
 
@@ -205,14 +205,14 @@ export function createSession ({ client, settings: { model }, user, samples, sto
 
   /** Changes a running order on top of whatever others have made of it. */
   async function arrange (field: string, operations: OrderOperation[]): Promise<void> {
-    const read = await client.editions.arrange(id, operations, { field })
-    edition = read.edition as Edition
-    etag = read.etag
+    const answer = await client.editions.arrange(id, operations, { field })
+    edition = answer.edition as Edition
+    etag = answer.etag
     rebase()
   }
 
   function settleOrders (): void {
-    for (const { name, isSaving } of orders) if (!isSaving) restoration.arranged(name)
+    for (const { name, isSaving } of orders) if (!isSaving) restoration.onArrange(name)
     closing.refresh()
     journal.refresh()
     catchUp()
@@ -220,7 +220,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   function notArranged (name: string, error: QuoinError): void {
-    restoration.refused(name)
+    restoration.onRefuse(name)
     notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) }) }
     announce(notice.text)
     load()
@@ -232,13 +232,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const isOwn = news === etag
     news = undefined
     if (isOwn) return
-    clearTimeout(again)
-    again = setTimeout(load, SAVED_MS)
+    clearTimeout(retry)
+    retry = setTimeout(load, SAVED_MS)
   }
 
   function fieldChanged (): void {
     if (notice?.isOver?.()) notice = undefined
-    fields.forEach(restoration.looked)
+    fields.forEach(restoration.onFieldChange)
     onChange()
   }
 
@@ -256,13 +256,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
   function watch (): void {
     stop()
-    let known: LockView[] | undefined
+    let previous: LockView[] | undefined
     const listener = {
       locks (locks: LockView[], isStale = false, isWhole = false) {
         isLive = !isStale
         if (isWhole) presence.begin()
-        announceChanges(known, locks)
-        known = board = locks
+        announceChanges(previous, locks)
+        previous = board = locks
         closing.refresh()
         requests.board(locks.filter(isOwn))
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
@@ -272,8 +272,8 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         isLive = false
         onChange()
       },
-      requested: requests.heard,
-      present: presence.heard,
+      requested: requests.hear,
+      present: presence.hear,
       saved ({ etag: tag }: Saved) {
         news = tag
         catchUp()
@@ -291,8 +291,8 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
     for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
     if (ended.length === 0 || isSaving) return
-    clearTimeout(again)
-    again = setTimeout(load, SETTLE_MS)
+    clearTimeout(retry)
+    retry = setTimeout(load, SETTLE_MS)
   }
 
   function takeDisplacement (displacement: Displacement): void {
@@ -345,20 +345,20 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     for (const field of dirty) sent.set(field, field.text)
     const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
     try {
-      const read = await client.editions.update(id, body, { ifMatch: etag })
-      edition = read.edition as Edition
-      etag = read.etag
+      const answer = await client.editions.update(id, body, { ifMatch: etag })
+      edition = answer.edition as Edition
+      etag = answer.etag
     } catch (error) {
       if (!MEANWHILE.includes(failureOf(error).code)) throw error
       await load()
       if (failure) throw failure
       if (tries === TRIES || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
-      const left = fields.filter(isToSave)
-      return left.length === 0 ? undefined : write(left, sent, tries + 1)
+      const rest = fields.filter(isToSave)
+      return rest.length === 0 ? undefined : write(rest, sent, tries + 1)
     }
     for (const [field, text] of sent) {
-      field.saved(edition[field.shape.name] ?? [], text)
-      restoration.saved(field.shape.name, text)
+      field.onSave(edition[field.shape.name] ?? [], text)
+      restoration.onSave(field.shape.name, text)
     }
     rebase((field) => sent.has(field))
   }
@@ -370,7 +370,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const order = orders.find(({ name }) => name === fieldName)
     if (order && field && !field.holder) {
       drafts.forget(text)
-      done(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
+      addStep(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
       notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
       if (field && !field.holder) await restoration.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
@@ -398,7 +398,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   /** Takes in and tells what was done to a running order. */
-  function done (step: Step | undefined): void {
+  function addStep (step: Step | undefined): void {
     if (!step) return
     history.add(step)
     notice = undefined
@@ -410,17 +410,17 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   function acts (order: Order) {
     const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
     return {
-      move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
-      remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
+      move: (token: string, to: number) => addStep(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
+      remove: (token: string) => addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
       /** Puts in what was found, at the place that the search names. */
       add ({ item, title, ...look }: SearchResult): void {
         labels.learn(item, title, look)
         const length = order.items.length
-        done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
+        addStep(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
       },
       insert (article: Item, title: string, index: number): void {
         labels.learn(article, title, finder.results?.find(({ item }) => item === article))
-        done(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
+        addStep(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
       }
     }
   }
@@ -499,7 +499,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       stop()
       requests.end()
       presence.end()
-      clearTimeout(again)
+      clearTimeout(retry)
       for (const order of orders) order.close()
       finder.close()
       closing.end()

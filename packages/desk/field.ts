@@ -195,8 +195,8 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     async takeOver (): Promise<void> {
       await acquisition
       // Also afterwards: what was left when this was pressed may say so late.
-      const focused = () => { isFocused = true }
-      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(focused))
+      const noteFocus = () => { isFocused = true }
+      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(noteFocus))
     },
 
     /** Goes on with a text of before; one that is not saved yet is put aside. */
@@ -253,8 +253,8 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     },
 
     /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
-    saved (items: Item[], asSent: string): void {
-      if (text.saved(items, asSent)) keepOrRelease()
+    onSave (items: Item[], asSent: string): void {
+      if (text.onSave(items, asSent)) keepOrRelease()
       update()
     },
 

@@ -92,7 +92,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
     },
 
     /** What a feed says of a request. */
-    heard (petition: Petition): void {
+    hear (petition: Petition): void {
       const { type, id } = entity()
       if (petition.entityType !== type || petition.entityId !== id || petition.userData.uid === uid) return
       const before = others.find(({ fieldName, userData }) => fieldName === petition.fieldName && userData.uid === petition.userData.uid)

@@ -6,8 +6,8 @@ import { say } from './texts.ts'
 /** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
 export function createText (shape: Shape, items: Item[]) {
   // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
-  const read = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
-  let base = read(items)
+  const textIn = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
+  let base = textIn(items)
   let now = base
   let theirs: string | undefined
   let isUnreadable = false
@@ -68,8 +68,8 @@ export function createText (shape: Shape, items: Item[]) {
     },
 
     /** It was saved as this text. @returns whether there is none that is newer */
-    saved (items: Item[], asSent: string): boolean {
-      base = read(items)
+    onSave (items: Item[], asSent: string): boolean {
+      base = textIn(items)
       theirs = undefined
       problems = []
       if (isTyped && now !== asSent) return false
@@ -79,7 +79,7 @@ export function createText (shape: Shape, items: Item[]) {
 
     /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
     rebase (items: Item[]): void {
-      ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, read(items)))
+      ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, textIn(items)))
     },
 
     /** Decides between one's own text and what somebody else has saved, or for a text that is made of both. */
