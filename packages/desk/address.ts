@@ -1,15 +1,15 @@
 import type { Model } from './settings.ts'
 
-/** What the list shows; `offset` is how many are left out first. */
+/** What the list shows. `offset` is how many rows come before the page. */
 export interface Query { q: string, bundle: string, type: string, status: string, key: string, offset: number }
 
-/** What the site's editions can be searched by: the service refuses to search by what the content model does not have. */
+/** The criteria that the site's editions can be searched by. The service refuses a criterion whose field the content model does not have. */
 export function criteriaOf ({ keys, fields }: Pick<Model, 'keys' | 'fields'>): Array<keyof Omit<Query, 'offset'>> {
   const names = { q: keys.label ?? fields.key, bundle: keys.bundle, type: fields.editionType, status: keys.published, key: fields.key }
   return (Object.keys(names) as Array<keyof typeof names>).filter((criterion) => names[criterion] !== null)
 }
 
-/** Where the reader is: everything behind the # of the address. `unknown` is an address that the page does not have, with the id that it names an edition by, if any. */
+/** Where the reader is, by the part of the address behind the #. `unknown` is an address that the page does not have; `id` is what it has in the place of an edition's id. */
 export type Place = { view: 'list', query: Query } | { view: 'edition', id: string } | { view: 'new', from?: string } | { view: 'unknown', id?: string }
 
 /** An edition's number or UUID, as the service takes it. */
@@ -51,7 +51,7 @@ function decoded (text: string): string {
   }
 }
 
-/** The address of a list, with what differs from the first page of all. */
+/** The address of a list. It names only what differs from the first page of all editions. */
 export function listAddress (query: Partial<Query>): string {
   const parameters = Object.entries(query).filter(([, value]) => value !== '' && value !== 0).map(([name, value]) => [name, String(value)])
   return parameters.length === 0 ? '#/' : `#/?${new URLSearchParams(parameters as Array<[string, string]>)}`

@@ -14,11 +14,11 @@ export interface Boxes {
   isInvalid: boolean
   isLocked?: boolean
   isRequired?: boolean
-  /** Whether the boxes have what a browser cannot read as a value: that stays as it is typed. */
+  /** Whether a browser cannot read the content of the boxes as a value. The content stays as it is typed. */
   isUnreadable?: boolean
-  /** The ids of what describes them. */
+  /** The ids of the elements that describe them. */
   describedBy: string
-  /** Told the text that the boxes make together, and whether a browser can read all of it. */
+  /** Called with the text of all boxes together, and whether a browser can read all of it. */
   type: (text: string, isWhole: boolean) => void
   focus?: () => void
   onLeave?: () => void
@@ -29,11 +29,11 @@ export function boxesView ({ id, shape: { kind, label, isRange }, text, language
   const on = ({ currentTarget }: Event) => {
     const boxes = isRange ? [...(currentTarget as Element).parentElement!.querySelectorAll('input')] : [currentTarget as HTMLInputElement]
     const values = boxes.map(({ value }) => value)
-    // What a browser cannot read as a value it gives as none.
+    // A browser gives an empty value for content that it cannot read.
     type(values.every((value) => value === '') ? '' : values.join('/'), !boxes.some(({ validity }) => validity.badInput))
   }
   const blur = (event: Event) => {
-    // From half a date to none, or back, the value is the same: there is no event of that.
+    // Half a date and no date have the same value, so a browser fires no event between them.
     if ((event.target as HTMLInputElement).validity.badInput !== isUnreadable) on(event)
     onLeave?.()
   }

@@ -12,7 +12,7 @@ const IN_WORDS: Kind[] = ['line', 'lines', 'text', 'link']
 export interface Choice<One> {
   changes: One[]
   isTaken: (change: One) => boolean
-  /** Takes a change that was left, or leaves one that was taken. */
+  /** Takes a change that was left out, or leaves out one that was taken. */
   turn: (change: One) => void
 }
 
@@ -69,7 +69,7 @@ export function createChoices (onChange: () => void) {
      */
     order (name: string, present: string[], before: string[]): OrderChoice {
       const { turned } = recall('order', name, present.join(' '), before.join(' '))
-      // What came since stands beside what it stands beside now.
+      // An article that came since keeps its present neighbours.
       const target = fit(before, present)
       const choice = choiceOf([...orderDifference(present, target), ...orderDifference(present, before).filter(({ what }) => what === 'gone')], turned, ({ what }) => what === 'moved')
       const keys = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))

@@ -4,7 +4,7 @@ import { reasonOf } from './reasons.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { say } from './texts.ts'
 
-/** How long to wait for more to happen before it is looked again, in milliseconds. */
+/** How long to wait for more changes before readiness is asked again, in milliseconds. */
 const SETTLE_MS = 500
 
 /** What closes an edition, in words. */
@@ -32,7 +32,7 @@ export interface ClosingDeps {
   wordsOf: (finding: Finding) => string
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
-  /** Told of the edition that was saved, and of what there is to say of it. */
+  /** Called with the edition that was saved, and the sentence that tells it. */
   onSave: (edition: Edition, etag: string | undefined, words: string) => void
   onChange: () => void
   announce: (text: string) => void
@@ -117,7 +117,7 @@ export function createClosing ({ editions, id, model, wordsOf, present, onSave, 
       onChange()
     },
     look,
-    /** To be called when something may have changed that it depends on. */
+    /** To be called when something may have changed that readiness depends on. */
     refresh (): void {
       if (!isOpen || isActing) return
       clearTimeout(settle)

@@ -65,7 +65,7 @@ export function isSameText (one: EditorDraft, other: EditorDraft): boolean {
 export type TextStorage = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
 
 interface StoredDraft extends EditorDraft {
-  /** Where it is in the store. */
+  /** Its key in the store. */
   key: string
   of: string
   typedAt: number
@@ -116,8 +116,8 @@ export function createDraftStorage (store: TextStorage, uid: string) {
       texts = texts.filter((text) => !obsolete.includes(text))
     },
     /**
-     * Where what is typed in a field of this window is kept from its first letter, until it is in its lock or saved.
-     * @returns takes the text, or that it is not needed any more; says whether it is kept
+     * Keeps the text of one field of this window from its first letter, until the text is in its lock or saved.
+     * @returns a function that takes the text, or undefined once it is not needed any more, and says whether the store has it
      */
     mirror (name: string, fieldName: string): (text: string | undefined) => boolean {
       const key = `${prefix}${here}/${name}/${fieldName}`

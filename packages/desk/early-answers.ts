@@ -1,8 +1,8 @@
-/** How long an answer may take that the page waits for, in milliseconds. */
+/** How long the page waits for an answer, in milliseconds. */
 export const ANSWER_MS = 30_000
 
 /**
- * Fetches. The first time it hands out what the page has asked for early. Without a signal of its own a request ends after
+ * Makes a `fetch` that hands out each early answer once, in the place of a request. A request without a signal ends after
  * ANSWER_MS.
  * @param answers by absolute address
  * @param page the address of the page

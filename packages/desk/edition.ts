@@ -33,10 +33,10 @@ const SAVED_MS = 50
 /** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
 const TRIES = 10
 
-/** What locks name articles by, as it is called in a reference. */
+/** The key of a reference that has what locks name articles by. */
 const REFERENCE_KEYS = { id: 'target_id', uuid: 'target_uuid' } as const
 
-/** What a save is refused with on top of what somebody else has saved. */
+/** The codes of a save that is refused because somebody else has saved meanwhile. */
 const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
 
 export interface SessionDeps {
@@ -46,16 +46,16 @@ export interface SessionDeps {
   /** What fields look like in editions that were seen. */
   samples: Samples
   storage: DraftStorage
-  /** What an edition refers to is called, by uuid. */
+  /** The labels of what an edition refers to, by uuid. */
   labelsOf: (id: string) => Promise<Labels>
-  /** What rows of a list do not tell themselves, by uuid. */
+  /** The images and sections that the rows of a list only refer to, by uuid. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
   onChange: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
-  /** Tells the reader of a field outside of the page. */
+  /** Tells the reader something of a field, outside of the page. */
   notify: (title: string, text: string, fieldName: string) => void
 }
 
@@ -69,7 +69,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   let failure: QuoinError | undefined
   let fields: Field[] = []
   let orders: Order[] = []
-  /** The entity tag of a save of somebody else's that is not looked at yet. */
+  /** The entity tag of a colleague's save that is not read yet. */
   let news: string | undefined
   let board: LockView[] = []
   let isLive = false
@@ -110,7 +110,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     return { edition: edition!, etag }
   }
 
-  /** Takes in what was saved otherwise than by the fields, and tells it. */
+  /** Takes in an edition that something other than the fields has saved, and tells it. */
   function takeSaved (fresh: Edition, tag: string | undefined, words: string): void {
     edition = fresh
     etag = tag
@@ -154,7 +154,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   const presence = createPresence({ locks: client.locks, entity, uid: user.uid, onChange })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
-  /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
+  /** Reads the edition, for the first time or again. Text typed here stays on top of what is saved. */
   async function load (): Promise<void> {
     clearTimeout(retry)
     const before = edition
@@ -162,7 +162,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       if (!edition) samples.prepare(id)
       const answer = await client.editions.read(id)
       if (isClosed) return
-      // It was saved, or read, meanwhile: this may be what it was before.
+      // The edition was saved or read meanwhile, so this answer may be older.
       if (edition !== before) return load()
       const wasStale = age !== undefined
       ;({ etag, age } = { age: undefined, ...answer })
@@ -183,7 +183,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     onChange()
   }
 
-  /** Brings what was read or saved to all but these fields. */
+  /** Hands the edition to all fields but those left out. */
   function rebase (isLeftOut = (_: Field) => false): void {
     for (const field of fields) if (!isLeftOut(field)) field.rebase(edition![field.shape.name] ?? [])
     for (const order of orders) order.rebase(edition![order.name] ?? [])
@@ -199,7 +199,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
-    // What this editor waits for comes first.
+    // The editor waits for the rest, so presence comes last.
     presence.open()
   }
 
@@ -226,7 +226,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     load()
   }
 
-  /** Reads the edition again once somebody else has saved it, and nothing of one's own is under way. */
+  /** Reads the edition again once somebody else has saved it and no save from here is under way. */
   function catchUp (): void {
     if (news === undefined || isSaving || orders.some(({ isSaving }) => isSaving)) return
     const isOwn = news === etag
@@ -282,11 +282,11 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     stop = age === undefined ? client.editions.subscribe(id, listener) : client.locks.subscribe(entity(), listener)
   }
 
-  /** What others have begun and ended since; what they ended they may have saved. */
+  /** Announces the locks that others have taken and released. A field that was released may have been saved. */
   function announceChanges (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
     const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
-    // The text of an earlier lock, whose lease was over, has become a draft.
+    // The text of an earlier lock that had expired has become a draft.
     if (taken.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
     for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
     for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
@@ -312,7 +312,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   /** Whether a field has a change that Drupal has not forbidden. */
   const isToSave = ({ isDirty, forbidden }: Field) => isDirty && forbidden === undefined
 
-  /** Saves what has changed, on top of what others have saved since where both fit together. */
+  /** Saves the changed fields, on top of what others have saved since if both fit together. */
   async function save (): Promise<void> {
     const dirty = fields.filter(isToSave)
     if (isSaving || dirty.length === 0) return
@@ -397,7 +397,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     announce(words)
   }
 
-  /** Takes in and tells what was done to a running order. */
+  /** Adds a step of a running order to the history, and announces it. */
   function addStep (step: Step | undefined): void {
     if (!step) return
     history.add(step)
@@ -412,7 +412,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     return {
       move: (token: string, to: number) => addStep(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
       remove: (token: string) => addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
-      /** Puts in what was found, at the place that the search names. */
+      /** Inserts a search result at the place that the search names. */
       add ({ item, title, ...look }: SearchResult): void {
         labels.learn(item, title, look)
         const length = order.items.length
@@ -425,7 +425,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     }
   }
 
-  /** Takes back the last step; from within a field only what the page has put there. @returns whether there was one */
+  /** Takes back the last step. From within a field it takes back only what the page has put there. @returns whether there was a step */
   function undo (inside?: Field): boolean {
     return tell('undone', history.undo(inside))
   }
@@ -488,7 +488,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     requests,
     handOver,
     presence,
-    /** The page goes: what is typed and not kept yet is sent, nothing asked for any more, and its user looks on no longer. */
+    /** The page is closed: sends text that is not in its lock yet, withdraws requests, and ends the presence. */
     keep (): void {
       for (const field of fields) field.keep()
       requests.end()

@@ -10,7 +10,7 @@ interface Door {
 
 const doors = new WeakMap<Field, Door>()
 
-/** Where a browser keeps that its editor wants formatted texts to be shown so. */
+/** The key in the browser's storage for showing formatted texts in the editor. */
 const KEY = 'quoin-formatted'
 
 function isWanted (): boolean {
@@ -37,7 +37,7 @@ export function isFormatted ({ shape: { template } }: Field): boolean {
   return 'format' in template && template['format'] !== 'plain_text'
 }
 
-/** The editor of a field, which comes when it is opened first; as long as it is away, or closed, the source is edited. */
+/** The editor of a field. Its script loads when an editor is first opened. Without it, or while it is closed, the source is edited. */
 export function editorDoor (field: Field, { language, onChange }: { language: string | undefined, onChange: () => void }) {
   const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
   const isNew = !doors.has(field)
@@ -76,7 +76,7 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
     get isMissing () { return door.isMissing },
     /** The element to be shown instead of the source. */
     get element () { return door.editor?.element },
-    /** Why the source is shown all the same. */
+    /** Why the source is shown although the editor is wanted. */
     get reason () { return door.reason },
     async toggle (): Promise<void> {
       want(!door.isOpen)

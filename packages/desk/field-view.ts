@@ -96,14 +96,14 @@ function conflictView (field: Field, theirs: string, quotation: string, choice?:
 
 /**
  * Takes the field and goes there, unless the reader has gone elsewhere meanwhile; an order has no control but its buttons.
- * What cannot have the focus is not held for it.
+ * A control that cannot have the focus does not keep the lock.
  */
 async function takeOver (field: Field): Promise<void> {
   const place = document.activeElement?.closest('[data-field]')
   await field.takeOver()
   const { name } = field.shape
   const control = document.getElementById(`field-${name}`) ?? document.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] li button[data-to][aria-disabled="false"]`)
-  // A browser that does not focus a button that is pressed has the focus on the body.
+  // Some browsers do not focus a button that is pressed: then the body has the focus.
   if (field.isHeld && (document.activeElement === document.body || place?.contains(document.activeElement))) control?.focus()
   if (document.activeElement !== control) field.blur()
 }

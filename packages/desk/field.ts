@@ -19,13 +19,13 @@ export interface FieldDeps {
   /** The uid of who sits here. */
   uid: string
   locks: Client['locks']
-  /** Given what is typed and in no lock yet, or that there is nothing such. Says whether the browser has it. */
+  /** Takes the text that is in no lock yet; undefined if there is none. Says whether the browser has it. */
   mirror: (text: string | undefined) => boolean
   /** Told that there is something new to see. */
   onChange: () => void
-  /** Told that somebody else has the field now that was held here. */
+  /** Called when somebody else has taken the field. */
   onDisplace: (displacement: Displacement) => void
-  /** Given a text that another one has taken the place of. */
+  /** Takes a text that another one has replaced. */
   putAside: (text: string) => void
 }
 
@@ -69,7 +69,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
-    // Who signs in again has it kept.
+    // Once the user signs in again, the retry keeps the text.
     if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) debounce.retry()
   }
 
@@ -94,7 +94,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     update()
   }
 
-  /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
+  /** Somebody else has the field: shows the saved text, and tells the writer where the typed one is. */
   function lose (by: Holder): void {
     const displacement = { shape, text: text.now, by, wasHeld: ownLock !== undefined }
     const isTold = displacement.wasHeld || text.isDirty
@@ -129,7 +129,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     copy.begin()
     board.end(lock.version)
     const failure = await lock.release().catch(failureOf)
-    // The client tries again by itself what fails for the moment; no text waits for it.
+    // The client retries a passing failure by itself, and no text depends on it.
     if (failure && !failure.passes) takeRefusal(failure)
     update()
     if (!failure && isFocused) await take()
@@ -162,7 +162,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     get isUnreadable () { return text.isUnreadable },
     get problems () { return text.problems },
     get hint () { return text.hint },
-    /** Why Drupal lets this user not change it, once it has said so. */
+    /** Why Drupal does not let this user change it, once Drupal has said so. */
     get forbidden () { return forbidden },
     get trouble () { return trouble.words },
 
@@ -181,7 +181,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
       update()
     },
 
-    /** What is typed and not in the lock yet is sent. */
+    /** Sends text that is not in the lock yet. */
     keep (): void {
       if (text.isDirty) keep()
     },
@@ -191,15 +191,15 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
       keepOrRelease()
     },
 
-    /** Takes the field from whoever holds it; refused when it is a third one's by now. */
+    /** Takes the field from its holder. Refused if a third user has it by now. */
     async takeOver (): Promise<void> {
       await acquisition
-      // Also afterwards: what was left when this was pressed may say so late.
+      // Set afterwards too: the blur of the previous control may arrive after this press.
       const noteFocus = () => { isFocused = true }
       await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(noteFocus))
     },
 
-    /** Goes on with a text of before; one that is not saved yet is put aside. */
+    /** Goes on with an earlier text. A text that is not saved yet is put aside. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
       offer.replace(earlier)
@@ -220,14 +220,14 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
       await release(ownLock)
     },
 
-    /** What was typed before is not wanted any more. */
+    /** Discards the text that was typed before. */
     async discardOffer (): Promise<void> {
       await acquisition
       const { lock } = offer
       offer.end()
       copy.begin()
       if (ownLock) await keepOrRelease()
-      // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
+      // By the version that was seen: this deletes an expired lock too, and leaves a lock with which another window went on.
       else if (lock) await locks.release(what, lock).catch(takeRefusal)
       update()
     },
@@ -245,14 +245,14 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
       if (!text.isDirty) trouble.is()
       holder = lock && lock.userData.uid !== uid ? lock : undefined
       if (holder && ownLock) return lose(holder)
-      // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
+      // Somebody may have forced the release. The next write tells, so typed text is written at once.
       if (!lock && wasMine && ownLock && text.isDirty) {
         copy.begin()
         keep()
       }
     },
 
-    /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
+    /** The edition was saved with this text. The lock is needed only for a newer text. */
     onSave (items: Item[], asSent: string): void {
       if (text.onSave(items, asSent)) keepOrRelease()
       update()

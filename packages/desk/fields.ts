@@ -127,7 +127,7 @@ function shownTime (value: unknown, zone: string | undefined): string {
   return String(value ?? '').replace(MOMENT, (instant, local: string) => zone === undefined ? local : localIn(zone, instant))
 }
 
-/** The ends of the text of a range. What is no range, or is empty, has none. */
+/** The ends of the text of a range. A text that is no range, or is empty, has none. */
 export function endsOf ({ isRange }: Pick<Shape, 'isRange'>, text: string): string[] {
   return isRange && text !== '' ? text.split('/') : []
 }
@@ -170,13 +170,13 @@ function instant (local: string, before: string, zone: string | undefined): stri
   return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
 }
 
-/** How often the clocks of the site show what is typed into a field of a moment: 0 and 2 where they are put forward or back; of a range, at either end. */
+/** How often the site's clocks show the time that is typed: 0 if they skip it, 2 if it comes twice. Of a range the end that is not 1 counts. */
 export function timesOf ({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 {
   const times = text.split('/').map((end) => zone !== undefined && LOCAL.test(end) ? readIn(zone, end).times : 1)
   return times.find((one) => one === 0) ?? times.find((one) => one === 2) ?? 1
 }
 
-/** The items of a reference field by a name for each; what is in it twice has two. */
+/** The items of a reference field, each by a name of its own, also where the same target is in it twice. */
 export function tokensOf (items: Item[]): Map<string, Item> {
   const tokens = new Map<string, Item>()
   for (const item of items) {

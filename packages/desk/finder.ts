@@ -32,14 +32,14 @@ export type Looks = Pick<Labels, 'images' | 'sections'>
 
 export interface FinderDeps {
   search: Client['editions']['search']
-  /** Asks for what rows do not tell themselves: images in media entities, and the labels of sections. */
+  /** Asks for what rows only refer to: images in media entities, and the labels of sections. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   model: Pick<Model, 'lists'>
   onChange: () => void
   announce: (text: string) => void
 }
 
-/** The field that has what something of a list is called. */
+/** The field with the label of an entity of a list. */
 export function labelKeyOf ({ entityType, keys = {} }: Model['lists'][string]): string {
   return keys['label'] ?? CORE[entityType]?.label ?? 'title'
 }

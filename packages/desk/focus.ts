@@ -1,11 +1,11 @@
-/** Where something that has the focus is, from the innermost: a field, a part of the page, the page. */
+/** The places around the focused element, the innermost first: a field, a part of the page, the page. */
 export function placesOf (focused: Element | null): Element[] {
   const places: Element[] = []
   for (let place = focused?.closest('main [data-field], main section, main'); place; place = place.parentElement?.closest('main [data-field], main section, main')) places.push(place)
   return places
 }
 
-/** What can have the focus of a place, and locks no field that nobody has begun with. */
+/** The element of a place that takes the focus, without locking a field that nobody has begun to edit. */
 function targetIn (place: Element): HTMLElement | null {
   if (place.matches('main')) return place.querySelector('h1')
   if (!place.matches('[data-field]')) return place.querySelector('button')

@@ -9,14 +9,14 @@ const MOST = 100
 export interface TitlesDeps {
   read: Client['editions']['read']
   lists: Model['lists']
-  /** Whether it is known what something is called. */
+  /** Whether the title of something is known. */
   knows: (item: Item) => boolean
-  /** Told what something is called; empty where it is deleted or hidden. */
+  /** Called with the title of something, which is empty if it is deleted or hidden. */
   learn: (item: Item, title: string) => void
   onChange: () => void
 }
 
-/** What articles are called that were in an edition and are not in it now: the service tells the names of those in it alone. */
+/** The titles of articles that were in an edition and are not in it now. The service tells only the names of those that are in it. */
 export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDeps) {
   const uuids = new Set<string>()
   const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)

@@ -37,11 +37,11 @@ export interface JournalDeps {
   /** What a field looks like; undefined for one that the page does not show. */
   shapeOf: (name: string) => Shape | undefined
   labelOf: (name: string) => string
-  /** Whether a field is one that is put back here. */
+  /** Whether a field can be put back here. */
   isOffered: (name: string) => boolean
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
-  /** Told of the edition that was saved, and of what there is to say of it. */
+  /** Called with the edition that was saved, and the sentence that tells it. */
   onSave: (edition: Edition, etag: string | undefined, words: string) => void
   /** Reads the edition again. */
   reload: () => Promise<void>

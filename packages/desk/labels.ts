@@ -27,7 +27,7 @@ export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, o
   }
 
   return {
-    /** What something is called that the edition refers to; its number where that is not told, and why where that is known. */
+    /** The label of a referenced entity. Without one its number, and why, if that is known. */
     titleOf (item: Item | undefined): string {
       const label = labels.get(String(item?.['target_uuid']))
       const id = String(item?.['target_id'] ?? say('unknownNumber'))

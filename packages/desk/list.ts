@@ -7,7 +7,7 @@ import { say } from './texts.ts'
 
 export const PAGE = 20
 
-/** How often a list that is shown from a copy, or could not be had, is asked for again, in milliseconds. */
+/** How long until a list is read again that comes from a copy or could not be read, in milliseconds. */
 const AGAIN_MS = 10_000
 
 /** How long after the reader's last move in the list its rows stay where they are, in milliseconds. */
@@ -37,7 +37,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
-  /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
+  /** Shows a page, and aborts the request for the page before. */
   async function show (newQuery: Query): Promise<void> {
     clearTimeout(retry)
     clearTimeout(holdTimer)
@@ -80,7 +80,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
     total = (value as Page).total
   }
 
-  /** Reads the rows again, as nobody has asked for it. A page that cannot be had stays as it is. */
+  /** Reads the rows again in the background. If that fails, the page stays as it is. */
   async function reload (): Promise<void> {
     const { signal } = aborter
     try {
@@ -134,7 +134,7 @@ export function createList ({ client, model, onChange, announce }: ListDeps) {
   }
 }
 
-/** What a search is asked for; what is empty is not asked for. */
+/** The search without its empty criteria. */
 function searchOf ({ q, bundle, type, status, key }: Query): Search {
   return { ...(bundle && { bundle }), ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key }) }
 }

@@ -33,7 +33,7 @@ const PAUSE_MS = 250
 /** How often times are shown anew, in milliseconds. */
 const TICK_MS = 30_000
 
-/** How long to wait before names that could not be had are asked for again, in milliseconds. */
+/** How long to wait before names are asked for again after a failure, in milliseconds. */
 const AGAIN_MS = 10_000
 
 const root = document.getElementById('desk')!
@@ -59,7 +59,7 @@ let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
-/** Shows what there is, once for all that changes at the same moment, and not while a press is under way. */
+/** Renders the page, once for all changes of the same moment, and not while a press is under way. */
 function refresh (): void {
   isStale = true
   if (isPlanned || press.isDown) return
@@ -81,7 +81,7 @@ function titleNow (): string {
   return say(maker ? 'newEdition' : 'editions')
 }
 
-/** Says something to those who do not see it; the same again is said again. */
+/** Says something to those who do not see the page. The same text twice is said twice. */
 function announce (text: string): void {
   const said = document.getElementById('said')!
   said.textContent = said.textContent === text ? `${text}\u00a0` : text
@@ -101,7 +101,7 @@ function page (): TemplateResult {
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
 }
 
-/** What there is to see: whoever is nobody yet, or is here twice, sees nothing else. */
+/** The content of the page. Without a user, or where somebody else is signed in, it says only that. */
 function content (): View {
   const { user } = here
   if (!user) return seatView(here)
@@ -130,7 +130,7 @@ function looksOf (list: string, uuids: string[], signal: AbortSignal): Promise<L
   return ask<Looks>(`api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`, here, signal)
 }
 
-/** The keys of the page; a text box undoes by itself what was typed into it, and nothing that the page has put there. */
+/** Handles the keys of the page. A text box undoes by itself only what was typed into it, not what the page has put there. */
 function onKeydown (event: KeyboardEvent): void {
   const target = event.target as Element
   const isInText = target.matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
@@ -173,7 +173,7 @@ function resetSearch (): void {
   for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
 }
 
-/** That which is shown, and those with something left to do. */
+/** The session that is shown, and those in the background. */
 function sessions (): Session[] {
   return [...session ? [session] : [], ...background.all()]
 }

@@ -9,13 +9,13 @@ import type { Samples } from './samples.ts'
 import { valueOf, type Edition, type Item, type Model } from './settings.ts'
 import { say } from './texts.ts'
 
-/** How many of the newest editions are looked at for the one to go by. */
+/** How many of the newest editions are looked at for one to propose from. */
 const LOOKED_AT = 20
 
-/** How often an edition is sent, each time without what was refused of the one before it. */
+/** How often an edition is sent, each time without what Drupal has refused. */
 const TRIES = 10
 
-/** What the texts of the form are kept under in the browser, where those of an edition have its type and id. */
+/** The name of the form's texts in the browser's storage; those of an edition have its type and id. */
 const NEW = 'new'
 
 /** What the form asks for: a text, and what the CMS has said of it. */
@@ -35,8 +35,8 @@ export interface MakerDeps {
 export type Maker = ReturnType<typeof createMaker>
 
 /**
- * A new edition: what it needs is asked for, and proposed after the edition before it.
- * @param from the id of the edition to duplicate, `latest` for the newest; without it the newest is only gone by
+ * The form of a new edition. It proposes values a day after those of an earlier edition.
+ * @param from the id of the edition to duplicate, `latest` for the newest; without it nothing is copied, and the newest gives the proposals
  */
 export function createMaker ({ editions, model, samples, storage, onChange, announce, onMake }: MakerDeps, from?: string) {
   const { keys, fields } = model
@@ -49,9 +49,9 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
   let isMaking = false
   let failure: QuoinError | undefined
   let reason: string | undefined
-  /** How much of the edition before could not be taken over. */
+  /** How many values could not be copied. */
   let leftOut = 0
-  /** The fields that the editor has written into: no proposal takes the place of that. */
+  /** The names of fields that the editor has written into, which no proposal replaces. */
   const edits = new Set<string>()
   const mirrors = new Map<string, ReturnType<DraftStorage['mirror']>>()
 
@@ -118,7 +118,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     return shape.kind === 'date' ? nextMoment(text) : text
   }
 
-  /** What the edition before has and the form does not ask for, a day later. */
+  /** The fields of the earlier edition that the form does not ask for, a day later. */
   function copyOfBefore (): Record<string, Item[]> {
     const shapes = shapesOf(before!, model).filter(({ name }) => name !== fieldOf(model) && name !== keys.published && !inputs.some(({ shape }) => shape.name === name))
     return Object.fromEntries(shapes.flatMap((shape) => {
@@ -153,7 +153,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     tell()
   }
 
-  /** Creates an edition, without what was copied and Drupal does not take from this user, such as an article that they may not see. */
+  /** Creates an edition. Copied values that Drupal refuses of this user are left out, such as an article that they may not see. */
   async function create (body: EditionBody, tries = 1): Promise<Edition> {
     try {
       return (await editions.create(bundle, body)).edition as Edition
@@ -204,7 +204,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     edits.add(name)
     keep(name, text)
     const key = inputs.find(({ shape }) => shape.name === fields.key)
-    // Without an edition to go by the title says what the key is.
+    // Without an earlier key the key is made of the title.
     if (name === keys.label && key && !edits.has(key.shape.name) && nextKey(valueOf(before ?? {}, fields.key)) === undefined) key.text = slugOf(text)
     onChange()
   }
@@ -218,7 +218,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
   return {
     get bundles () { return bundles },
     get bundle () { return bundle },
-    /** The edition to go by, or to duplicate. */
+    /** The edition to propose from, or to duplicate. */
     get before () { return before },
     get inputs () { return inputs },
     get isCopy () { return isCopy },
@@ -232,7 +232,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
       if (from === undefined || from === 'latest') load()
       onChange()
     },
-    /** Takes over what the edition before has, or nothing of it. */
+    /** Copies the fields of the earlier edition, or none of them. */
     copy (isOn: boolean): void {
       isCopy = isOn
       propose()
@@ -242,7 +242,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     /** What was typed into the form before, here or in another window, and is not in it now. */
     get drafts () { return storage.of(NEW).filter((draft) => !isInForm(draft)) },
     labelOf: (name: string) => labelOf(name, model),
-    /** Puts a text of before into the form. A typed one that stands there is kept in its place. */
+    /** Puts a kept text into the form. A typed text that stands there becomes a kept one. */
     restore (draft: EditorDraft): void {
       const { fieldName, payload } = draft
       const input = inputFor(fieldName)
@@ -258,7 +258,7 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     },
     /** Whether closing the page would lose a text: the browser has no room for it. */
     get isAtRisk () { return inputs.some(({ shape: { name }, text }) => edits.has(name) && !keep(name, text)) },
-    /** What is typed is not wanted any more. */
+    /** Discards what is typed. */
     cancel: forget,
     /** The reader goes elsewhere: what is typed is offered when the form is opened again. */
     leave (): void {

@@ -10,7 +10,7 @@ export function settle (base: string, mine: string, theirs: string): MergeResult
   return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
 }
 
-/** An order of before with the articles that came meanwhile, each after what it comes after now. What has gone since is in it too. */
+/** An earlier order with the articles that came meanwhile, each after its present predecessor. Articles that have gone since are in it too. */
 export function fit (order: string[], present: string[]): string[] {
   const result = [...order]
   present.forEach((one, index) => {

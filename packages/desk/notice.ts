@@ -5,15 +5,15 @@ import { refusalOf } from './refusal.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
-/** What is said of an edition, until something else is. */
+/** The sentence that the page shows of an edition, until another replaces it. */
 export interface Notice {
   tone: 'good' | 'bad'
   text: string
-  /** Whether it is not so any more. */
+  /** Whether it is not true any more. */
   isOver?: () => boolean
 }
 
-/** That somebody has taken a field, or has had it. */
+/** Tells that somebody has taken a field, or had it before. */
 export function displacementNotice ({ shape, by, wasHeld }: Displacement, field: Field, isKept: boolean): Notice {
   const what = say(wasHeld ? 'tookOver' : 'isEditingField', { name: nameOf(by.userData), label: shape.label })
   return { tone: 'bad', isOver: () => field.isHeld, text: isKept ? say('seeKeptDrafts', { what }) : what }
@@ -27,7 +27,7 @@ export function restoredNotice (label: string, field: Field | undefined): Notice
 }
 
 /**
- * Why an edition was not saved; what is to be said of a field is put there.
+ * Tells why an edition was not saved, and puts the problems of a field at the field.
  * @param sent the texts that were to be saved: what was typed since is not what was refused
  */
 export function refusedNotice (error: QuoinError, fields: Field[], sent: Map<Field, string>): Notice {

@@ -67,7 +67,7 @@ export function indexOf (items: Item[], { previous, next, index }: Spot): number
 }
 
 /**
- * Whether an article has kept its place among the others since an order was as it is told: whether it is in one of the
+ * Whether an article has kept its place among the others from one order to another: whether it is in one of the
  * longest sequences that both orders have.
  */
 export function isUnmoved (article: Item, then: Item[], now: Item[]): boolean {

@@ -47,7 +47,7 @@ export function createOrder ({ name, items, send, onChange, onRefuse }: OrderDep
     flush()
   }
 
-  /** As many of the acts as go into one request; one fits always. */
+  /** As many of the acts as fit into one request. One always does. */
   function batch (): OrderOperation[][] {
     let size = 0
     const end = queue.findIndex((operations) => (size += operations.length) > MOST)

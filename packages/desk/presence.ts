@@ -19,13 +19,13 @@ export function createPresence ({ locks, entity, uid, onChange }: PresenceDeps) 
   let [isOpen, isSeen, isTold] = [false, false, false]
   let retry: ReturnType<typeof setTimeout> | undefined
 
-  /** A page that cannot say so goes on without a word, and tries again in time. */
+  /** A failure is not shown: the page says it again in time. */
   function say (): void {
     clearTimeout(retry)
     if (!isOpen || !isSeen) return
     retry = setTimeout(say, AGAIN_MS)
     isTold = true
-    // It may arrive after the word that this user has left.
+    // This answer may come after the user has left.
     locks.attend(entity()).then(() => { if (!isTold) sayGone() }, failureOf)
   }
 

@@ -6,10 +6,10 @@ import { at } from './words.ts'
 /** After how long a request is sent again, in milliseconds: by itself it ends after a minute. */
 const AGAIN_MS = 25_000
 
-/** How long a request of somebody else's is shown that nothing more is heard of, in milliseconds. */
+/** How long somebody else's request is shown after it was last heard of, in milliseconds. */
 const SHOWN_MS = 70_000
 
-/** A request that stands. */
+/** A request of this user that is not withdrawn. */
 interface OwnRequest { since: number, again?: ReturnType<typeof setTimeout> }
 
 /** A request of somebody else's. */
@@ -51,7 +51,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
     }
   }
 
-  /** What could not be withdrawn ends by itself. */
+  /** A request that could not be withdrawn ends by itself. */
   function sendWithdrawal (fieldName: string): void {
     locks.withdraw(what(fieldName)).catch(failureOf)
   }
@@ -114,7 +114,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
   }
 }
 
-/** Lets arrive although the page closes that its user withdraws a request, and looks on no longer. */
+/** Lets the withdrawal of a request and the end of a presence arrive although the page is closed. */
 export function outlive (fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return (address, init) => fetch(address, init?.method === 'DELETE' && /\/(?:requests|presence)\?/.test(String(address)) ? { ...init, keepalive: true } : init)
 }

@@ -16,7 +16,7 @@ export interface Seat {
   /** Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing of its user. */
   other?: Person | undefined
   options: ClientOptions
-  /** Why nobody is known, or no more, as the reader is told. */
+  /** Why nobody is signed in, or no longer, in words for the reader. */
   reason?: string | undefined
   /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
   resume: (token?: string) => Promise<void>
@@ -28,16 +28,16 @@ export interface Seat {
   signOut: () => void
 }
 
-/** Fetches; what the page has asked for early it does not ask for again. */
+/** Fetches. It hands out early answers in the place of a request. */
 export const fetchOnce = withAnswers(window.early ?? new Map(), location.href)
 
 /** How long Drupal may take to give its token, in milliseconds. */
 const TOKEN_MS = 10_000
 
-/** How long to wait before it is asked again whose a token is, in milliseconds. */
+/** How long to wait before the owner of a token is asked for again, in milliseconds. */
 const AGAIN_MS = 3000
 
-/** How long a page may take to be left, in milliseconds; while the browser asks its reader, no time passes. */
+/** How long leaving the page may take, in milliseconds. No time passes while the browser asks its reader. */
 const LEAVING_MS = 10_000
 
 /** After these somebody else may be signed in: nobody is, the caller may not, or another holds the field. */
@@ -90,7 +90,7 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
     return answer?.ok && body?.user ? { user: body.user } : { reason: signInReason(body) }
   }
 
-  /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */
+  /** Notes who is signed in now. The page shows what belongs to `here.user`. */
   function become (user: Person): void {
     here.other = user.uid === here.user!.uid ? undefined : user
     if (!here.other) here.reason = undefined
@@ -105,7 +105,7 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
   async function look (): Promise<void> {
     if (!here.user) return
     const { user } = await identify(await headers())
-    // With a token that waits for the page to be left, somebody else is here already.
+    // A token that waits for the reload belongs to somebody else already.
     if (user && next === undefined) become(user)
   }
 
@@ -119,7 +119,7 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
     const { user, reason } = await identify(newToken === undefined ? await headers() : bearer(newToken))
     if (!user) {
       here.reason = reason
-      // Whose token it is can be asked again soon.
+      // The owner of the token is asked for again soon.
       if (isUnknown) setTimeout(resume, AGAIN_MS, token)
       return onChange()
     }
@@ -134,7 +134,7 @@ export async function seat ({ auth }: Settings, onChange: () => void): Promise<S
   function signOut (): void {
     next = null
     location.reload()
-    // The browser may ask, and the reader stay: then so does the token.
+    // The reader may stay when the browser asks: then the token stays too.
     setTimeout(() => { next = undefined }, LEAVING_MS)
   }
 

@@ -19,7 +19,7 @@ export function localIn (zone: string, instant: string): string {
 }
 
 /**
- * When clocks of a time zone show a time.
+ * The instants at which clocks of a time zone show a time.
  * @param local such as `2026-07-01T05:00` or `2026-07-01T05:00:00`
  */
 export function readIn (zone: string, local: string): Reading {
