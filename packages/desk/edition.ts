@@ -1,5 +1,5 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
-import { createRequests, type IncomingRequest } from './requests.ts'
+import { createPetitions, type IncomingPetition } from './petitions.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type Looks, type SearchResult } from './finder.ts'
@@ -134,7 +134,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
   const drafts = createDrafts({ locks: client.locks, entity, storage, onChange })
   const restoration = createRestoration({ drafts, history, onChange })
-  const requests = createRequests({
+  const petitions = createPetitions({
     locks: client.locks,
     entity,
     uid: user.uid,
@@ -264,7 +264,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         announceChanges(previous, locks)
         previous = board = locks
         closing.refresh()
-        requests.board(locks.filter(isOwn))
+        petitions.board(locks.filter(isOwn))
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
         onChange()
       },
@@ -272,7 +272,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
         isLive = false
         onChange()
       },
-      requested: requests.hear,
+      requested: petitions.hear,
       present: presence.hear,
       saved ({ etag: tag }: Saved) {
         news = tag
@@ -381,7 +381,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   }
 
   /** Lets go of a field for somebody who asks for it. */
-  async function handOver (field: Field, { userData }: IncomingRequest): Promise<void> {
+  async function handOver (field: Field, { userData }: IncomingPetition): Promise<void> {
     const isTyped = field.isHeld && field.isDirty
     await field.handOver()
     const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })
@@ -485,19 +485,19 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     revert,
     undo,
     redo,
-    requests,
+    petitions,
     handOver,
     presence,
-    /** The page is closed: sends text that is not in its lock yet, withdraws requests, and ends the presence. */
+    /** The page is closed: sends text that is not in its lock yet, withdraws petitions, and ends the presence. */
     keep (): void {
       for (const field of fields) field.keep()
-      requests.end()
+      petitions.end()
       presence.end()
     },
     async close (): Promise<void> {
       isClosed = true
       stop()
-      requests.end()
+      petitions.end()
       presence.end()
       clearTimeout(retry)
       for (const order of orders) order.close()

@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
-import { askView, requestsView, type RequestActs } from './requests-view.ts'
+import { askView, petitionsView, type PetitionActs } from './petitions-view.ts'
 import { boxesView } from './boxes-view.ts'
 import type { TextChoice } from './choices.ts'
 import { editorDoor, isFormatted } from './editor-door.ts'
@@ -12,7 +12,7 @@ import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
 import { at, nameOf, since } from './words.ts'
 
-export interface FieldActs extends PreviewActs, RequestActs {
+export interface FieldActs extends PreviewActs, PetitionActs {
   revert: (field: Field) => void
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
@@ -71,7 +71,7 @@ export function notes (field: Field, acts?: FieldActs): View {
       ? html`<p class="note who">${avatar(holder.userData)}<span>${sayWith('isEditing', { name: html`<b dir="auto">${nameOf(holder.userData)}</b>`, since: since(holder, Date.now()) })}</span>
           <button type="button" class="small" @click=${() => takeOver(field)}>${icon('arrow-right-left')}${say('takeOver')}<span class="spoken">${say('ofField', { label })}</span></button></p>`
       : isHeld ? html`<p class="note mine">${icon('lock')}<span>${say('youEdit')}${keptAt === undefined ? nothing : html` <small>${say('keptSince', { time: at(keptAt, Date.now()) })}</small>`}</span></p>` : nothing}
-    ${acts ? requestsView(field, acts) : nothing}
+    ${acts ? petitionsView(field, acts) : nothing}
     ${offer !== undefined && !holder
       ? html`<div class="note offer"><span>${sayWith('youHadTyped', { text: html`<bdi>${quote(offer)}</bdi>` })}</span>
           <span class="choices"><button type="button" class="small" @click=${() => acts ? acts.restoreOffer(field) : field.restore(offer)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('ofField', { label })}</span></button>

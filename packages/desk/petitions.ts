@@ -3,19 +3,19 @@ import { failureOf } from './failures.ts'
 import { say } from './texts.ts'
 import { at } from './words.ts'
 
-/** After how long a request is sent again, in milliseconds: by itself it ends after a minute. */
+/** After how long a petition is sent again, in milliseconds: by itself it ends after a minute. */
 const AGAIN_MS = 25_000
 
-/** How long somebody else's request is shown after it was last heard of, in milliseconds. */
+/** How long somebody else's petition is shown after it was last heard of, in milliseconds. */
 const SHOWN_MS = 70_000
 
-/** A request of this user that is not withdrawn. */
-interface OwnRequest { since: number, again?: ReturnType<typeof setTimeout> }
+/** A petition of this user that is not withdrawn. */
+interface OwnPetition { since: number, again?: ReturnType<typeof setTimeout> }
 
-/** A request of somebody else's. */
-export interface IncomingRequest extends Petition { heardAt: number, isHidden: boolean }
+/** A petition of somebody else's. */
+export interface IncomingPetition extends Petition { heardAt: number, isHidden: boolean }
 
-export interface RequestsDeps {
+export interface PetitionsDeps {
   locks: Pick<Client['locks'], 'ask' | 'withdraw'>
   entity: () => { type: string, id: string }
   /** The uid of who sits here. */
@@ -28,15 +28,15 @@ export interface RequestsDeps {
   announce: (text: string) => void
 }
 
-export type Requests = ReturnType<typeof createRequests>
+export type Petitions = ReturnType<typeof createPetitions>
 
 /** What this user asks the holders of fields for, and what others ask them for. */
-export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChange, announce }: RequestsDeps) {
-  const mine = new Map<string, OwnRequest>()
-  let others: IncomingRequest[] = []
+export function createPetitions ({ locks, entity, uid, onBegin, onRefuse, onChange, announce }: PetitionsDeps) {
+  const mine = new Map<string, OwnPetition>()
+  let others: IncomingPetition[] = []
   const what = (fieldName: string) => ({ ...entity(), fieldName })
 
-  async function send (fieldName: string, own: OwnRequest): Promise<void> {
+  async function send (fieldName: string, own: OwnPetition): Promise<void> {
     try {
       await locks.ask(what(fieldName))
       if (mine.get(fieldName) === own) own.again = setTimeout(send, AGAIN_MS, fieldName, own)
@@ -51,7 +51,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
     }
   }
 
-  /** A request that could not be withdrawn ends by itself. */
+  /** A petition that could not be withdrawn ends by itself. */
   function sendWithdrawal (fieldName: string): void {
     locks.withdraw(what(fieldName)).catch(failureOf)
   }
@@ -72,7 +72,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
     /** Since when this user asks for a field, in seconds. */
     since: (fieldName: string): number | undefined => mine.get(fieldName)?.since,
     /** Those who ask for a field of this user's, and have not been put off. */
-    of: (fieldName: string): IncomingRequest[] => others.filter((one) => one.fieldName === fieldName && !one.isHidden && Date.now() - one.heardAt < SHOWN_MS),
+    of: (fieldName: string): IncomingPetition[] => others.filter((one) => one.fieldName === fieldName && !one.isHidden && Date.now() - one.heardAt < SHOWN_MS),
 
     ask (fieldName: string): void {
       if (mine.has(fieldName)) return
@@ -85,13 +85,13 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
 
     withdraw,
 
-    /** Shows a request no more, however often it is sent again. */
-    putOff (request: IncomingRequest): void {
-      request.isHidden = true
+    /** Shows a petition no more, however often it is sent again. */
+    putOff (petition: IncomingPetition): void {
+      petition.isHidden = true
       onChange()
     },
 
-    /** What a feed says of a request. */
+    /** What a feed says of a petition. */
     hear (petition: Petition): void {
       const { type, id } = entity()
       if (petition.entityType !== type || petition.entityId !== id || petition.userData.uid === uid) return
@@ -114,7 +114,7 @@ export function createRequests ({ locks, entity, uid, onBegin, onRefuse, onChang
   }
 }
 
-/** Lets the withdrawal of a request and the end of a presence arrive although the page is closed. */
+/** Lets the withdrawal of a petition and the end of a presence arrive although the page is closed. */
 export function outlive (fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return (address, init) => fetch(address, init?.method === 'DELETE' && /\/(?:requests|presence)\?/.test(String(address)) ? { ...init, keepalive: true } : init)
 }
