@@ -135,8 +135,8 @@ function makesRevisions (site: Site, { entityType, bundle }: Entity): boolean {
 }
 
 /** Validates the touched fields of a changed entity and saves it. */
-export function saveValid (site: Site, viewer: Viewer, before: Entity, fields: Record<string, Item[]>, touched: Set<string>, newRevision: boolean): Entity {
+export function saveValid (site: Site, viewer: Viewer, before: Entity, fields: Record<string, Item[]>, changedFields: Set<string>, newRevision: boolean): Entity {
   const after = { ...before, fields }
-  validate(site, viewer, after, before, touched)
-  return save(site, viewer, before, after, newRevision, touched)
+  validate(site, viewer, after, before, changedFields)
+  return save(site, viewer, before, after, newRevision, changedFields)
 }
