@@ -285,12 +285,12 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   /** Announces the locks that others have taken and released. A field that was released may have been saved. */
   function announceChanges (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
-    const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
+    const { takeovers, starts, ends } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
     // The text of an earlier lock that had expired has become a draft.
-    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
-    for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
-    for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
-    if (ended.length === 0 || isSaving) return
+    if (takeovers.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
+    for (const { fieldName, userData } of starts) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
+    for (const { fieldName, userData } of ends) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
+    if (ends.length === 0 || isSaving) return
     clearTimeout(retry)
     retry = setTimeout(load, SETTLE_MS)
   }
@@ -310,7 +310,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   const titleNow = () => edition ? valueOf(edition, model.keys.label) : ''
 
   /** Whether a field has a change that Drupal has not forbidden. */
-  const isToSave = ({ isDirty, forbidden }: Field) => isDirty && forbidden === undefined
+  const isToSave = ({ isDirty, whyForbidden }: Field) => isDirty && whyForbidden === undefined
 
   /** Saves the changed fields, on top of what others have saved since if both fit together. */
   async function save (): Promise<void> {
@@ -324,12 +324,12 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     isSaving = true
     notice = undefined
     onChange()
-    const sent = new Map<Field, string>()
+    const sentTexts = new Map<Field, string>()
     try {
-      await write(dirty, sent)
+      await write(dirty, sentTexts)
       notice = { tone: 'good', text: say('saved') }
     } catch (error) {
-      notice = refusedNotice(failureOf(error), fields, sent)
+      notice = refusedNotice(failureOf(error), fields, sentTexts)
     }
     isSaving = false
     announce(notice.text)
@@ -339,10 +339,10 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     onChange()
   }
 
-  /** @param sent becomes the texts that were sent last */
-  async function write (dirty: Field[], sent: Map<Field, string>, tries = 1): Promise<void> {
-    sent.clear()
-    for (const field of dirty) sent.set(field, field.text)
+  /** @param sentTexts becomes the texts that were sent last */
+  async function write (dirty: Field[], sentTexts: Map<Field, string>, tries = 1): Promise<void> {
+    sentTexts.clear()
+    for (const field of dirty) sentTexts.set(field, field.text)
     const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
     try {
       const answer = await client.editions.update(id, body, { ifMatch: etag })
@@ -354,13 +354,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       if (failure) throw failure
       if (tries === TRIES || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
       const rest = fields.filter(isToSave)
-      return rest.length === 0 ? undefined : write(rest, sent, tries + 1)
+      return rest.length === 0 ? undefined : write(rest, sentTexts, tries + 1)
     }
-    for (const [field, text] of sent) {
+    for (const [field, text] of sentTexts) {
       field.onSave(edition[field.shape.name] ?? [], text)
       restoration.onSave(field.shape.name, text)
     }
-    rebase((field) => sent.has(field))
+    rebase((field) => sentTexts.has(field))
   }
 
   /** Goes on with a kept text. */

@@ -24,7 +24,7 @@ export function fieldView (field: Field, types: Named[], acts: FieldActs, langua
   const { shape: { name, label, kind, zone, help, isRequired }, holder, isHeld } = field
   const { revert } = acts
   const door = isFormatted(field) ? editorDoor(field, { language, onChange: acts.onChange }) : undefined
-  const state = holder || field.forbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
+  const state = holder || field.whyForbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
       <div class="label"><label id="label-${name}" for="field-${name}">${label}${field.isDirty ? html`<span class="changed" title=${say('notSavedYet')}><span class="spoken">${say('notSavedYetOf')}</span></span>` : nothing}${zone === undefined ? nothing : html` <small>${zone}</small>`}${isRequired ? html` <small>${say('isRequired')}</small>` : nothing}</label>${field.isDirty && !holder ? html`<button type="button" class="small plain" @click=${() => revert(field)}>${say('revert')}<span class="spoken">${say('ofField', { label })}</span></button>` : holder ? askView(field, acts) : nothing}</div>
@@ -45,7 +45,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
   const id = `field-${name}`
   const on = ({ target }: Event) => field.type((target as HTMLInputElement).value)
   const ariaInvalid = problems.length > 0 ? 'true' : 'false'
-  const isLocked = holder !== undefined || field.forbidden !== undefined
+  const isLocked = holder !== undefined || field.whyForbidden !== undefined
   switch (kind) {
     case 'flag': return html`<input id=${id} type="checkbox" role="switch" .checked=${live(text === 'true')} ?disabled=${isLocked} aria-invalid=${ariaInvalid} aria-describedby=${describedBy}
       @focus=${field.focus} @blur=${field.blur} @change=${(event: Event) => field.type(String((event.target as HTMLInputElement).checked))}>`
@@ -63,7 +63,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
 
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field, acts?: FieldActs): View {
-  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, forbidden, hint, trouble } = field
+  const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, whyForbidden, hint, trouble } = field
   const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
   const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
   return html`
@@ -79,8 +79,8 @@ export function notes (field: Field, acts?: FieldActs): View {
       : nothing}
     ${theirs !== undefined && kind !== 'order' ? conflictView(field, theirs, quote(theirs), acts?.choiceOf(field, theirs)) : nothing}
     ${hint === undefined ? nothing : html`<p class="note"><span>${hint}</span></p>`}
-    ${forbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${forbidden}</span></p>`}
-    ${problems.filter((problem) => problem !== forbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
+    ${whyForbidden === undefined ? nothing : html`<p class="note problem">${icon('lock')}<span>${whyForbidden}</span></p>`}
+    ${problems.filter((problem) => problem !== whyForbidden).map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}
     ${trouble === undefined ? nothing : html`<p class="note problem">${icon('wifi-off')}<span>${trouble}</span></p>`}`
 }
 

@@ -46,7 +46,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
   const trouble = createTrouble(isKept, update)
-  let forbidden: string | undefined
+  let whyForbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
 
@@ -163,13 +163,13 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     get problems () { return text.problems },
     get hint () { return text.hint },
     /** Why Drupal does not let this user change it, once Drupal has said so. */
-    get forbidden () { return forbidden },
+    get whyForbidden () { return whyForbidden },
     get trouble () { return trouble.words },
 
     focus (): void {
       isFocused = true
       // A running order is changed by operations, which need no lock.
-      if (!holder && forbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
+      if (!holder && whyForbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
     },
 
     type (now: string, isWhole = true): void {
@@ -274,7 +274,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     refuse: text.refuse,
     /** Closes the field. What is typed stays to be seen, and is not saved. */
     forbid (reason: string): void {
-      forbidden = reason
+      whyForbidden = reason
     },
     items: text.items,
 

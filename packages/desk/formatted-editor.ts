@@ -317,7 +317,7 @@ export function createEditor ({ field, language, onLeave }: EditorDeps): Editor 
   return {
     element,
     update (): void {
-      const isNowLocked = field.holder !== undefined || field.forbidden !== undefined
+      const isNowLocked = field.holder !== undefined || field.whyForbidden !== undefined
       if (field.text !== text) {
         // Saved elsewhere, restored or reverted.
         try {

@@ -104,10 +104,10 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
     const shapes = shapesOf(edition, model, samples.of).filter(({ name, kind }) => names.includes(name) || kind === 'date')
     const ownInputs = inputs.filter(({ shape }) => edits.has(shape.name))
     const proposals = shapes.map((shape) => {
-      const own = ownInputs.find((one) => one.shape.name === shape.name)
+      const own = ownInputs.find((input) => input.shape.name === shape.name)
       return { shape, text: own?.text ?? proposalFor(shape, values[shape.name] ?? []), problems: [] }
     })
-    inputs = [...proposals, ...ownInputs.filter((one) => !shapes.some(({ name }) => name === one.shape.name))]
+    inputs = [...proposals, ...ownInputs.filter((input) => !shapes.some(({ name }) => name === input.shape.name))]
   }
 
   function proposalFor (shape: Shape, items: Item[]): string {
@@ -167,8 +167,8 @@ export function createMaker ({ editions, model, samples, storage, onChange, anno
   /** The body without the copied fields and items that were refused; undefined where something else was. */
   function without (body: EditionBody, error: QuoinError): EditionBody | undefined {
     const { violations = [] } = (error.body ?? {}) as { violations?: Array<{ path: string }> }
-    const forbidden = forbiddenField(error)
-    const paths = forbidden === undefined ? violations.map(({ path }) => path.split('.')) : [[forbidden]]
+    const forbiddenName = forbiddenField(error)
+    const paths = forbiddenName === undefined ? violations.map(({ path }) => path.split('.')) : [[forbiddenName]]
     const isCopied = (name = '') => isCopy && name in body && before?.[name] !== undefined && !inputs.some(({ shape }) => shape.name === name)
     if (paths.length === 0 || !paths.every(([name]) => isCopied(name))) return undefined
     const isRefused = (name: string, index: number) => paths.some(([field, at]) => field === name && (at === undefined || at === String(index)))

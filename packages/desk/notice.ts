@@ -28,14 +28,14 @@ export function restoredNotice (label: string, field: Field | undefined): Notice
 
 /**
  * Tells why an edition was not saved, and puts the problems of a field at the field.
- * @param sent the texts that were to be saved: what was typed since is not what was refused
+ * @param sentTexts the texts that were to be saved: what was typed since is not what was refused
  */
-export function refusedNotice (error: QuoinError, fields: Field[], sent: Map<Field, string>): Notice {
+export function refusedNotice (error: QuoinError, fields: Field[], sentTexts: Map<Field, string>): Notice {
   const labels = new Map(fields.map(({ shape }) => [shape.name, shape.label]))
-  const { text, fields: wrong, forbidden } = refusalOf(error, labels, { isUndecided: fields.some(({ theirs }) => theirs !== undefined), isAtRisk: isAtRisk(fields) })
+  const { text, fields: wrong, forbiddenName } = refusalOf(error, labels, { isUndecided: fields.some(({ theirs }) => theirs !== undefined), isAtRisk: isAtRisk(fields) })
   for (const field of fields) {
-    if (field.shape.name === forbidden) field.forbid(wrong.get(forbidden)!.join(' '))
-    const isNewer = sent.has(field) && sent.get(field) !== field.text
+    if (field.shape.name === forbiddenName) field.forbid(wrong.get(forbiddenName)!.join(' '))
+    const isNewer = sentTexts.has(field) && sentTexts.get(field) !== field.text
     field.refuse(isNewer ? [] : wrong.get(field.shape.name) ?? [])
   }
   return { tone: 'bad', text, isOver: () => wrong.size > 0 && fields.every(({ shape, isDirty }) => !isDirty || !wrong.has(shape.name)) }

@@ -919,7 +919,7 @@ t.test('a field that Drupal forbids is closed, and the rest is saved without it'
   await turn()
   service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_key'. The key is for the publisher.")]
   await session.save()
-  t.strictSame([session.notice?.text, field('field_key').forbidden, field('field_key').text, field().isDirty], [
+  t.strictSame([session.notice?.text, field('field_key').whyForbidden, field('field_key').text, field().isDirty], [
     'Not saved: Drupal does not let you change Key. Save again to save the rest without it.', 'Drupal does not let you change this. The key is for the publisher.', 'mine', true
   ])
   service.sent = []
