@@ -38,12 +38,12 @@ export function placeOf (hash: string): Place {
 /** @param text an id as the address has it */
 function placeOfId (view: 'edition' | 'new', text: string): Place {
   if (EDITION_ID.test(text)) return view === 'new' ? { view, from: text } : { view, id: text }
-  const id = [...decoded(text)]
+  const id = [...decode(text)]
   return { view: 'unknown', id: id.length > ID_SHOWN ? `${id.slice(0, ID_SHOWN).join('')}…` : id.join('') }
 }
 
 /** The text that is percent-encoded; one that is not is taken as it is. */
-function decoded (text: string): string {
+function decode (text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {

@@ -3,7 +3,7 @@ import { failureOf } from './failures.ts'
 
 /** What this page knows of the text in a lock. */
 export function createCopy () {
-  let sent: string | undefined
+  let lastSent: string | undefined
   let arrived: string | undefined
   /** The texts that were sent since the last one that arrived. */
   let ownTexts = new Set<string>()
@@ -13,12 +13,12 @@ export function createCopy () {
   /** Begins anew with the text of a lock that was granted. */
   function begin (text?: string): void {
     lockCount++
-    sent = arrived = text
+    lastSent = arrived = text
   }
 
   return {
     /** The text that was sent last, or found in the lock. */
-    get sent () { return sent },
+    get sent () { return lastSent },
     /** The text that the lock is known to have. */
     get arrived () { return arrived },
     begin,
@@ -28,7 +28,7 @@ export function createCopy () {
     give: (text: string): void => { ownTexts.add(text) },
     /** Sends a text to the lock. @returns the failure, if there was one */
     async send (lock: Held, text: string): Promise<QuoinError | undefined> {
-      sent = text
+      lastSent = text
       ownTexts.add(text)
       const then = lockCount
       try {
@@ -37,7 +37,7 @@ export function createCopy () {
         arrived = text
         ownTexts = new Set([text])
       } catch (error) {
-        if (then === lockCount) sent = arrived = undefined
+        if (then === lockCount) lastSent = arrived = undefined
         return failureOf(error)
       }
     }

@@ -71,8 +71,8 @@ export function orderDifference (before: string[], after: string[]): OrderDiffer
 /** The order with those of its changes that are taken: what came or has moved stands after what it stands after in the new one. */
 export function composeOrder (before: string[], after: string[], isTaken: (change: OrderDifference) => boolean): string[] {
   const changes = orderDifference(before, after).filter(isTaken)
-  const gone = new Set(changes.filter(({ what }) => what !== 'came').map(({ token }) => token))
-  const result = before.filter((token) => !gone.has(token))
+  const removals = new Set(changes.filter(({ what }) => what !== 'came').map(({ token }) => token))
+  const result = before.filter((token) => !removals.has(token))
   for (const { token } of changes.filter(({ what }) => what !== 'gone')) {
     const previous = after.slice(0, after.indexOf(token)).findLast((earlier) => result.includes(earlier))
     result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, token)

@@ -9,10 +9,10 @@ export const ANSWER_MS = 30_000
  */
 export function withAnswers (answers: Map<string, Promise<Response>>, page: string): typeof fetch {
   return (address, init) => {
-    const again = () => fetch(address, { signal: AbortSignal.timeout(ANSWER_MS), ...init })
+    const retry = () => fetch(address, { signal: AbortSignal.timeout(ANSWER_MS), ...init })
     const { href } = new URL(String(address), page)
     const answer = (init?.method ?? 'GET') === 'GET' ? answers.get(href) : undefined
     answers.delete(href)
-    return answer ? answer.catch(again) : again()
+    return answer ? answer.catch(retry) : retry()
   }
 }

@@ -14,8 +14,8 @@ export interface ListContext {
   model: Model
   types: Named[]
   bundles: Named[]
-  /** Goes to another list; `typing` keeps the address of before out of the history. */
-  go: (query: Query, typing?: boolean) => void
+  /** Goes to another list; while the reader types, the address of before stays out of the history. */
+  go: (query: Query, isTyping?: boolean) => void
 }
 
 /** The list of editions, with what it is searched by. */

@@ -47,12 +47,12 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     document.querySelector<HTMLElement>('.maker [aria-invalid="true"]')?.focus()
   }
 
-  function row (one: FormInput): TemplateResult {
-    const { shape: { name, label, kind, help, isRequired }, text, problems } = one
+  function row (input: FormInput): TemplateResult {
+    const { shape: { name, label, kind, help, isRequired }, text, problems } = input
     const id = `new-${name}`
     const isNeeded = isRequired || [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
     const describedBy = `${help === undefined ? '' : `help-${id} `}notes-${id}`
-    const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
+    const on = (event: Event) => maker.type(input, (event.target as HTMLInputElement).value)
     const ariaInvalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
@@ -61,7 +61,7 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
         ? html`<select id=${id} aria-required="true" aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
-        : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, describedBy, type: (text) => maker.type(one, text) })}
+        : boxesView({ id, shape: input.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, describedBy, type: (text) => maker.type(input, text) })}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
     </div>`
   }

@@ -10,7 +10,7 @@ const AGAIN_MS = 25_000
 const SHOWN_MS = 70_000
 
 /** A petition of this user that is not withdrawn. */
-interface OwnPetition { since: number, again?: ReturnType<typeof setTimeout> }
+interface OwnPetition { since: number, retry?: ReturnType<typeof setTimeout> }
 
 /** A petition of somebody else's. */
 export interface IncomingPetition extends Petition { heardAt: number, isHidden: boolean }
@@ -39,7 +39,7 @@ export function createPetitions ({ locks, entity, uid, onBegin, onRefuse, onChan
   async function send (fieldName: string, own: OwnPetition): Promise<void> {
     try {
       await locks.ask(what(fieldName))
-      if (mine.get(fieldName) === own) own.again = setTimeout(send, AGAIN_MS, fieldName, own)
+      if (mine.get(fieldName) === own) own.retry = setTimeout(send, AGAIN_MS, fieldName, own)
       else if (!mine.has(fieldName)) sendWithdrawal(fieldName)
     } catch (error) {
       const failure = failureOf(error)
@@ -57,7 +57,7 @@ export function createPetitions ({ locks, entity, uid, onBegin, onRefuse, onChan
   }
 
   function forget (fieldName: string): void {
-    clearTimeout(mine.get(fieldName)?.again)
+    clearTimeout(mine.get(fieldName)?.retry)
     mine.delete(fieldName)
   }
 
