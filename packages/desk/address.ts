@@ -20,8 +20,9 @@ const ID_SHOWN = 60
 
 /** @param hash such as `#/editions/12` or `#/?q=november&offset=20`; an empty one is the list */
 export function placeOf (hash: string): Place {
-  const [, path = '', query = ''] = /^#?([^?]*)\??(.*)$/s.exec(hash) ?? []
-  const parameters = new URLSearchParams(query)
+  const end = `${hash}?`.indexOf('?')
+  const path = hash.slice(0, end).replace(/^#/, '')
+  const parameters = new URLSearchParams(hash.slice(end))
   if (path.startsWith('/editions/')) return placeOfId('edition', path.slice('/editions/'.length))
   if (path === '/new') {
     const from = parameters.get('from')
