@@ -5,7 +5,7 @@ import { QuoinError, type Client, type Held, type LockView } from '../client/src
  * @param uid the uid of who sits here
  * @returns the locks that this user has taken, and those that others have taken or released
  */
-export function changesOf (before: LockView[], now: LockView[], uid: string): Record<'taken' | 'begun' | 'ended', LockView[]> {
+export function changesOf (before: LockView[], now: LockView[], uid: string): Record<'takeovers' | 'starts' | 'ends', LockView[]> {
   const keyOf = ({ fieldName, userData }: LockView) => `${fieldName} ${userData.uid}`
   const missing = (some: LockView[], others: LockView[]) => {
     const keys = new Set(others.map(keyOf))
@@ -13,7 +13,7 @@ export function changesOf (before: LockView[], now: LockView[], uid: string): Re
   }
   const isMine = ({ userData }: LockView) => userData.uid === uid
   const came = missing(now, before)
-  return { taken: came.filter(isMine), begun: came.filter((lock) => !isMine(lock)), ended: missing(before, now).filter((lock) => !isMine(lock)) }
+  return { takeovers: came.filter(isMine), starts: came.filter((lock) => !isMine(lock)), ends: missing(before, now).filter((lock) => !isMine(lock)) }
 }
 
 /** How long to wait for the board's next word, in milliseconds. */

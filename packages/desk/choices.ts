@@ -12,7 +12,7 @@ const IN_WORDS: Kind[] = ['line', 'lines', 'text', 'link']
 export interface Choice<One> {
   changes: One[]
   isTaken: (change: One) => boolean
-  /** Takes a change that was left, or leaves one that was taken. */
+  /** Takes a change that was left out, or leaves out one that was taken. */
   turn: (change: One) => void
 }
 
@@ -27,7 +27,7 @@ export type Choices = ReturnType<typeof createChoices>
  * What an editor takes of the differences between what is there and other texts, such as drafts. A change that comes again
  * after something else has changed is chosen as it was.
  */
-export function createChoices (changed: () => void) {
+export function createChoices (onChange: () => void) {
   const remembered = new Map<string, { from: string, pieces: Piece[], turned: Set<string> }>()
 
   function recall (kind: Kind, name: string, from: string, to: string) {
@@ -50,7 +50,7 @@ export function createChoices (changed: () => void) {
       turn (change) {
         const key = keys.get(change)!
         if (!turned.delete(key)) turned.add(key)
-        changed()
+        onChange()
       }
     }
   }
@@ -69,12 +69,12 @@ export function createChoices (changed: () => void) {
      */
     order (name: string, present: string[], before: string[]): OrderChoice {
       const { turned } = recall('order', name, present.join(' '), before.join(' '))
-      // What came since stands beside what it stands beside now.
+      // An article that came since keeps its present neighbours.
       const target = fit(before, present)
       const choice = choiceOf([...orderDifference(present, target), ...orderDifference(present, before).filter(({ what }) => what === 'gone')], turned, ({ what }) => what === 'moved')
-      const taken = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
-      const isTaken = ({ what, token }: OrderDifference) => taken.has(`${what} ${token}`)
-      return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !taken.has(`gone ${token}`)) } }
+      const keys = new Set(choice.changes.filter(choice.isTaken).map(({ what, token }) => `${what} ${token}`))
+      const isTaken = ({ what, token }: OrderDifference) => keys.has(`${what} ${token}`)
+      return { ...choice, get tokens () { return composeOrder(present, target, isTaken).filter((token) => !keys.has(`gone ${token}`)) } }
     }
   }
 }

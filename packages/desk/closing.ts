@@ -4,7 +4,7 @@ import { reasonOf } from './reasons.ts'
 import { valueOf, type Edition, type Model } from './settings.ts'
 import { say } from './texts.ts'
 
-/** How long to wait for more to happen before it is looked again, in milliseconds. */
+/** How long to wait for more changes before readiness is asked again, in milliseconds. */
 const SETTLE_MS = 500
 
 /** What closes an edition, in words. */
@@ -32,16 +32,16 @@ export interface ClosingDeps {
   wordsOf: (finding: Finding) => string
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
-  /** Told of the edition that was saved, and of what there is to say of it. */
-  saved: (edition: Edition, etag: string | undefined, words: string) => void
-  changed: () => void
+  /** Called with the edition that was saved, and the sentence that tells it. */
+  onSave: (edition: Edition, etag: string | undefined, words: string) => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
 export type Closing = ReturnType<typeof createClosing>
 
 /** Closing an edition, by default publishing it: what speaks against it, the act, and the way back. */
-export function createClosing ({ editions, id, model, wordsOf, present, saved, changed, announce }: ClosingDeps) {
+export function createClosing ({ editions, id, model, wordsOf, present, onSave, onChange, announce }: ClosingDeps) {
   const words = closingWords(model)
   const field = fieldOf(model)
   const { value } = model.closing
@@ -50,31 +50,31 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
   let readiness: Readiness | undefined
   let failure: QuoinError | undefined
   let settle: ReturnType<typeof setTimeout> | undefined
-  let looks = 0
+  let checks = 0
 
   const isDone = () => field !== null && valueOf(present().edition, field) === String(value)
 
   async function look (): Promise<void> {
-    const nth = ++looks
+    const nth = ++checks
     try {
       const answer = await editions.readiness(id)
-      if (nth !== looks) return
+      if (nth !== checks) return
       const isNews = answer.ready !== readiness?.ready || answer.blockers.length !== readiness.blockers.length
       readiness = answer
       failure = undefined
       if (isOpen && isNews) announce(answer.ready ? answer.warnings.length > 0 ? say('nothingInWayWarnings', { count: answer.warnings.length }) : say('nothingInWaySaid') : say('thingsInWay', { count: answer.blockers.length }))
     } catch (error) {
-      if (nth !== looks) return
+      if (nth !== checks) return
       failure = failureOf(error)
     }
-    changed()
+    onChange()
   }
 
   async function act (run: () => Promise<void>): Promise<void> {
     if (isActing) return
     isActing = true
     failure = undefined
-    changed()
+    onChange()
     try {
       await run()
       isOpen = false
@@ -85,12 +85,12 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
       announce(reasonOf(failure))
     }
     isActing = false
-    changed()
+    onChange()
   }
 
   function end (): void {
     clearTimeout(settle)
-    looks++
+    checks++
   }
 
   return {
@@ -109,15 +109,15 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
       readiness = undefined
       failure = undefined
       look()
-      changed()
+      onChange()
     },
     cancel (): void {
       isOpen = false
       end()
-      changed()
+      onChange()
     },
     look,
-    /** To be called when something may have changed that it depends on. */
+    /** To be called when something may have changed that readiness depends on. */
     refresh (): void {
       if (!isOpen || isActing) return
       clearTimeout(settle)
@@ -126,11 +126,11 @@ export function createClosing ({ editions, id, model, wordsOf, present, saved, c
     close: () => act(async () => {
       const { edition, etag, since } = await editions.close(id)
       const meanwhile = (since ?? []).map((finding: Finding) => say('meanwhile', { what: wordsOf(finding) })).join('')
-      saved(edition as Edition, etag, `${words!.done}${meanwhile}`)
+      onSave(edition as Edition, etag, `${words!.done}${meanwhile}`)
     }),
     undo: () => act(async () => {
       const { edition, etag } = await editions.update(id, { [field!]: [{ value: false }] })
-      saved(edition as Edition, etag, words!.undone)
+      onSave(edition as Edition, etag, words!.undone)
     }),
     end
   }

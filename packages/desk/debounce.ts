@@ -1,7 +1,7 @@
 /** How long after the last keystroke a text goes to the lock, in milliseconds. */
 const REST_MS = 400
 
-/** How long after the first keystroke at the latest, in milliseconds. */
+/** How long after the first keystroke a text goes to the lock at the latest, in milliseconds. */
 const LONGEST_MS = 2000
 
 /** How long to wait after the lock service did not answer, in milliseconds. */
@@ -29,7 +29,7 @@ export function createDebounce (keep: () => void) {
       stop()
       timer = setTimeout(keep, AGAIN_MS)
     },
-    /** To be called when the text is kept, or needs not be kept any more. */
+    /** To be called when the text is kept, or need not be kept any more. */
     stop
   }
 }

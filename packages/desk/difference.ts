@@ -61,19 +61,19 @@ export function compose (pieces: Piece[], isTaken: (change: TextChange) => boole
 /** What came into an order, in its new order, what has moved in it, and then what has gone. No token is in an order twice. */
 export function orderDifference (before: string[], after: string[]): OrderDifference[] {
   const [then, now] = [new Set(before), new Set(after)]
-  const moved = new Set(diffArrays(before.filter((token) => now.has(token)), after.filter((token) => then.has(token))).flatMap(({ value, removed }) => removed ? value : []))
+  const moves = new Set(diffArrays(before.filter((token) => now.has(token)), after.filter((token) => then.has(token))).flatMap(({ value, removed }) => removed ? value : []))
   return [
-    ...after.flatMap((token): OrderDifference[] => !then.has(token) ? [{ what: 'came', token }] : moved.has(token) ? [{ what: 'moved', token }] : []),
+    ...after.flatMap((token): OrderDifference[] => !then.has(token) ? [{ what: 'came', token }] : moves.has(token) ? [{ what: 'moved', token }] : []),
     ...before.filter((token) => !now.has(token)).map((token): OrderDifference => ({ what: 'gone', token }))
   ]
 }
 
 /** The order with those of its changes that are taken: what came or has moved stands after what it stands after in the new one. */
 export function composeOrder (before: string[], after: string[], isTaken: (change: OrderDifference) => boolean): string[] {
-  const taken = orderDifference(before, after).filter(isTaken)
-  const gone = new Set(taken.filter(({ what }) => what !== 'came').map(({ token }) => token))
-  const result = before.filter((token) => !gone.has(token))
-  for (const { token } of taken.filter(({ what }) => what !== 'gone')) {
+  const changes = orderDifference(before, after).filter(isTaken)
+  const removals = new Set(changes.filter(({ what }) => what !== 'came').map(({ token }) => token))
+  const result = before.filter((token) => !removals.has(token))
+  for (const { token } of changes.filter(({ what }) => what !== 'gone')) {
     const previous = after.slice(0, after.indexOf(token)).findLast((earlier) => result.includes(earlier))
     result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, token)
   }

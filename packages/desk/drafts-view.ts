@@ -7,18 +7,31 @@ import { say } from './texts.ts'
 import { icon, type View } from './ui.ts'
 import { at, nameOf } from './words.ts'
 
-/** The texts that an editor had typed and not saved, each with what differs from the present one. */
+/** Texts that an editor had typed and not saved, and what can be done with each. */
+export interface KeptDrafts {
+  drafts: EditorDraft[]
+  labelOf: (fieldName: string) => string
+  restore: (draft: EditorDraft) => void
+  discard: (draft: EditorDraft) => void
+}
+
+/** The kept drafts of an edition, each with what differs from the present text. */
 export function draftsView (session: Session): TemplateResult {
-  return html`<section class=${session.drafts.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
+  return keptDraftsView(session, (draft) => session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload, (draft) => difference(session, draft))
+}
+
+/** Kept drafts, by default without what differs. */
+export function keptDraftsView ({ drafts, labelOf, restore, discard }: KeptDrafts, textOf = ({ payload }: EditorDraft) => payload, differenceOf: (draft: EditorDraft) => View = () => nothing): TemplateResult {
+  return html`<section class=${drafts.length === 0 ? 'is-empty' : ''} aria-labelledby="kept">
     <h2 id="kept" tabindex="-1">${icon('archive-restore')}${say('keptDrafts')}</h2>
-    ${session.drafts.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
-    <ul class="kept">${session.drafts.map((draft) => html`
+    ${drafts.length === 0 ? html`<p class="quiet">${say('keptExplained')}</p>` : nothing}
+    <ul class="kept">${drafts.map((draft) => html`
       <li data-draft=${draft.fieldName}>
-        <p><b>${session.labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
-        <blockquote dir="auto">${session.fieldOf(draft.fieldName)?.shape.kind === 'order' ? say('anOrder') : draft.payload}</blockquote>
-        ${difference(session, draft)}
-        <span class="choices"><button type="button" class="small" @click=${() => session.restore(draft)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: session.labelOf(draft.fieldName) })}</span></button>
-        <button type="button" class="small plain" @click=${() => session.discard(draft)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: session.labelOf(draft.fieldName) })}</span></button></span>
+        <p><b>${labelOf(draft.fieldName)}</b><small>${originOf(draft)}</small></p>
+        <blockquote dir="auto">${textOf(draft)}</blockquote>
+        ${differenceOf(draft)}
+        <span class="choices"><button type="button" class="small" @click=${() => restore(draft)}>${icon('undo-2')}${say('restore')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button>
+        <button type="button" class="small plain" @click=${() => discard(draft)}>${icon('trash-2')}${say('discard')}<span class="spoken">${say('draftOf', { label: labelOf(draft.fieldName) })}</span></button></span>
       </li>`)}
     </ul></section>`
 }

@@ -16,25 +16,25 @@ export interface DraftsDeps {
   locks: Pick<Client['locks'], 'drafts' | 'discard'>
   entity: () => { type: string, id: string }
   storage: DraftStorage
-  changed: () => void
+  onChange: () => void
 }
 
 /** The texts of an editor that others have displaced, or whose locks have expired. The newest is the first. */
-export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
+export function createDrafts ({ locks, entity, storage, onChange }: DraftsDeps) {
   let drafts: Draft[] = []
   const name = () => `${entity().type}/${entity().id}`
-  const isDraft = (draft: EditorDraft) => drafts.some((one) => isSame(one, draft))
+  const isDraft = (draft: EditorDraft) => drafts.some((one) => isSameText(one, draft))
 
   /** @throws {QuoinError} */
   async function load (): Promise<void> {
     drafts = await locks.drafts(entity())
     storage.drop(isDraft, name())
-    changed()
+    onChange()
   }
 
   /** Removes a text that is in this browser alone. */
   function forget (draft: EditorDraft): void {
-    storage.drop((one) => isSame(one, draft), name())
+    storage.drop((one) => isSameText(one, draft), name())
   }
 
   return {
@@ -56,7 +56,8 @@ export function createDrafts ({ locks, entity, storage, changed }: DraftsDeps) {
   }
 }
 
-function isSame (one: EditorDraft, other: EditorDraft): boolean {
+/** Whether two texts are of the same field, and say the same. */
+export function isSameText (one: EditorDraft, other: EditorDraft): boolean {
   return one.fieldName === other.fieldName && one.payload === other.payload
 }
 
@@ -64,7 +65,7 @@ function isSame (one: EditorDraft, other: EditorDraft): boolean {
 export type TextStorage = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
 
 interface StoredDraft extends EditorDraft {
-  /** Where it is in the store. */
+  /** Its key in the store. */
   key: string
   of: string
   typedAt: number
@@ -85,7 +86,7 @@ export function createDraftStorage (store: TextStorage, uid: string) {
   let count = 0
   let texts: StoredDraft[] = []
   for (const draft of inStore(store, prefix)) {
-    if (texts.length === MOST || texts.some((one) => one.of === draft.of && isSame(one, draft))) store.removeItem(draft.key)
+    if (texts.length === MOST || texts.some((one) => one.of === draft.of && isSameText(one, draft))) store.removeItem(draft.key)
     else texts.push(draft)
   }
 
@@ -108,15 +109,15 @@ export function createDraftStorage (store: TextStorage, uid: string) {
       write(record)
       texts = [record, ...texts]
     },
-    /** Removes the texts that are not needed any more. */
+    /** Removes the texts that are not needed any more. What another window has made of one since stays in the store. */
     drop (isOver: (draft: EditorDraft) => boolean, name: string): void {
       const obsolete = texts.filter((text) => text.of === name && isOver(text))
-      for (const { key } of obsolete) store.removeItem(key)
+      for (const text of obsolete) if (draftIn(store.getItem(text.key) ?? '', text.key).some((other) => isSameText(other, text))) store.removeItem(text.key)
       texts = texts.filter((text) => !obsolete.includes(text))
     },
     /**
-     * Where what is typed in a field of this window is kept from its first letter, until it is in its lock or saved.
-     * @returns takes the text, or that it is not needed any more; says whether it is kept
+     * Keeps the text of one field of this window from its first letter, until the text is in its lock or saved.
+     * @returns a function that takes the text, or undefined once it is not needed any more, and says whether the store has it
      */
     mirror (name: string, fieldName: string): (text: string | undefined) => boolean {
       const key = `${prefix}${here}/${name}/${fieldName}`

@@ -7,7 +7,7 @@ import type { Settings } from './settings.ts'
 
 declare global {
   interface Window {
-    /** The answers to what the page has asked for before its script was there, by address. */
+    /** The answers to the requests that the page sent before its script was there, by address. */
     early?: Map<string, Promise<Response>>
   }
 }

@@ -29,15 +29,25 @@ export interface EditionContext {
   windows: Windows
 }
 
+/** What an address leads to that the page does not have. @param id what it names an edition by, if it does */
+export function unknownView (id?: string): TemplateResult {
+  return html`
+    ${crumbs()}
+    ${id === undefined ? nothing : notice('bad', say('noSuchEdition', { id }))}
+    <h1 tabindex="-1">${say(id === undefined ? 'noSuchPage' : 'cannotBeShown')}</h1>`
+}
+
+function crumbs (): TemplateResult {
+  return html`<nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>`
+}
+
 /** An edition: its fields and running order, and beside them who is at work and what is kept. */
 export function editionView (session: Session, context: EditionContext): TemplateResult {
   const { edition, failure } = session
-  // The address of the page is refused by the service's own schema.
-  const message = failure?.status === 400 && !edition ? say('noSuchEdition', { id: session.id }) : failure && reasonOf(failure)
   return html`
-    <nav class="crumbs" aria-label=${say('whereYouAre')}><a href="#/">${icon('arrow-left')}${say('allEditions')}</a></nav>
+    ${crumbs()}
     ${failure
-      ? notice('bad', edition ? say('mayBeOld', { reason: message! }) : message!, html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
+      ? notice('bad', edition ? say('mayBeOld', { reason: reasonOf(failure) }) : reasonOf(failure), html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
       : nothing}
     ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
 }
@@ -102,7 +112,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
       : notice('warn', say('cmsAwayEdition', { duration: duration(session.age) }))}
     <div class="desk">
     <div class="columns">
-      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, changed: session.changed, ...session.acts(order) }))}</div>
+      <div class="orders">${session.orders.map((order) => orderView(session.fieldOf(order.name)!, order, { titleOf, isPublished, hasImages, hasSections, imageOf, sectionOf, addressOf, locksOf, onChange: session.onChange, ...session.acts(order) }))}</div>
       <aside aria-label=${say('atWork')}>
         ${first ? finderView(session.finder, { id: session.id, order: first, add: session.acts(first).add }) : nothing}
         ${boardView(session)}
@@ -149,6 +159,6 @@ function content (session: Session, context: EditionContext): TemplateResult {
 function lookersView (lookers: Somebody[]): View {
   if (lookers.length === 0) return nothing
   const names = lookers.slice(0, LOOKERS_SHOWN).map((looker, index) => html`${index > 0 ? ', ' : ''}<bdi>${nameOf(looker)}</bdi>`)
-  const left = lookers.length - names.length
-  return html`${sayWith('lookingOn', { names })}${left > 0 ? say('andOtherLookers', { count: left }) : nothing}`
+  const othersCount = lookers.length - names.length
+  return html`${sayWith('lookingOn', { names })}${othersCount > 0 ? say('andOtherLookers', { count: othersCount }) : nothing}`
 }

@@ -1,5 +1,5 @@
 import type { Client, Finding, LockView, OrderOperation, QuoinError, Saved } from '../client/src/client.ts'
-import { createRequests, type IncomingRequest } from './requests.ts'
+import { createPetitions, type IncomingPetition } from './petitions.ts'
 import { changesOf } from './board.ts'
 import { createClosing, fieldOf as closingFieldOf } from './closing.ts'
 import { createFinder, type Looks, type SearchResult } from './finder.ts'
@@ -33,10 +33,10 @@ const SAVED_MS = 50
 /** How often a save is sent while others save other fields at the same moment: each time one of them succeeds. */
 const TRIES = 10
 
-/** What locks name articles by, as it is called in a reference. */
+/** The key of a reference that has what locks name articles by. */
 const REFERENCE_KEYS = { id: 'target_id', uuid: 'target_uuid' } as const
 
-/** What a save is refused with on top of what somebody else has saved. */
+/** The codes of a save that is refused because somebody else has saved meanwhile. */
 const MEANWHILE = ['PRECONDITION_FAILED', 'STALE_EDIT']
 
 export interface SessionDeps {
@@ -46,44 +46,44 @@ export interface SessionDeps {
   /** What fields look like in editions that were seen. */
   samples: Samples
   storage: DraftStorage
-  /** What an edition refers to is called, by uuid. */
+  /** The labels of what an edition refers to, by uuid. */
   labelsOf: (id: string) => Promise<Labels>
-  /** What rows of a list do not tell themselves, by uuid. */
+  /** The images and sections that the rows of a list only refer to, by uuid. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   loadJournal: LoadJournal
   /** Told that there is something new to see. */
-  changed: () => void
+  onChange: () => void
   /** Says something to those who do not see it. */
   announce: (text: string) => void
-  /** Tells the reader of a field outside of the page. */
+  /** Tells the reader something of a field, outside of the page. */
   notify: (title: string, text: string, fieldName: string) => void
 }
 
 export type Session = ReturnType<typeof createSession>
 
 /** An edition as one editor works on it: its fields and their locks, the board, the kept drafts, and saving. */
-export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, looksOf, loadJournal, changed, announce, notify }: SessionDeps, id: string) {
+export function createSession ({ client, settings: { model }, user, samples, storage, labelsOf, looksOf, loadJournal, onChange, announce, notify }: SessionDeps, id: string) {
   let edition: Edition | undefined
   let etag: string | undefined
   let age: number | undefined
   let failure: QuoinError | undefined
   let fields: Field[] = []
   let orders: Order[] = []
-  /** The entity tag of a save of somebody else's that is not looked at yet. */
+  /** The entity tag of a colleague's save that is not read yet. */
   let news: string | undefined
   let board: LockView[] = []
   let isLive = false
-  const labels = createLabels({ ask: () => labelsOf(id), changed })
+  const labels = createLabels({ ask: () => labelsOf(id), onChange })
   const history = createHistory()
-  const finder = createFinder({ search: client.editions.search, looksOf, model, changed, announce })
+  const finder = createFinder({ search: client.editions.search, looksOf, model, onChange, announce })
   const closing = createClosing({
     editions: client.editions,
     id,
     model,
     wordsOf,
     present,
-    saved,
-    changed,
+    onSave: takeSaved,
+    onChange,
     announce
   })
   const journal = createJournalDoor({
@@ -95,24 +95,24 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     // Closing an edition has its own checks.
     isOffered: (name) => fieldOf(name) !== undefined && name !== closingFieldOf(model),
     present,
-    saved,
+    onSave: takeSaved,
     reload: load,
-    changed,
+    onChange,
     announce
   }, loadJournal)
   let isSaving = false
   let notice: Notice | undefined
   let stop = () => {}
-  let again: ReturnType<typeof setTimeout> | undefined
+  let retry: ReturnType<typeof setTimeout> | undefined
   let isClosed = false
 
   function present () {
     return { edition: edition!, etag }
   }
 
-  /** Takes in what was saved otherwise than by the fields, and tells it. */
-  function saved (read: Edition, tag: string | undefined, words: string): void {
-    edition = read
+  /** Takes in an edition that something other than the fields has saved, and tells it. */
+  function takeSaved (fresh: Edition, tag: string | undefined, words: string): void {
+    edition = fresh
     etag = tag
     rebase()
     notice = { tone: 'good', text: words }
@@ -132,42 +132,42 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   // The service tells names only for these: see lib/editions/lookup/labels.ts.
   const withNames = new Set([...model.fields.articles, ...Object.keys(model.references)])
   const references = () => fields.filter(({ shape }) => withNames.has(shape.name)).flatMap(({ shape }) => edition![shape.name] ?? [])
-  const drafts = createDrafts({ locks: client.locks, entity, storage, changed })
-  const restoration = createRestoration({ drafts, history, changed })
-  const requests = createRequests({
+  const drafts = createDrafts({ locks: client.locks, entity, storage, onChange })
+  const restoration = createRestoration({ drafts, history, onChange })
+  const petitions = createPetitions({
     locks: client.locks,
     entity,
     uid: user.uid,
-    changed,
+    onChange,
     announce,
-    begun ({ fieldName, userData }) {
+    onBegin ({ fieldName, userData }) {
       if (!fieldOf(fieldName)?.isHeld) return
       const text = say('asksFor', { name: nameOf(userData), label: labelOf(fieldName) })
       announce(text)
       notify(titleNow(), text, fieldName)
     },
-    refused (fieldName, error) {
+    onRefuse (fieldName, error) {
       notice = { tone: 'bad', text: say('notAsked', { label: labelOf(fieldName), reason: reasonOf(error) }) }
       announce(notice.text)
     }
   })
-  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, changed })
+  const presence = createPresence({ locks: client.locks, entity, uid: user.uid, onChange })
   const isOwn = (lock: LockView) => lock.entityType === entity().type && lock.entityId === entity().id
 
-  /** Reads the edition, first or again; afterwards what was typed here is on top of what is saved. */
+  /** Reads the edition, for the first time or again. Text typed here stays on top of what is saved. */
   async function load (): Promise<void> {
-    clearTimeout(again)
+    clearTimeout(retry)
     const before = edition
     try {
       if (!edition) samples.prepare(id)
-      const read = await client.editions.read(id)
+      const answer = await client.editions.read(id)
       if (isClosed) return
-      // It was saved, or read, meanwhile: this may be what it was before.
+      // The edition was saved or read meanwhile, so this answer may be older.
       if (edition !== before) return load()
       const wasStale = age !== undefined
-      ;({ etag, age } = { age: undefined, ...read })
+      ;({ etag, age } = { age: undefined, ...answer })
       const isFirst = edition === undefined
-      edition = read.edition as Edition
+      edition = answer.edition as Edition
       failure = undefined
       if (isFirst) await begin()
       else rebase()
@@ -179,11 +179,11 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     labels.load(references()).catch(() => {})
     closing.refresh()
     journal.refresh()
-    if (age !== undefined || failure?.passes) again = setTimeout(load, AGAIN_MS)
-    changed()
+    if (age !== undefined || failure?.passes) retry = setTimeout(load, AGAIN_MS)
+    onChange()
   }
 
-  /** Brings what was read or saved to all but these fields. */
+  /** Hands the edition to all fields but those left out. */
   function rebase (isLeftOut = (_: Field) => false): void {
     for (const field of fields) if (!isLeftOut(field)) field.rebase(edition![field.shape.name] ?? [])
     for (const order of orders) order.rebase(edition![order.name] ?? [])
@@ -193,53 +193,53 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     await samples.learn(id, edition!)
     if (isClosed) return
     fields = shapesOf(edition!, model, samples.of).map((shape) => createField({
-      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), changed: fieldChanged, displaced, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
+      shape, items: edition![shape.name] ?? [], entity: entity(), uid: user.uid, locks: client.locks, mirror: storage.mirror(drafts.name(), shape.name), onChange: fieldChanged, onDisplace: takeDisplacement, putAside: (payload) => drafts.add({ fieldName: shape.name, payload })
     }))
-    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), changed: arranged, refused: (error) => notArranged(name, error) }))
+    orders = fields.filter(({ shape }) => shape.kind === 'order').map(({ shape: { name } }) => createOrder({ name, items: edition![name] ?? [], send: (operations) => arrange(name, operations), onChange: settleOrders, onRefuse: (error) => notArranged(name, error) }))
     for (const { shape, base } of fields) drafts.forget({ fieldName: shape.name, payload: base })
     watch()
     await Promise.all([offers, drafts.load].map((ask) => persist(ask, () => isClosed)))
-    // What this editor waits for comes first.
+    // The editor waits for the rest, so presence comes last.
     presence.open()
   }
 
   /** Changes a running order on top of whatever others have made of it. */
   async function arrange (field: string, operations: OrderOperation[]): Promise<void> {
-    const read = await client.editions.arrange(id, operations, { field })
-    edition = read.edition as Edition
-    etag = read.etag
+    const answer = await client.editions.arrange(id, operations, { field })
+    edition = answer.edition as Edition
+    etag = answer.etag
     rebase()
   }
 
-  function arranged (): void {
-    for (const { name, isSaving } of orders) if (!isSaving) restoration.arranged(name)
+  function settleOrders (): void {
+    for (const { name, isSaving } of orders) if (!isSaving) restoration.onArrange(name)
     closing.refresh()
     journal.refresh()
     catchUp()
-    changed()
+    onChange()
   }
 
   function notArranged (name: string, error: QuoinError): void {
-    restoration.refused(name)
+    restoration.onRefuse(name)
     notice = { tone: 'bad', text: error.code === 'ORDER_CONFLICT' ? say('orderConflict', { label: labelOf(name) }) : say('orderNotChanged', { label: labelOf(name), reason: reasonOf(error) }) }
     announce(notice.text)
     load()
   }
 
-  /** Reads the edition again once somebody else has saved it, and nothing of one's own is under way. */
+  /** Reads the edition again once somebody else has saved it and no save from here is under way. */
   function catchUp (): void {
     if (news === undefined || isSaving || orders.some(({ isSaving }) => isSaving)) return
     const isOwn = news === etag
     news = undefined
     if (isOwn) return
-    clearTimeout(again)
-    again = setTimeout(load, SAVED_MS)
+    clearTimeout(retry)
+    retry = setTimeout(load, SAVED_MS)
   }
 
   function fieldChanged (): void {
     if (notice?.isOver?.()) notice = undefined
-    fields.forEach(restoration.looked)
-    changed()
+    fields.forEach(restoration.onFieldChange)
+    onChange()
   }
 
   /** The texts that the same user had typed, here before or in another window. */
@@ -250,30 +250,30 @@ export function createSession ({ client, settings: { model }, user, samples, sto
       if (field?.shape.kind !== 'order') field?.offered(record)
       drafts.forget({ fieldName: record.fieldName, payload: record.payload ?? '' })
     }
-    changed()
+    onChange()
   }
 
   /** Follows the board; while the CMS is down, only the edition's own locks, which need no CMS. */
   function watch (): void {
     stop()
-    let known: LockView[] | undefined
+    let previous: LockView[] | undefined
     const listener = {
       locks (locks: LockView[], isStale = false, isWhole = false) {
         isLive = !isStale
         if (isWhole) presence.begin()
-        announceChanges(known, locks)
-        known = board = locks
+        announceChanges(previous, locks)
+        previous = board = locks
         closing.refresh()
-        requests.board(locks.filter(isOwn))
+        petitions.board(locks.filter(isOwn))
         for (const field of fields) field.board(locks.find((lock) => isOwn(lock) && lock.fieldName === field.shape.name))
-        changed()
+        onChange()
       },
       down () {
         isLive = false
-        changed()
+        onChange()
       },
-      requested: requests.heard,
-      present: presence.heard,
+      requested: petitions.hear,
+      present: presence.hear,
       saved ({ etag: tag }: Saved) {
         news = tag
         catchUp()
@@ -282,20 +282,20 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     stop = age === undefined ? client.editions.subscribe(id, listener) : client.locks.subscribe(entity(), listener)
   }
 
-  /** What others have begun and ended since; what they ended they may have saved. */
+  /** Announces the locks that others have taken and released. A field that was released may have been saved. */
   function announceChanges (before: LockView[] | undefined, now: LockView[]): void {
     if (!before) return
-    const { taken, begun, ended } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
-    // The text of an earlier lock, whose lease was over, has become a draft.
-    if (taken.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
-    for (const { fieldName, userData } of begun) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
-    for (const { fieldName, userData } of ended) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
-    if (ended.length === 0 || isSaving) return
-    clearTimeout(again)
-    again = setTimeout(load, SETTLE_MS)
+    const { takeovers, starts, ends } = changesOf(before.filter(isOwn), now.filter(isOwn), user.uid)
+    // The text of an earlier lock that had expired has become a draft.
+    if (takeovers.some(({ expiresAt }) => expiresAt !== undefined)) drafts.load().catch(failureOf)
+    for (const { fieldName, userData } of starts) announce(say('beganEditing', { name: nameOf(userData), label: labelOf(fieldName) }))
+    for (const { fieldName, userData } of ends) announce(say('letGo', { name: nameOf(userData), label: labelOf(fieldName) }))
+    if (ends.length === 0 || isSaving) return
+    clearTimeout(retry)
+    retry = setTimeout(load, SETTLE_MS)
   }
 
-  function displaced (displacement: Displacement): void {
+  function takeDisplacement (displacement: Displacement): void {
     const { shape, text, by } = displacement
     const field = fieldOf(shape.name)!
     const isTyped = text !== field.base
@@ -310,57 +310,57 @@ export function createSession ({ client, settings: { model }, user, samples, sto
   const titleNow = () => edition ? valueOf(edition, model.keys.label) : ''
 
   /** Whether a field has a change that Drupal has not forbidden. */
-  const isToSave = ({ isDirty, forbidden }: Field) => isDirty && forbidden === undefined
+  const isToSave = ({ isDirty, whyForbidden }: Field) => isDirty && whyForbidden === undefined
 
-  /** Saves what has changed, on top of what others have saved since where both fit together. */
+  /** Saves the changed fields, on top of what others have saved since if both fit together. */
   async function save (): Promise<void> {
     const dirty = fields.filter(isToSave)
     if (isSaving || dirty.length === 0) return
     const hindrance = hindranceOf(dirty)
     if (hindrance !== undefined) {
       notice = { tone: 'bad', text: hindrance }
-      return changed()
+      return onChange()
     }
     isSaving = true
     notice = undefined
-    changed()
-    const sent = new Map<Field, string>()
+    onChange()
+    const sentTexts = new Map<Field, string>()
     try {
-      await write(dirty, sent)
+      await write(dirty, sentTexts)
       notice = { tone: 'good', text: say('saved') }
     } catch (error) {
-      notice = refusedNotice(failureOf(error), fields, sent)
+      notice = refusedNotice(failureOf(error), fields, sentTexts)
     }
     isSaving = false
     announce(notice.text)
     closing.refresh()
     journal.refresh()
     catchUp()
-    changed()
+    onChange()
   }
 
-  /** @param sent becomes the texts that were sent last */
-  async function write (dirty: Field[], sent: Map<Field, string>, tries = 1): Promise<void> {
-    sent.clear()
-    for (const field of dirty) sent.set(field, field.text)
+  /** @param sentTexts becomes the texts that were sent last */
+  async function write (dirty: Field[], sentTexts: Map<Field, string>, tries = 1): Promise<void> {
+    sentTexts.clear()
+    for (const field of dirty) sentTexts.set(field, field.text)
     const body = Object.fromEntries(dirty.map((field) => [field.shape.name, field.items(edition![field.shape.name] ?? [])]))
     try {
-      const read = await client.editions.update(id, body, { ifMatch: etag })
-      edition = read.edition as Edition
-      etag = read.etag
+      const answer = await client.editions.update(id, body, { ifMatch: etag })
+      edition = answer.edition as Edition
+      etag = answer.etag
     } catch (error) {
       if (!MEANWHILE.includes(failureOf(error).code)) throw error
       await load()
       if (failure) throw failure
       if (tries === TRIES || age !== undefined || fields.some((field) => field.theirs !== undefined)) throw error
-      const left = fields.filter(isToSave)
-      return left.length === 0 ? undefined : write(left, sent, tries + 1)
+      const rest = fields.filter(isToSave)
+      return rest.length === 0 ? undefined : write(rest, sentTexts, tries + 1)
     }
-    for (const [field, text] of sent) {
-      field.saved(edition[field.shape.name] ?? [], text)
-      restoration.saved(field.shape.name, text)
+    for (const [field, text] of sentTexts) {
+      field.onSave(edition[field.shape.name] ?? [], text)
+      restoration.onSave(field.shape.name, text)
     }
-    rebase((field) => sent.has(field))
+    rebase((field) => sentTexts.has(field))
   }
 
   /** Goes on with a kept text. */
@@ -370,24 +370,24 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     const order = orders.find(({ name }) => name === fieldName)
     if (order && field && !field.holder) {
       drafts.forget(text)
-      done(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
+      addStep(restoration.arrange(order, payload, say('asInDraft', { label: labelOf(fieldName) })))
       notice = { tone: 'good', text: say('inOrderOfDraft', { label: labelOf(fieldName) }) }
     } else {
       if (field && !field.holder) await restoration.restore(field, payload, say('asInDraft', { label: labelOf(fieldName) }))
       notice = restoredNotice(labelOf(fieldName), field)
     }
     announce(notice.text)
-    changed()
+    onChange()
   }
 
   /** Lets go of a field for somebody who asks for it. */
-  async function handOver (field: Field, { userData }: IncomingRequest): Promise<void> {
+  async function handOver (field: Field, { userData }: IncomingPetition): Promise<void> {
     const isTyped = field.isHeld && field.isDirty
     await field.handOver()
     const what = say('handedOver', { name: nameOf(userData), label: field.shape.label })
     notice = { tone: 'good', text: isTyped ? say('seeKeptDrafts', { what }) : what }
     announce(notice.text)
-    changed()
+    onChange()
   }
 
   /** Goes back to what is saved, in one field or in all. */
@@ -397,35 +397,35 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     announce(words)
   }
 
-  /** Takes in and tells what was done to a running order. */
-  function done (step: Step | undefined): void {
+  /** Adds a step of a running order to the history, and announces it. */
+  function addStep (step: Step | undefined): void {
     if (!step) return
     history.add(step)
     notice = undefined
     announce(step.words)
-    changed()
+    onChange()
   }
 
   /** What can be done to a running order, each a step that can be taken back. */
   function acts (order: Order) {
     const titleAt = (token: string) => labels.titleOf(tokensOf(order.items).get(token))
     return {
-      move: (token: string, to: number) => done(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
-      remove: (token: string) => done(order.remove(token, say('removed', { title: titleAt(token) }))),
-      /** Puts in what was found, at the place that the search names. */
+      move: (token: string, to: number) => addStep(order.move(token, to, say('movedTo', { title: titleAt(token), place: to + 1, length: order.items.length }))),
+      remove: (token: string) => addStep(order.remove(token, say('removed', { title: titleAt(token) }))),
+      /** Inserts a search result at the place that the search names. */
       add ({ item, title, ...look }: SearchResult): void {
         labels.learn(item, title, look)
         const length = order.items.length
-        done(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
+        addStep(order.insert(item, Math.max(0, Math.min(length, (finder.place ?? length + 1) - 1)), say('addedAt', { title, place: Math.max(1, Math.min(length + 1, finder.place ?? length + 1)), length: length + 1 })))
       },
       insert (article: Item, title: string, index: number): void {
         labels.learn(article, title, finder.results?.find(({ item }) => item === article))
-        done(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
+        addStep(order.insert(article, index, say('addedAt', { title, place: Math.min(index, order.items.length) + 1, length: order.items.length + 1 })))
       }
     }
   }
 
-  /** Takes back the last step; from within a field only what the page has put there. @returns whether there was one */
+  /** Takes back the last step. From within a field it takes back only what the page has put there. @returns whether there was a step */
   function undo (inside?: Field): boolean {
     return tell('undone', history.undo(inside))
   }
@@ -436,13 +436,13 @@ export function createSession ({ client, settings: { model }, user, samples, sto
 
   function tell (what: 'undone' | 'redone', turn: Turn | undefined): boolean {
     if (turn) announce(say(turn.isDone ? what : 'leftAlone', { what: turn.words }))
-    changed()
+    onChange()
     return turn !== undefined
   }
 
   async function discard (text: EditorDraft): Promise<void> {
     await drafts.discard(text).catch((error) => { notice = { tone: 'bad', text: reasonOf(failureOf(error)) } })
-    changed()
+    onChange()
   }
 
   load()
@@ -477,7 +477,7 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     fieldOf,
     /** What Drupal has made of a formatted text, as it is saved. */
     processedOf: ({ shape: { name } }: Field) => edition?.[name]?.[0]?.['processed'] as string | undefined,
-    changed,
+    onChange,
     finder,
     closing,
     journal,
@@ -485,21 +485,21 @@ export function createSession ({ client, settings: { model }, user, samples, sto
     revert,
     undo,
     redo,
-    requests,
+    petitions,
     handOver,
     presence,
-    /** The page goes: what is typed and not kept yet is sent, nothing asked for any more, and its user looks on no longer. */
+    /** The page is closed: sends text that is not in its lock yet, withdraws petitions, and ends the presence. */
     keep (): void {
       for (const field of fields) field.keep()
-      requests.end()
+      petitions.end()
       presence.end()
     },
     async close (): Promise<void> {
       isClosed = true
       stop()
-      requests.end()
+      petitions.end()
       presence.end()
-      clearTimeout(again)
+      clearTimeout(retry)
       for (const order of orders) order.close()
       finder.close()
       closing.end()

@@ -10,7 +10,7 @@ interface Door {
 
 const doors = new WeakMap<Field, Door>()
 
-/** Where a browser keeps that its editor wants formatted texts to be shown so. */
+/** The key in the browser's storage for showing formatted texts in the editor. */
 const KEY = 'quoin-formatted'
 
 function isWanted (): boolean {
@@ -37,19 +37,19 @@ export function isFormatted ({ shape: { template } }: Field): boolean {
   return 'format' in template && template['format'] !== 'plain_text'
 }
 
-/** The editor of a field, which comes when it is opened first; as long as it is away, or closed, the source is edited. */
-export function editorDoor (field: Field, { language, changed }: { language: string | undefined, changed: () => void }) {
+/** The editor of a field. Its script loads when an editor is first opened. Without it, or while it is closed, the source is edited. */
+export function editorDoor (field: Field, { language, onChange }: { language: string | undefined, onChange: () => void }) {
   const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
   const isNew = !doors.has(field)
   doors.set(field, door)
 
-  function left (reason?: string): void {
+  function leave (reason?: string): void {
     const { editor } = door
     door.editor = undefined
     door.reason = reason
     queueMicrotask(() => {
       editor?.end()
-      changed()
+      onChange()
     })
   }
 
@@ -57,16 +57,16 @@ export function editorDoor (field: Field, { language, changed }: { language: str
     door.isOpen = true
     door.isMissing = false
     door.reason = undefined
-    changed()
-    const loaded = await load().catch(() => undefined)
-    door.isMissing = loaded === undefined
-    if (!loaded || !door.isOpen || door.editor) return changed()
+    onChange()
+    const module = await load().catch(() => undefined)
+    door.isMissing = module === undefined
+    if (!module || !door.isOpen || door.editor) return onChange()
     try {
-      door.editor = loaded.createEditor({ field, language, left })
+      door.editor = module.createEditor({ field, language, onLeave: leave })
     } catch (error) {
-      door.reason = loaded.reasonIn(error)
+      door.reason = module.reasonIn(error)
     }
-    changed()
+    onChange()
   }
 
   if (isNew && isWanted()) open()
@@ -76,13 +76,13 @@ export function editorDoor (field: Field, { language, changed }: { language: str
     get isMissing () { return door.isMissing },
     /** The element to be shown instead of the source. */
     get element () { return door.editor?.element },
-    /** Why the source is shown all the same. */
+    /** Why the source is shown although the editor is wanted. */
     get reason () { return door.reason },
     async toggle (): Promise<void> {
       want(!door.isOpen)
       if (!door.isOpen || door.reason !== undefined || door.isMissing) return open()
       door.isOpen = false
-      left()
+      leave()
     }
   }
 }

@@ -30,9 +30,9 @@ const PATIENCE_MS = 3000
 /**
  * Says why the lock of a field could not be taken or written.
  * @param isKept whether the lock has everything that was typed
- * @param changed called when there is something new to show
+ * @param onChange called when there is something new to show
  */
-export function createTrouble (isKept: () => boolean, changed: () => void) {
+export function createTrouble (isKept: () => boolean, onChange: () => void) {
   let isAway = false
   let words: string | undefined
 
@@ -51,7 +51,7 @@ export function createTrouble (isKept: () => boolean, changed: () => void) {
     async patient<Result> (write: Promise<Result>): Promise<Result> {
       const timer = setTimeout(() => {
         isAway = true
-        changed()
+        onChange()
       }, PATIENCE_MS)
       return write.finally(() => clearTimeout(timer))
     },

@@ -19,20 +19,20 @@ export interface FieldDeps {
   /** The uid of who sits here. */
   uid: string
   locks: Client['locks']
-  /** Given what is typed and in no lock yet, or that there is nothing such. Says whether the browser has it. */
+  /** Takes the text that is in no lock yet; undefined if there is none. Says whether the browser has it. */
   mirror: (text: string | undefined) => boolean
   /** Told that there is something new to see. */
-  changed: () => void
-  /** Told that somebody else has the field now that was held here. */
-  displaced: (displacement: Displacement) => void
-  /** Given a text that another one has taken the place of. */
+  onChange: () => void
+  /** Called when somebody else has taken the field. */
+  onDisplace: (displacement: Displacement) => void
+  /** Takes a text that another one has replaced. */
   putAside: (text: string) => void
 }
 
 export type Field = ReturnType<typeof createField>
 
 /** A field of an edition as one editor has it before him: its text, its lock, and what stands in the way. */
-export function createField ({ shape, items, entity, uid, locks, mirror, changed: tell, displaced, putAside }: FieldDeps) {
+export function createField ({ shape, items, entity, uid, locks, mirror, onChange, onDisplace, putAside }: FieldDeps) {
   const what = { ...entity, fieldName: shape.name }
   const text = createText(shape, items)
   const copy = createCopy()
@@ -45,18 +45,18 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
   const debounce = createDebounce(() => { if (ownLock) keepOrRelease(); else take() })
   /** Whether nothing is typed but what is in the lock. */
   const isKept = () => !text.isDirty || (ownLock !== undefined && text.now === copy.arrived)
-  const trouble = createTrouble(isKept, changed)
-  let forbidden: string | undefined
+  const trouble = createTrouble(isKept, update)
+  let whyForbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
 
-  function changed (): void {
+  function update (): void {
     const isSafe = mirror(isKept() ? undefined : text.now)
     if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
-    tell()
+    onChange()
   }
 
-  function granted (lock: Held): void {
+  function takeGrant (lock: Held): void {
     ownLock = lock
     board.end(board.current?.version)
     holder = undefined
@@ -65,11 +65,11 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     offer.find(lock.found, lock)
   }
 
-  function refused (error: unknown): void {
+  function takeRefusal (error: unknown): void {
     if (!(error instanceof QuoinError)) throw error
     if (error.lock && error.lock.userData.uid !== uid) return lose(error.lock)
     trouble.failed(error)
-    // Who signs in again has it kept.
+    // Once the user signs in again, the retry keeps the text.
     if ((error.passes || error.status === 401 || error.code === 'USER_CHANGED') && text.isDirty) debounce.retry()
   }
 
@@ -78,10 +78,10 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     if (ownLock) return Promise.resolve()
     debounce.stop()
     if (text.isDirty) copy.give(text.now)
-    acquisition ??= get().then(granted, refused).finally(() => {
+    acquisition ??= get().then(takeGrant, takeRefusal).finally(() => {
       acquisition = undefined
       if (ownLock) keepOrRelease()
-      changed()
+      update()
     })
     return acquisition
   }
@@ -91,10 +91,10 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     ownLock = undefined
     trouble.is(lock && say('otherWindow'))
     if (!lock && text.isDirty && !isLeft) take()
-    changed()
+    update()
   }
 
-  /** Somebody else has it: the text makes room for what is saved, and its writer is told where it is. */
+  /** Somebody else has the field: shows the saved text, and tells the writer where the typed one is. */
   function lose (by: Holder): void {
     const displacement = { shape, text: text.now, by, wasHeld: ownLock !== undefined }
     const isTold = displacement.wasHeld || text.isDirty
@@ -103,8 +103,8 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     debounce.stop()
     text.reset()
     trouble.is()
-    if (isTold) displaced(displacement)
-    changed()
+    if (isTold) onDisplace(displacement)
+    update()
   }
 
   async function keep (): Promise<void> {
@@ -117,9 +117,9 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     const failure = await trouble.patient(copy.send(lock, text.now))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
     if (ownLock !== lock) return
-    if (failure) refused(failure)
+    if (failure) takeRefusal(failure)
     else trouble.is()
-    changed()
+    update()
   }
 
   /** Lets go of a lock; a field that has the focus is locked anew, without what was typed. */
@@ -129,9 +129,9 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     copy.begin()
     board.end(lock.version)
     const failure = await lock.release().catch(failureOf)
-    // The client tries again by itself what fails for the moment; no text waits for it.
-    if (failure && !failure.passes) refused(failure)
-    changed()
+    // The client retries a passing failure by itself, and no text depends on it.
+    if (failure && !failure.passes) takeRefusal(failure)
+    update()
     if (!failure && isFocused) await take()
   }
 
@@ -162,14 +162,14 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
     get isUnreadable () { return text.isUnreadable },
     get problems () { return text.problems },
     get hint () { return text.hint },
-    /** Why Drupal lets this user not change it, once it has said so. */
-    get forbidden () { return forbidden },
+    /** Why Drupal does not let this user change it, once Drupal has said so. */
+    get whyForbidden () { return whyForbidden },
     get trouble () { return trouble.words },
 
     focus (): void {
       isFocused = true
       // A running order is changed by operations, which need no lock.
-      if (!holder && forbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
+      if (!holder && whyForbidden === undefined && shape.kind !== 'fixed' && shape.kind !== 'order') take()
     },
 
     type (now: string, isWhole = true): void {
@@ -178,10 +178,10 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (text.now === offer.text) offer.end()
       if (ownLock) debounce.delay()
       else take()
-      changed()
+      update()
     },
 
-    /** What is typed and not in the lock yet is sent. */
+    /** Sends text that is not in the lock yet. */
     keep (): void {
       if (text.isDirty) keep()
     },
@@ -191,20 +191,20 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       keepOrRelease()
     },
 
-    /** Takes the field from whoever holds it; refused when it is a third one's by now. */
+    /** Takes the field from its holder. Refused if a third user has it by now. */
     async takeOver (): Promise<void> {
       await acquisition
-      // Also afterwards: what was left when this was pressed may say so late.
-      const focused = () => { isFocused = true }
-      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(focused))
+      // Set afterwards too: the blur of the previous control may arrive after this press.
+      const noteFocus = () => { isFocused = true }
+      await take(() => takeFrom(holder?.userData.uid, { locks, what, onLost, board }).finally(noteFocus))
     },
 
-    /** Goes on with a text of before; one that is not saved yet is put aside. */
+    /** Goes on with an earlier text. A text that is not saved yet is put aside. */
     async restore (earlier: string): Promise<void> {
       if (holder) return
       offer.replace(earlier)
       text.restore(earlier)
-      changed()
+      update()
       if (ownLock) keep()
       else await take()
     },
@@ -220,16 +220,16 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       await release(ownLock)
     },
 
-    /** What was typed before is not wanted any more. */
+    /** Discards the text that was typed before. */
     async discardOffer (): Promise<void> {
       await acquisition
       const { lock } = offer
       offer.end()
       copy.begin()
       if (ownLock) await keepOrRelease()
-      // In the version that was seen, which deletes it also once it has expired; another window may have gone on since.
-      else if (lock) await locks.release(what, lock).catch(refused)
-      changed()
+      // By the version that was seen: this deletes an expired lock too, and leaves a lock with which another window went on.
+      else if (lock) await locks.release(what, lock).catch(takeRefusal)
+      update()
     },
 
     /** The lock has this text; what was typed here since is newer. */
@@ -245,36 +245,36 @@ export function createField ({ shape, items, entity, uid, locks, mirror, changed
       if (!text.isDirty) trouble.is()
       holder = lock && lock.userData.uid !== uid ? lock : undefined
       if (holder && ownLock) return lose(holder)
-      // It may have been released by force: the next write will tell, and a text that is typed is not to wait for that.
+      // Somebody may have forced the release. The next write tells, so typed text is written at once.
       if (!lock && wasMine && ownLock && text.isDirty) {
         copy.begin()
         keep()
       }
     },
 
-    /** The edition was saved with this text; the lock is not needed any more unless there is a newer one. */
-    saved (items: Item[], asSent: string): void {
-      if (text.saved(items, asSent)) keepOrRelease()
-      changed()
+    /** The edition was saved with this text. The lock is needed only for a newer text. */
+    onSave (items: Item[], asSent: string): void {
+      if (text.onSave(items, asSent)) keepOrRelease()
+      update()
     },
 
     /** The edition was read again. */
     rebase (items: Item[]): void {
       text.rebase(items)
       keepOrRelease()
-      changed()
+      update()
     },
 
     decide (which: Parameters<typeof text.decide>[0]): void {
       text.decide(which)
-      changed()
+      update()
       keepOrRelease()
     },
 
     refuse: text.refuse,
     /** Closes the field. What is typed stays to be seen, and is not saved. */
     forbid (reason: string): void {
-      forbidden = reason
+      whyForbidden = reason
     },
     items: text.items,
 

@@ -41,8 +41,8 @@ const KEPT_BY_DRUPAL = /^(created|uid|path|metatag|menu_link|_links)$|^(revision
 export function shapesOf (edition: Edition, model: Model, sampleOf: (name: string) => Item[] = () => []): Shape[] {
   const { keys, fields: { key, editionType } } = model
   const first = [keys.label, key, editionType, keys.published].filter((name) => name !== null && name in edition) as string[]
-  const hidden = [...first, ...Object.values(keys)]
-  const others = Object.keys(edition).filter((name) => !hidden.includes(name) && !KEPT_BY_DRUPAL.test(name))
+  const hiddenNames = [...first, ...Object.values(keys)]
+  const others = Object.keys(edition).filter((name) => !hiddenNames.includes(name) && !KEPT_BY_DRUPAL.test(name))
   const shapes = [...first, ...others].map((name): Shape => {
     const items = edition[name] ?? []
     const sample = items.length > 0 ? items : sampleOf(name)
@@ -127,7 +127,7 @@ function shownTime (value: unknown, zone: string | undefined): string {
   return String(value ?? '').replace(MOMENT, (instant, local: string) => zone === undefined ? local : localIn(zone, instant))
 }
 
-/** The ends of the text of a range. What is no range, or is empty, has none. */
+/** The ends of the text of a range. A text that is no range, or is empty, has none. */
 export function endsOf ({ isRange }: Pick<Shape, 'isRange'>, text: string): string[] {
   return isRange && text !== '' ? text.split('/') : []
 }
@@ -145,9 +145,9 @@ export function itemsOf ({ kind, template, zone, isRange }: Shape, text: string,
   const [item = template, ...others] = items
   if (text === '') return others
   if (kind === 'link') return [{ ...item, uri: text }, ...others]
-  const { processed: _1, summary_processed: _2, ...kept } = item
+  const { processed: _1, summary_processed: _2, ...rest } = item
   const [value, end] = isRange ? text.split('/') as [string, string] : [text]
-  return [{ ...kept, value: valueIn(kind, value, String(item['value'] ?? ''), zone), ...(end !== undefined && { end_value: end === '' ? null : valueIn(kind, end, String(item['end_value'] ?? ''), zone) }) }, ...others]
+  return [{ ...rest, value: valueIn(kind, value, String(item['value'] ?? ''), zone), ...(end !== undefined && { end_value: end === '' ? null : valueIn(kind, end, String(item['end_value'] ?? ''), zone) }) }, ...others]
 }
 
 function itemOfLine (line: string, items: Item[]): Item {
@@ -170,13 +170,13 @@ function instant (local: string, before: string, zone: string | undefined): stri
   return `${local.length === 16 ? `${local}:00` : local}${MOMENT.exec(before)?.[2] ?? 'Z'}`
 }
 
-/** How often the clocks of the site show what is typed into a field of a moment: 0 and 2 where they are put forward or back; of a range, at either end. */
+/** How often the site's clocks show the time that is typed: 0 if they skip it, 2 if it comes twice. Of a range the end that is not 1 counts. */
 export function timesOf ({ zone }: Pick<Shape, 'zone'>, text: string): 0 | 1 | 2 {
   const times = text.split('/').map((end) => zone !== undefined && LOCAL.test(end) ? readIn(zone, end).times : 1)
   return times.find((one) => one === 0) ?? times.find((one) => one === 2) ?? 1
 }
 
-/** The items of a reference field by a name for each; what is in it twice has two. */
+/** The items of a reference field, each by a name of its own, also where the same target is in it twice. */
 export function tokensOf (items: Item[]): Map<string, Item> {
   const tokens = new Map<string, Item>()
   for (const item of items) {

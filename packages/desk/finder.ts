@@ -32,14 +32,14 @@ export type Looks = Pick<Labels, 'images' | 'sections'>
 
 export interface FinderDeps {
   search: Client['editions']['search']
-  /** Asks for what rows do not tell themselves: images in media entities, and the labels of sections. */
+  /** Asks for what rows only refer to: images in media entities, and the labels of sections. */
   looksOf: (list: string, uuids: string[], signal: AbortSignal) => Promise<Looks>
   model: Pick<Model, 'lists'>
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
-/** The field that has what something of a list is called. */
+/** The field with the label of an entity of a list. */
 export function labelKeyOf ({ entityType, keys = {} }: Model['lists'][string]): string {
   return keys['label'] ?? CORE[entityType]?.label ?? 'title'
 }
@@ -52,7 +52,7 @@ export function uuidOf ({ item }: SearchResult): string {
 export type Finder = ReturnType<typeof createFinder>
 
 /** The search for articles that an edition can take in: what it finds, where that stands already, and who is at work in it. */
-export function createFinder ({ search, looksOf, model: { lists }, changed, announce }: FinderDeps) {
+export function createFinder ({ search, looksOf, model: { lists }, onChange, announce }: FinderDeps) {
   let list = Object.keys(lists)[0]!
   let q = ''
   /** The index at which the next article is put in, from 1; undefined is the end. */
@@ -60,7 +60,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
   let results: SearchResult[] | undefined
   let failure: QuoinError | undefined
   let pause: ReturnType<typeof setTimeout> | undefined
-  let running = new AbortController()
+  let aborter = new AbortController()
   /** Whether the service can say where articles stand: not where there are too many editions. */
   let isPlacedKnown = true
   let answered: Promise<void> = Promise.resolve()
@@ -86,8 +86,8 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
   }
 
   async function ask (): Promise<void> {
-    running.abort()
-    const { signal } = running = new AbortController()
+    aborter.abort()
+    const { signal } = aborter = new AbortController()
     try {
       const { value } = await search({ bundle: list, ...(q !== '' && { q }), limit: MOST, placed: isPlacedKnown, locks: true, signal }).next()
       const { editions, placed = {}, locks } = value!
@@ -107,7 +107,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
         return ask()
       }
     }
-    changed()
+    onChange()
   }
 
   /** Completes the results whose image or section is a reference, in one request. They are shown before. */
@@ -121,7 +121,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
     Object.assign(looks.sections, sections)
     if (signal.aborted) return
     results = results!.map((result) => ({ ...result, image: result.image ?? images[uuidOf(result)], section: result.section ?? sections[uuidOf(result)] }))
-    changed()
+    onChange()
   }
 
   function later (ms: number): void {
@@ -150,7 +150,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
       later(PAUSE_MS)
     },
     choose (name: string): void {
-      running.abort()
+      aborter.abort()
       list = name
       results = undefined
       later(0)
@@ -160,7 +160,7 @@ export function createFinder ({ search, looksOf, model: { lists }, changed, anno
     },
     close (): void {
       clearTimeout(pause)
-      running.abort()
+      aborter.abort()
     }
   }
 }

@@ -9,7 +9,7 @@ import { EditorState, TextSelection, type Command } from 'prosemirror-state'
 import { EditorView } from 'prosemirror-view'
 import type { Field } from './field.ts'
 import { levelAt, linkAt, list, listAt, marksIn, setLink, style, toggle } from './formatted-commands.ts'
-import { isAddress, linesOf, opened, pastedOf, schema, write, type NodeJson } from './formatted.ts'
+import { isAddress, linesOf, openText, pastedOf, schema, write, type NodeJson } from './formatted.ts'
 import { NotKept } from './markup.ts'
 import { sayHere } from './texts-formatted.ts'
 
@@ -25,7 +25,7 @@ export interface EditorDeps {
   field: Field
   language: string | undefined
   /** Told in a sentence why the text can be shown as its source only. */
-  left: (reason: string) => void
+  onLeave: (reason: string) => void
 }
 
 const { li, br, paragraph } = schema.nodes
@@ -75,7 +75,7 @@ function addStyle (): void {
 let copied: { html: string, slice: Slice } | undefined
 
 /** An editor of the formatted text of one field, with its tools. The field has each input at once. */
-export function createEditor ({ field, language, left }: EditorDeps): Editor {
+export function createEditor ({ field, language, onLeave }: EditorDeps): Editor {
   addStyle()
   const { name, label, help } = field.shape
   const element = document.createElement('div')
@@ -119,7 +119,7 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
 
   /** @throws {NotKept} */
   function stateOf (source: string): EditorState {
-    const { doc, separator: between } = opened(source)
+    const { doc, separator: between } = openText(source)
     separator = between
     return EditorState.create({ doc, plugins })
   }
@@ -254,7 +254,7 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
   const toolAt = (index: number) => tools.querySelectorAll<HTMLElement>('[data-tool]')[index]
 
   /** Arrow keys go from tool to tool, of which Tab meets one. */
-  function moved (event: KeyboardEvent): void {
+  function onToolKey (event: KeyboardEvent): void {
     const { length } = tools.querySelectorAll('[data-tool]')
     const next = { ArrowRight: tool + 1, ArrowLeft: tool - 1, Home: 0, End: length - 1 }[event.key]
     if (event.key === 'Escape') {
@@ -286,7 +286,7 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
     const stateNow = JSON.stringify([level, buttons.map(([, , , isOn, isOff]) => [isOn, isOff]), isLocked, address, isWrong, tool])
     if (stateNow === state) return
     state = stateNow
-    render(html`<div role="toolbar" aria-label=${sayHere('toolbar', { label })} aria-controls="field-${name}" @keydown=${moved}>
+    render(html`<div role="toolbar" aria-label=${sayHere('toolbar', { label })} aria-controls="field-${name}" @keydown=${onToolKey}>
       <select data-tool aria-label=${sayHere('style')} tabindex=${tool === 0 ? '0' : '-1'} ?disabled=${isLocked} @focus=${() => { tool = 0 }} @change=${(event: Event) => run(style(Number((event.target as HTMLSelectElement).value)))}>
         ${(LEVELS.includes(level) ? LEVELS : [...LEVELS, level]).map((one) => html`<option value=${one} .selected=${live(one === level)}>${one === 0 ? sayHere('paragraph') : sayHere('heading', { level: one })}</option>`)}
       </select>
@@ -317,7 +317,7 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
   return {
     element,
     update (): void {
-      const locked = field.holder !== undefined || field.forbidden !== undefined
+      const isNowLocked = field.holder !== undefined || field.whyForbidden !== undefined
       if (field.text !== text) {
         // Saved elsewhere, restored or reverted.
         try {
@@ -325,11 +325,11 @@ export function createEditor ({ field, language, left }: EditorDeps): Editor {
           text = field.text
           view.updateState(fresh)
         } catch (error) {
-          left(reasonIn(error))
+          onLeave(reasonIn(error))
           return
         }
       }
-      isLocked = locked
+      isLocked = isNowLocked
       view.setProps({})
       showTools()
     },

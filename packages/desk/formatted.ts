@@ -69,7 +69,7 @@ export interface OpenedText {
  * A text of HTML as the editor has it.
  * @throws {NotKept} where it could not be written again with nothing changed but what `essence` leaves out
  */
-export function opened (source: string): OpenedText {
+export function openText (source: string): OpenedText {
   if (source.length > LONGEST) throw new NotKept('long')
   const content = read(tokensOf(source))
   const separator = /<\/(?:p|h\d|ul|ol|blockquote)>(\s*)</i.exec(source)?.[1] ?? ''

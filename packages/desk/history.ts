@@ -23,8 +23,8 @@ type Inside = Pick<Field, 'shape' | 'text'>
 export interface Turn { words: string, isDone: boolean }
 
 /**
- * The steps that an editor can take back: those that no text box undoes by itself. A step back leaves alone what has been
- * changed since, and what somebody else has by now.
+ * The steps that an editor can take back: those that no text box undoes by itself. Taking one back changes nothing that was
+ * changed since, or that somebody else holds by now.
  */
 export function createHistory () {
   let past: Step[] = []

@@ -30,7 +30,7 @@ export type JournalDoor = ReturnType<typeof createJournalDoor>
 
 /** The history of an edition, whose script comes when it is opened first. */
 export function createJournalDoor (deps: JournalDeps, load: LoadJournal) {
-  const { changed } = deps
+  const { onChange } = deps
   let isOpen = false
   let isMissing = false
   let panel: JournalPanel | undefined
@@ -44,16 +44,16 @@ export function createJournalDoor (deps: JournalDeps, load: LoadJournal) {
     async open (): Promise<void> {
       isOpen = true
       isMissing = false
-      changed()
-      const loaded = await load().catch(() => undefined)
-      isMissing = loaded === undefined
-      panel ??= loaded?.createJournalPanel(deps)
+      onChange()
+      const module = await load().catch(() => undefined)
+      isMissing = module === undefined
+      panel ??= module?.createJournalPanel(deps)
       await panel?.load()
-      changed()
+      onChange()
     },
     close (): void {
       isOpen = false
-      changed()
+      onChange()
     },
     /** To be called when something was saved. */
     refresh (): void {

@@ -9,16 +9,16 @@ const MOST = 100
 export interface TitlesDeps {
   read: Client['editions']['read']
   lists: Model['lists']
-  /** Whether it is known what something is called. */
+  /** Whether the title of something is known. */
   knows: (item: Item) => boolean
-  /** Told what something is called; empty where it is deleted or hidden. */
+  /** Called with the title of something, which is empty if it is deleted or hidden. */
   learn: (item: Item, title: string) => void
-  changed: () => void
+  onChange: () => void
 }
 
-/** What articles are called that were in an edition and are not in it now: the service tells the names of those in it alone. */
-export function createTitles ({ read, lists, knows, learn, changed }: TitlesDeps) {
-  const asked = new Set<string>()
+/** The titles of articles that were in an edition and are not in it now. The service tells only the names of those that are in it. */
+export function createTitles ({ read, lists, knows, learn, onChange }: TitlesDeps) {
+  const uuids = new Set<string>()
   const listOf = ({ target_type: type }: Item) => Object.keys(lists).find((list) => lists[list]!.entityType === type)
 
   /** Asks for one after the other, each once. */
@@ -26,15 +26,15 @@ export function createTitles ({ read, lists, knows, learn, changed }: TitlesDeps
     if (!item) return
     const uuid = String(item['target_uuid'] ?? '')
     const list = listOf(item)
-    if (uuid !== '' && list !== undefined && !asked.has(uuid) && asked.size < MOST && !knows(item)) {
-      asked.add(uuid)
+    if (uuid !== '' && list !== undefined && !uuids.has(uuid) && uuids.size < MOST && !knows(item)) {
+      uuids.add(uuid)
       try {
         const { edition } = await read(uuid, { list })
         learn(item, valueOf(edition as Edition, labelKeyOf(lists[list]!)))
       } catch (error) {
         if (failureOf(error).status === 404) learn(item, '')
       }
-      changed()
+      onChange()
     }
     return look(others)
   }

@@ -37,15 +37,15 @@ export interface JournalDeps {
   /** What a field looks like; undefined for one that the page does not show. */
   shapeOf: (name: string) => Shape | undefined
   labelOf: (name: string) => string
-  /** Whether a field is one that is put back here. */
+  /** Whether a field can be put back here. */
   isOffered: (name: string) => boolean
   /** The edition as it is known here, and its entity tag. */
   present: () => { edition: Edition, etag: string | undefined }
-  /** Told of the edition that was saved, and of what there is to say of it. */
-  saved: (edition: Edition, etag: string | undefined, words: string) => void
+  /** Called with the edition that was saved, and the sentence that tells it. */
+  onSave: (edition: Edition, etag: string | undefined, words: string) => void
   /** Reads the edition again. */
   reload: () => Promise<void>
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
@@ -58,7 +58,7 @@ export interface Became { kind: Shape['kind'], pieces: Piece[], changes: OrderDi
 export type Journal = ReturnType<typeof createJournal>
 
 /** What was saved of an edition, the newest first, and putting it back. */
-export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, saved, reload, changed, announce }: JournalDeps) {
+export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffered, present, onSave, reload, onChange, announce }: JournalDeps) {
   let entries: JournalEntry[] | undefined
   let next: string | null = null
   let failure: QuoinError | undefined
@@ -66,16 +66,16 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
   let problem: string | undefined
   let isActing = false
   let settle: ReturnType<typeof setTimeout> | undefined
-  let looks = 0
+  let loads = 0
   /** The entries whose many fields are shown, by id. */
-  const opened = new Set<string>()
-  const titles = createTitles({ ...labels, read: editions.read, changed })
-  const known = new WeakMap<JournalEntry, Map<string, Became>>()
+  const openIds = new Set<string>()
+  const titles = createTitles({ ...labels, read: editions.read, onChange })
+  const results = new WeakMap<JournalEntry, Map<string, Became>>()
 
   /** Reads the newest entries, and keeps the older ones that are shown. */
   async function load (): Promise<void> {
-    const nth = ++looks
-    await ask({ limit: PAGE }, () => nth === looks)
+    const nth = ++loads
+    await ask({ limit: PAGE }, () => nth === loads)
   }
 
   /** The entries that are shown already and come after those that were read. */
@@ -99,7 +99,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
       if (!isWanted()) return
       failure = failureOf(error)
     }
-    changed()
+    onChange()
   }
 
   function text (name: string, items: Item[]): string {
@@ -109,8 +109,8 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
 
   /** What a save has made of a field, computed once. */
   function became (entry: JournalEntry, name: string): Became {
-    const fields = known.get(entry) ?? new Map<string, Became>()
-    known.set(entry, fields)
+    const fields = results.get(entry) ?? new Map<string, Became>()
+    results.set(entry, fields)
     const { before = [], after = [] } = entry.fields[name]!
     const { kind } = shapeOf(name) ?? { kind: 'line' }
     const last = fields.get(name)
@@ -118,15 +118,15 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     const [from, to] = [text(name, before), text(name, after)]
     const [then, now] = [tokensOf(before), tokensOf(after)]
     const isOrder = kind === 'order'
-    const found = {
+    const result = {
       kind,
       pieces: isOrder ? [] : (IN_WORDS.includes(kind) ? differenceOf : wholeDifference)(from, to).map(cut),
       changes: isOrder ? orderDifference([...then.keys()], [...now.keys()]) : [],
       items: isOrder ? new Map([...then, ...now]) : new Map<string, Item>(),
       isShown: from !== to
     }
-    fields.set(name, found)
-    return found
+    fields.set(name, result)
+    return result
   }
 
   /** The articles that an entry names. */
@@ -156,17 +156,17 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     get isActing () { return isActing },
     load,
     became,
-    isOpened: ({ id }: JournalEntry) => opened.has(id),
+    isOpened: ({ id }: JournalEntry) => openIds.has(id),
     /** Shows the fields of an entry that has many, or hides them. */
     turn ({ id }: JournalEntry): void {
-      if (!opened.delete(id)) opened.add(id)
-      changed()
+      if (!openIds.delete(id)) openIds.add(id)
+      onChange()
     },
 
     /** Adds the page before. */
     older: (): Promise<void> => {
-      const [nth, all] = [looks, entries]
-      return ask({ limit: PAGE, before: next! }, () => nth === looks && all === entries)
+      const [nth, all] = [loads, entries]
+      return ask({ limit: PAGE, before: next! }, () => nth === loads && all === entries)
     },
 
     /** To be called when something was saved. */
@@ -185,11 +185,11 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
     wants (entry: JournalEntry, name: string, side: Side): void {
       wish = { entry, name, side, etag: present().etag }
       problem = undefined
-      changed()
+      onChange()
     },
     cancel (): void {
       wish = undefined
-      changed()
+      onChange()
     },
 
     /** Puts back what was asked for. */
@@ -199,11 +199,11 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
       const label = labelOf(name)
       isActing = true
       problem = undefined
-      changed()
+      onChange()
       try {
         const { edition, etag } = await editions.restore(id, { entry: entry.id, fields: [name], side }, { ifMatch })
         wish = undefined
-        saved(edition as Edition, etag, sayHere('isBack', { label }))
+        onSave(edition as Edition, etag, sayHere('isBack', { label }))
         load()
       } catch (error) {
         const { status, code, message } = failureOf(error)
@@ -214,12 +214,12 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
         wish = { entry, name, side, etag: present().etag }
       }
       isActing = false
-      changed()
+      onChange()
     },
 
     end (): void {
       clearTimeout(settle)
-      looks++
+      loads++
     }
   }
 }

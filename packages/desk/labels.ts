@@ -12,7 +12,7 @@ export interface Labels {
 }
 
 /** What an edition refers to is called, and whether it is published, as far as `ask` tells it. */
-export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, changed: () => void }) {
+export function createLabels ({ ask, onChange }: { ask: () => Promise<Labels>, onChange: () => void }) {
   const labels = new Map<string, string>()
   let published: Record<string, boolean> = {}
   let images: Record<string, string> = {}
@@ -27,7 +27,7 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, ch
   }
 
   return {
-    /** What something is called that the edition refers to; its number where that is not told, and why where that is known. */
+    /** The label of a referenced entity. Without one its number, and why, if that is known. */
     titleOf (item: Item | undefined): string {
       const label = labels.get(String(item?.['target_uuid']))
       const id = String(item?.['target_id'] ?? say('unknownNumber'))
@@ -54,7 +54,7 @@ export function createLabels ({ ask, changed }: { ask: () => Promise<Labels>, ch
       if (uuids.every((uuid) => labels.has(uuid))) return
       await load()
       for (const uuid of uuids) if (!labels.has(uuid)) labels.set(uuid, '')
-      changed()
+      onChange()
     }
   }
 }

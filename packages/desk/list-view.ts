@@ -14,8 +14,8 @@ export interface ListContext {
   model: Model
   types: Named[]
   bundles: Named[]
-  /** Goes to another list; `typing` keeps the address of before out of the history. */
-  go: (query: Query, typing?: boolean) => void
+  /** Goes to another list; while the reader types, the address of before stays out of the history. */
+  go: (query: Query, isTyping?: boolean) => void
 }
 
 /** The list of editions, with what it is searched by. */
@@ -35,21 +35,21 @@ export function listView (list: EditionList, context: ListContext): TemplateResu
 }
 
 function filters ({ query }: EditionList, { types, bundles, model, go }: ListContext): TemplateResult {
-  const typed = (name: 'q' | 'key') => (event: Event) => go({ ...query, [name]: (event.target as HTMLInputElement).value.trim(), offset: 0 }, true)
-  const chosen = (name: 'bundle' | 'type' | 'status') => (event: Event) => go({ ...query, [name]: (event.target as HTMLSelectElement).value, offset: 0 })
+  const onType = (name: 'q' | 'key') => (event: Event) => go({ ...query, [name]: (event.target as HTMLInputElement).value.trim(), offset: 0 }, true)
+  const onChoose = (name: 'bundle' | 'type' | 'status') => (event: Event) => go({ ...query, [name]: (event.target as HTMLSelectElement).value, offset: 0 })
   const select = (name: 'bundle' | 'type' | 'status', label: string, choices: Named[]) => html`
-    <label>${label}<select @change=${chosen(name)}>
+    <label>${label}<select @change=${onChoose(name)}>
       <option value="" .selected=${live(query[name] === '')}>${say('all')}</option>
       ${choices.map(({ id, label }) => html`<option value=${id} .selected=${live(query[name] === id)}>${label}</option>`)}
     </select></label>`
   const criteria = criteriaOf(model)
   return html`
     <form role="search" aria-label=${say('editions')} @submit=${(event: Event) => event.preventDefault()}>
-      ${criteria.includes('q') ? html`<label class="wide">${say('searchTitles')}<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${typed('q')}></span></label>` : nothing}
+      ${criteria.includes('q') ? html`<label class="wide">${say('searchTitles')}<span class="with-icon">${icon('search')}<input type="search" autocomplete="off" value=${query.q} @input=${onType('q')}></span></label>` : nothing}
       ${criteria.includes('bundle') && bundles.length > 1 ? select('bundle', say('bundle'), bundles) : nothing}
       ${criteria.includes('type') ? select('type', say('type'), types) : nothing}
       ${criteria.includes('status') ? select('status', say('status'), [{ id: '1', label: say('published') }, { id: '0', label: say('notPublished') }]) : nothing}
-      ${criteria.includes('key') ? html`<label>${say('key')}<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder=${say('exact')} @input=${typed('key')}></label>` : nothing}
+      ${criteria.includes('key') ? html`<label>${say('key')}<input type="text" autocomplete="off" spellcheck="false" value=${query.key} placeholder=${say('exact')} @input=${onType('key')}></label>` : nothing}
     </form>`
 }
 

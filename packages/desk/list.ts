@@ -7,7 +7,7 @@ import { say } from './texts.ts'
 
 export const PAGE = 20
 
-/** How often a list that is shown from a copy, or could not be had, is asked for again, in milliseconds. */
+/** How long until a list is read again that comes from a copy or could not be read, in milliseconds. */
 const AGAIN_MS = 10_000
 
 /** How long after the reader's last move in the list its rows stay where they are, in milliseconds. */
@@ -16,45 +16,45 @@ const HOLD_MS = 3000
 export interface ListDeps {
   client: Client
   model: Model
-  changed: () => void
+  onChange: () => void
   announce: (text: string) => void
 }
 
 export type EditionList = ReturnType<typeof createList>
 
 /** The list of editions: one page of a search, and who is at work in what it shows. */
-export function createList ({ client, model, changed, announce }: ListDeps) {
+export function createList ({ client, model, onChange, announce }: ListDeps) {
   let query: Query
   let page: Page | undefined
   let total: number | null = null
   let failure: QuoinError | undefined
   let isLoading = false
-  let running = new AbortController()
-  let again: ReturnType<typeof setTimeout> | undefined
-  let held: ReturnType<typeof setTimeout> | undefined
+  let aborter = new AbortController()
+  let retry: ReturnType<typeof setTimeout> | undefined
+  let holdTimer: ReturnType<typeof setTimeout> | undefined
   let usedAt = -Infinity
-  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, changed })
+  const live = createLive({ watch: (listener) => client.editions.watch(pageSearch(), listener), reload, onChange })
 
   const idOf = (edition: unknown) => valueOf(edition as Edition, model.keys.id)
 
-  /** Shows a page; what was asked for before and is not there yet is not wanted any more. */
-  async function show (wanted: Query): Promise<void> {
-    clearTimeout(again)
-    clearTimeout(held)
-    running.abort()
-    const { signal } = running = new AbortController()
-    query = wanted
+  /** Shows a page, and aborts the request for the page before. */
+  async function show (newQuery: Query): Promise<void> {
+    clearTimeout(retry)
+    clearTimeout(holdTimer)
+    aborter.abort()
+    const { signal } = aborter = new AbortController()
+    query = newQuery
     isLoading = true
-    changed()
+    onChange()
     try {
       page = await read(signal)
       total = page.total
       failure = undefined
       isLoading = false
-      if (page.age !== undefined) again = setTimeout(show, AGAIN_MS, wanted)
+      if (page.age !== undefined) retry = setTimeout(show, AGAIN_MS, newQuery)
       live.follow()
       announce(total === 0 ? say('noEditionsFound') : total === null ? say('editionsShown', { count: page.editions.length }) : say('editionsFoundCount', { count: total }))
-      changed()
+      onChange()
       if (total !== null) return
       await count(signal)
       if (total !== null) announce(say('editionsFoundCount', { count: total }))
@@ -62,9 +62,9 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
       if (signal.aborted) return
       failure = failureOf(error)
       isLoading = false
-      if (failure.passes) again = setTimeout(show, AGAIN_MS, wanted)
+      if (failure.passes) retry = setTimeout(show, AGAIN_MS, newQuery)
     }
-    changed()
+    onChange()
   }
 
   const pageSearch = (): Search => ({ ...searchOf(query), limit: PAGE, offset: query.offset })
@@ -80,9 +80,9 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     total = (value as Page).total
   }
 
-  /** Reads the rows again, as nobody has asked for it. A page that cannot be had stays as it is. */
+  /** Reads the rows again in the background. If that fails, the page stays as it is. */
   async function reload (): Promise<void> {
-    const { signal } = running
+    const { signal } = aborter
     try {
       const fresh = await read(signal)
       if (fresh.age === undefined) await arrive(fresh, signal)
@@ -94,18 +94,18 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
   /** Rows stay where they are while the reader is at them. */
   async function arrive (fresh: Page, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return
-    clearTimeout(held)
+    clearTimeout(holdTimer)
     const isSame = idsOf(fresh) === idsOf(page!)
     const rest = usedAt + HOLD_MS - Date.now()
     if (!isSame && rest > 0) {
-      held = setTimeout(arrive, rest, fresh, signal)
+      holdTimer = setTimeout(arrive, rest, fresh, signal)
       return
     }
     page = fresh
-    changed()
+    onChange()
     if (isSame) return
     await count(signal).catch(() => {})
-    changed()
+    onChange()
   }
 
   const idsOf = ({ editions }: Page) => editions.map(idOf).join()
@@ -126,15 +126,15 @@ export function createList ({ client, model, changed, announce }: ListDeps) {
     /** The reader is at the rows. */
     use: (): void => { usedAt = Date.now() },
     close (): void {
-      running.abort()
-      clearTimeout(again)
-      clearTimeout(held)
+      aborter.abort()
+      clearTimeout(retry)
+      clearTimeout(holdTimer)
       live.close()
     }
   }
 }
 
-/** What a search is asked for; what is empty is not asked for. */
+/** The search without its empty criteria. */
 function searchOf ({ q, bundle, type, status, key }: Query): Search {
   return { ...(bundle && { bundle }), ...(q && { q }), ...(type && { type }), ...(status && { status: Number(status) as 0 | 1 }), ...(key && { key }) }
 }

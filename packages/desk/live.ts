@@ -11,11 +11,11 @@ export interface LiveDeps {
   watch: (listener: Listener) => () => void
   /** Reads the rows again. */
   reload: () => void
-  changed: () => void
+  onChange: () => void
 }
 
 /** Who is at work in the rows of a list, and when to read them again. A page that nobody sees follows nothing. */
-export function createLive ({ watch, reload, changed }: LiveDeps) {
+export function createLive ({ watch, reload, onChange }: LiveDeps) {
   let locks: LockView[] = []
   let stop: (() => void) | undefined
   let isFollowed = false
@@ -45,7 +45,7 @@ export function createLive ({ watch, reload, changed }: LiveDeps) {
         // Rows have come or gone, or news may have been missed.
         if (isWhole && !isFirst) plan()
         if (isWhole) isFirst = false
-        changed()
+        onChange()
       },
       saved: plan
     })

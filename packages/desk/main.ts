@@ -1,8 +1,8 @@
 import { html, nothing, render, type TemplateResult } from 'lit-html'
 import { createClient, type Client, type Named } from '../client/src/client.ts'
-import { editionAddress, listAddress, placeOf, serviceOf, type Query } from './address.ts'
+import { editionAddress, listAddress, placeOf, serviceOf, type Place, type Query } from './address.ts'
 import { createSession, type Session } from './edition.ts'
-import { editionView } from './edition-view.ts'
+import { editionView, unknownView } from './edition-view.ts'
 import type { Looks } from './finder.ts'
 import { keepFocus, placesOf } from './focus.ts'
 import { icons } from './icons.ts'
@@ -13,7 +13,7 @@ import { listView } from './list-view.ts'
 import { createMaker, type Maker } from './maker.ts'
 import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
-import { outlive } from './requests.ts'
+import { outlive } from './petitions.ts'
 import { createBackground } from './background.ts'
 import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
@@ -33,7 +33,7 @@ const PAUSE_MS = 250
 /** How often times are shown anew, in milliseconds. */
 const TICK_MS = 30_000
 
-/** How long to wait before names that could not be had are asked for again, in milliseconds. */
+/** How long to wait before names are asked for again after a failure, in milliseconds. */
 const AGAIN_MS = 10_000
 
 const root = document.getElementById('desk')!
@@ -41,15 +41,16 @@ const settings: Settings = JSON.parse(document.documentElement.dataset['settings
 useZone(settings.model.timeZone)
 useLanguage(navigator.languages)
 document.documentElement.lang = language()
-const here: Seat = await seat(settings, changed)
+const here: Seat = await seat(settings, refresh)
 root.replaceChildren()
 
-const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, changed })
-const press = createPress(() => { if (isStale) changed() })
+const notifier = createNotifier({ Notification: window.Notification as NotificationClass | undefined, isSeen: () => !document.hidden && document.hasFocus(), focus: () => { window.focus() }, onChange: refresh })
+const press = createPress(() => { if (isStale) refresh() })
 let client: Client
 let list: EditionList | undefined
 let session: Session | undefined
 let maker: Maker | undefined
+let unknown: Extract<Place, { view: 'unknown' }> | undefined
 let names: Record<'types' | 'bundles', Named[]> = { types: [], bundles: [] }
 const background = createBackground<Session>()
 let samples: Samples
@@ -58,23 +59,29 @@ let storage: DraftStorage
 let [isStale, isPlanned] = [false, false]
 let pause: ReturnType<typeof setTimeout> | undefined
 
-/** Shows what there is, once for all that changes at the same moment, and not while a press is under way. */
-function changed (): void {
+/** Renders the page, once for all changes of the same moment, and not while a press is under way. */
+function refresh (): void {
   isStale = true
   if (isPlanned || press.isDown) return
   isPlanned = true
   queueMicrotask(() => {
     [isStale, isPlanned] = [false, false]
     background.settle()
-    const focused = document.activeElement
-    const places = placesOf(focused)
+    const element = document.activeElement
+    const places = placesOf(element)
     render(page(), root)
-    keepFocus(focused, places)
-    document.title = session && !here.other ? `${session.title || say('editionNamed', { id: session.id })} · Quoin desk` : `${say(maker ? 'newEdition' : 'editions')} · Quoin desk`
+    keepFocus(element, places)
+    document.title = `${titleNow()} · Quoin desk`
   })
 }
 
-/** Says something to those who do not see it; the same again is said again. */
+function titleNow (): string {
+  if (session && !here.other) return session.title || say('editionNamed', { id: session.id })
+  if (unknown) return say(unknown.id === undefined ? 'noSuchPage' : 'cannotBeShown')
+  return say(maker ? 'newEdition' : 'editions')
+}
+
+/** Says something to those who do not see the page. The same text twice is said twice. */
 function announce (text: string): void {
   const said = document.getElementById('said')!
   said.textContent = said.textContent === text ? `${text}\u00a0` : text
@@ -94,12 +101,13 @@ function page (): TemplateResult {
     <main id="main">${user && !here.other && here.reason !== undefined ? endedView(here) : nothing}${content()}</main>`
 }
 
-/** What there is to see: whoever is nobody yet, or is here twice, sees nothing else. */
+/** The content of the page. Without a user, or where somebody else is signed in, it says only that. */
 function content (): View {
   const { user } = here
   if (!user) return seatView(here)
   if (here.other) return otherView(here)
   if (session) return editionView(session, { settings, uid: user.uid, types: names.types, notifier, windows })
+  if (unknown) return unknownView(unknown.id)
   if (maker) return makerView(maker, { model: settings.model, types: names.types })
   return list ? listView(list, { model: settings.model, ...names, go }) : nothing
 }
@@ -108,7 +116,7 @@ function content (): View {
 async function loadNames (): Promise<void> {
   try {
     names = await ask('api/desk/names', here)
-    changed()
+    refresh()
   } catch {
     setTimeout(loadNames, AGAIN_MS)
   }
@@ -122,8 +130,8 @@ function looksOf (list: string, uuids: string[], signal: AbortSignal): Promise<L
   return ask<Looks>(`api/desk/looks/${encodeURIComponent(list)}?uuids=${uuids.join(',')}`, here, signal)
 }
 
-/** The keys of the page; a text box undoes by itself what was typed into it, and nothing that the page has put there. */
-function pressed (event: KeyboardEvent): void {
+/** Handles the keys of the page. A text box undoes by itself only what was typed into it, not what the page has put there. */
+function onKeydown (event: KeyboardEvent): void {
   const target = event.target as Element
   const isInText = target.matches('textarea, select, input:not([type="checkbox"]), [contenteditable="true"]')
   if (event.key === '?' && !isInText) return showKeys()
@@ -148,10 +156,10 @@ function focusHeading (): void {
 }
 
 /** Goes to another list, or shows it in place while the reader types. */
-function go (query: Query, typing = false): void {
+function go (query: Query, isTyping = false): void {
   clearTimeout(pause)
   const address = listAddress(query)
-  if (!typing) location.hash = address
+  if (!isTyping) location.hash = address
   else {
     pause = setTimeout(() => {
       history.replaceState(null, '', `${location.pathname}${location.search}${address}`)
@@ -165,7 +173,7 @@ function resetSearch (): void {
   for (const box of root.querySelectorAll<HTMLInputElement>('form[role="search"] input')) box.value = box.defaultValue
 }
 
-/** That which is shown, and those with something left to do. */
+/** The session that is shown, and those in the background. */
 function sessions (): Session[] {
   return [...session ? [session] : [], ...background.all()]
 }
@@ -174,16 +182,18 @@ function sessions (): Session[] {
 async function open (isFirst = false): Promise<void> {
   clearTimeout(pause)
   const place = placeOf(location.hash)
-  const shown = () => session?.id ?? (maker ? 'new' : 'list')
-  const before = shown()
+  const viewName = () => session?.id ?? (unknown ? location.hash : maker ? 'new' : 'list')
+  const before = viewName()
+  maker?.leave()
   maker = undefined
+  unknown = place.view === 'unknown' ? place : undefined
   if (session && (place.view !== 'edition' || place.id !== session.id)) {
     session.presence.end()
     background.add(session)
     session = undefined
   }
   if (place.view === 'list') {
-    list ??= createList({ client, model: settings.model, changed, announce })
+    list ??= createList({ client, model: settings.model, onChange: refresh, announce })
     list.see(!document.hidden)
     list.show(place.query)
   } else {
@@ -191,14 +201,14 @@ async function open (isFirst = false): Promise<void> {
     list = undefined
   }
   if (place.view === 'new') {
-    maker = createMaker({ editions: client.editions, model: settings.model, samples, changed, announce, made: (id) => { location.hash = editionAddress(id) } }, place.from)
+    maker = createMaker({ editions: client.editions, model: settings.model, samples, storage, onChange: refresh, announce, onMake: (id) => { location.hash = editionAddress(id) } }, place.from)
   } else if (place.view === 'edition') {
-    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), changed, announce, notify: notifier.tell }, place.id)
+    session ??= background.take(place.id) ?? createSession({ client, settings, user: here.user!, samples, storage, labelsOf, looksOf, loadJournal: () => import('./journal-view.ts'), onChange: refresh, announce, notify: notifier.tell }, place.id)
   }
   session?.presence.see(!document.hidden)
   windows.show(session?.id)
-  changed()
-  if (isFirst || before === shown()) return
+  refresh()
+  if (isFirst || before === viewName()) return
   scrollTo(0, 0)
   queueMicrotask(() => queueMicrotask(focusHeading))
 }
@@ -207,24 +217,24 @@ if (here.user) {
   client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetchOnce), url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
   storage = createDraftStorage(localStorage, here.user.uid)
-  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, changed })
+  windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, onChange: refresh })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()
     windows.show(undefined)
   })
   client.locks.releaseOnPageHide()
-  addEventListener('beforeunload', (event) => { if (isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
+  addEventListener('beforeunload', (event) => { if (maker?.isAtRisk || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
   loadNames()
   addEventListener('hashchange', () => {
     open()
     queueMicrotask(resetSearch)
   })
-  addEventListener('keydown', pressed)
+  addEventListener('keydown', onKeydown)
   addEventListener('visibilitychange', () => {
     list?.see(!document.hidden)
     session?.presence.see(!document.hidden)
   })
-  setInterval(changed, TICK_MS)
+  setInterval(refresh, TICK_MS)
   open(true)
-} else changed()
+} else refresh()

@@ -1,7 +1,10 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { live } from 'lit-html/directives/live.js'
 import type { Named } from '../client/src/client.ts'
+import { listAddress } from './address.ts'
 import { boxesView } from './boxes-view.ts'
+import { keptDraftsView } from './drafts-view.ts'
+import type { EditorDraft } from './drafts.ts'
 import type { FormInput, Maker } from './maker.ts'
 import { valueOf, type Model } from './settings.ts'
 import { reasonOf } from './reasons.ts'
@@ -21,34 +24,44 @@ export function makerView (maker: Maker, { model, types }: MakerContext): Templa
     ${isReading && inputs.length === 0 ? html`<p class="loading">${say('lookingAtNewest')}</p>` : nothing}
     ${inputs.length === 0
       ? nothing
-      : html`<form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
+      : html`<div class="columns"><form class="maker" novalidate aria-label=${say('newEdition')} @submit=${(event: Event) => { event.preventDefault(); make() }}>
         ${bundles.length < 2 ? nothing : html`<div class="field"><div class="label"><label for="new-bundle">${say('bundle')}</label></div><select id="new-bundle" @change=${(event: Event) => maker.chooseBundle((event.target as HTMLSelectElement).value)}>${bundles.map(({ id, label }) => html`<option value=${id} .selected=${live(id === bundle)}>${label}</option>`)}</select></div>`}
-        ${inputs.map((one) => row(one))}
+        ${inputs.map((input) => row(input))}
         ${before ? html`<label class="copy"><input type="checkbox" role="switch" .checked=${live(isCopy)} @change=${(event: Event) => maker.copy((event.target as HTMLInputElement).checked)}> ${say('duplicateWith', { title: valueOf(before, model.keys.label) || say('newestEdition'), count: articles })}</label>` : nothing}
         ${reason === undefined ? nothing : notice('bad', reason)}
-        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <a class="button" href="#/">${say('cancel')}</a></p>
-      </form>`}`
+        <p class="choices"><button type="submit" class="primary" aria-disabled=${isMaking ? 'true' : 'false'}>${icon('plus')}${say(isMaking ? 'makingIt' : 'makeIt')}</button> <button type="button" @click=${cancel}>${say('cancel')}</button></p>
+      </form>${maker.drafts.length === 0 ? nothing : html`<aside>${keptDraftsView({ drafts: maker.drafts, labelOf: maker.labelOf, restore, discard: maker.discard })}</aside>`}</div>`}`
+
+  function restore (draft: EditorDraft): void {
+    maker.restore(draft)
+    document.getElementById(`new-${draft.fieldName}`)?.focus()
+  }
+
+  function cancel (): void {
+    maker.cancel()
+    location.hash = listAddress({})
+  }
 
   async function make (): Promise<void> {
     await maker.make()
     document.querySelector<HTMLElement>('.maker [aria-invalid="true"]')?.focus()
   }
 
-  function row (one: FormInput): TemplateResult {
-    const { shape: { name, label, kind, help, isRequired }, text, problems } = one
+  function row (input: FormInput): TemplateResult {
+    const { shape: { name, label, kind, help, isRequired }, text, problems } = input
     const id = `new-${name}`
     const isNeeded = isRequired || [model.keys.label, model.fields.key, model.fields.editionType].includes(name)
-    const described = `${help === undefined ? '' : `help-${id} `}notes-${id}`
-    const on = (event: Event) => maker.type(one, (event.target as HTMLInputElement).value)
-    const invalid = problems.length > 0 ? 'true' : 'false'
+    const describedBy = `${help === undefined ? '' : `help-${id} `}notes-${id}`
+    const on = (event: Event) => maker.type(input, (event.target as HTMLInputElement).value)
+    const ariaInvalid = problems.length > 0 ? 'true' : 'false'
     return html`<div class="field">
       <div class="label"><label for=${id}>${label}${isNeeded ? html` <small>${say('needed')}</small>` : nothing}</label></div>
       ${help === undefined ? nothing : html`<p class="quiet" id="help-${id}"><small dir="auto">${help}</small></p>`}
       ${kind === 'choice'
-        ? html`<select id=${id} aria-required="true" aria-invalid=${invalid} aria-describedby=${described} @change=${on}>
+        ? html`<select id=${id} aria-required="true" aria-invalid=${ariaInvalid} aria-describedby=${describedBy} @change=${on}>
           ${types.some((type) => type.id === text) ? nothing : html`<option value=${text} selected>${text || say('chooseOne')}</option>`}
           ${types.map((type) => html`<option value=${type.id} .selected=${live(type.id === text)}>${type.label}</option>`)}</select>`
-        : boxesView({ id, shape: one.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, described, type: (text) => maker.type(one, text) })}
+        : boxesView({ id, shape: input.shape, text, isInvalid: problems.length > 0, isRequired: isNeeded, describedBy, type: (text) => maker.type(input, text) })}
       <div class="notes" id="notes-${id}">${problems.map((problem) => html`<p class="note problem">${icon('triangle-alert')}<span>${problem}</span></p>`)}</div>
     </div>`
   }

@@ -10,13 +10,13 @@ export function settle (base: string, mine: string, theirs: string): MergeResult
   return mine === base || mine === theirs ? { text: theirs } : { conflict: true }
 }
 
-/** An order of before with the articles that came meanwhile, each after what it comes after now. What has gone since is in it too. */
+/** An earlier order with the articles that came meanwhile, each after its present predecessor. Articles that have gone since are in it too. */
 export function fit (order: string[], present: string[]): string[] {
   const result = [...order]
-  present.forEach((one, index) => {
-    if (result.includes(one)) return
+  present.forEach((token, index) => {
+    if (result.includes(token)) return
     const previous = present.slice(0, index).findLast((earlier) => result.includes(earlier))
-    result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, one)
+    result.splice(previous === undefined ? 0 : result.indexOf(previous) + 1, 0, token)
   })
   return result
 }

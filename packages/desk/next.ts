@@ -20,9 +20,9 @@ export function nextTitle (title: string, key: string): string | undefined {
   for (const language of LANGUAGES) {
     const part = (of: Date, options: Intl.DateTimeFormatOptions) => of.toLocaleDateString(language, { ...options, timeZone: 'UTC' })
     const month = (of: Date) => part(of, { month: 'long' })
-    const said = new RegExp(`\\b${date.getUTCDate()}(\\.?) ${month(date)}\\b`)
-    if (!said.test(title)) continue
-    return title.replace(said, (_, dot: string) => `${after.getUTCDate()}${dot} ${month(after)}`)
+    const pattern = new RegExp(`\\b${date.getUTCDate()}(\\.?) ${month(date)}\\b`)
+    if (!pattern.test(title)) continue
+    return title.replace(pattern, (_, dot: string) => `${after.getUTCDate()}${dot} ${month(after)}`)
       .replace(part(date, { weekday: 'long' }), part(after, { weekday: 'long' }))
       .replace(String(date.getUTCFullYear()), String(after.getUTCFullYear()))
   }

@@ -12,20 +12,20 @@ export interface NotifierDeps {
   isSeen: () => boolean
   /** Brings the page before the reader. */
   focus: () => void
-  changed: () => void
+  onChange: () => void
 }
 
 export type Notifier = ReturnType<typeof createNotifier>
 
 /** Tells a reader outside of the page what happens to their texts, once they have allowed it. */
-export function createNotifier ({ Notification, isSeen, focus, changed }: NotifierDeps) {
+export function createNotifier ({ Notification, isSeen, focus, onChange }: NotifierDeps) {
   return {
     /** Whether the reader has neither allowed nor forbidden it. */
     get isOpen () { return Notification?.permission === 'default' },
 
     async ask (): Promise<void> {
       await Notification!.requestPermission()
-      changed()
+      onChange()
     },
 
     /** @param about the same for what replaces an earlier notice */

@@ -25,8 +25,8 @@ export function createOffer (text: ReturnType<typeof createText>, copy: ReturnTy
     },
     /** Puts the offer and the text of the field aside, when an earlier text replaces both. */
     replace (earlier: string): void {
-      for (const one of [text.now, offer?.text]) {
-        if (one !== undefined && one !== text.base && one !== earlier) putAside(one)
+      for (const candidate of [text.now, offer?.text]) {
+        if (candidate !== undefined && candidate !== text.base && candidate !== earlier) putAside(candidate)
       }
       offer = undefined
     },

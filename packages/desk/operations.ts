@@ -67,7 +67,7 @@ export function indexOf (items: Item[], { previous, next, index }: Spot): number
 }
 
 /**
- * Whether an article has kept its place among the others since an order was as it is told: whether it is in one of the
+ * Whether an article has kept its place among the others from one order to another: whether it is in one of the
  * longest sequences that both orders have.
  */
 export function isUnmoved (article: Item, then: Item[], now: Item[]): boolean {
@@ -95,8 +95,8 @@ export function apply (items: Item[], { op, article, occurrence = 1, before, aft
   if (op === 'insert' ? index >= 0 : index < 0) return items
   const others = op === 'move' ? items.toSpliced(index, 1) : items
   const neighbour = before ?? after
-  const found = neighbour === undefined ? -1 : others.findIndex((item) => isSameArticle(item, neighbour))
-  if (neighbour !== undefined && found < 0) return items
-  const target = neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? found : found + 1
+  const place = neighbour === undefined ? -1 : others.findIndex((item) => isSameArticle(item, neighbour))
+  if (neighbour !== undefined && place < 0) return items
+  const target = neighbour === undefined ? (at === 'start' ? 0 : others.length) : before ? place : place + 1
   return others.toSpliced(target, 0, op === 'move' ? items[index]! : { ...article })
 }

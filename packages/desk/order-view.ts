@@ -1,7 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import { repeat } from 'lit-html/directives/repeat.js'
 import type { LockView } from '../client/src/client.ts'
-import { draggedNow, endDrag, startDrag } from './drag.ts'
+import { contentOfDrag, endDrag, startDrag } from './drag.ts'
 import type { Field } from './field.ts'
 import { tokensOf } from './fields.ts'
 import { notes } from './field-view.ts'
@@ -27,7 +27,7 @@ export interface OrderContext {
   move: (token: string, to: number) => void
   remove: (token: string) => void
   /** To be called when there is something new to see. */
-  changed: () => void
+  onChange: () => void
   /** Inserts an article that was dragged here from a search. */
   insert: (article: Item, title: string, index: number) => void
 }
@@ -48,7 +48,7 @@ export function orderView (field: Field, order: Order, context: OrderContext): T
       </ol>
       ${rows.length > 0
         ? nothing
-        : html`<p class="invitation" @dragover=${allow(field)} @drop=${dropped(field, context, 0)}>${sayWith('noArticlesYet', { link: html`<a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>${say('findFirst')}</a>` })}</p>`}
+        : html`<p class="invitation" @dragover=${allow(field)} @drop=${onDrop(field, context, 0)}>${sayWith('noArticlesYet', { link: html`<a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>${say('findFirst')}</a>` })}</p>`}
     </section>`
 }
 
@@ -62,27 +62,27 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   const address = addressOf(item)
   const isLocked = field.holder !== undefined
   const locks = locksOf(item)
-  async function move (to: number, list: Element, pressed: string): Promise<void> {
+  async function move (to: number, list: Element, direction: string): Promise<void> {
     context.move(token, to)
     await Promise.resolve()
     // A button that has become useless gives the focus to its twin.
     const buttons = [...list.querySelectorAll<HTMLButtonElement>(`[data-token="${CSS.escape(token)}"] button[data-to]`)]
-    const same = buttons.find((button) => button.dataset['to'] === pressed && button.getAttribute('aria-disabled') === 'false')
+    const same = buttons.find((button) => button.dataset['to'] === direction && button.getAttribute('aria-disabled') === 'false')
     const target = same ?? buttons.find((button) => button.getAttribute('aria-disabled') === 'false')
     target?.focus()
   }
   async function remove (list: Element): Promise<void> {
     context.remove(token)
     await Promise.resolve()
-    const left = list.querySelectorAll<HTMLElement>('button.remove')
-    const target = left[Math.min(index, left.length - 1)]
+    const buttons = list.querySelectorAll<HTMLElement>('button.remove')
+    const target = buttons[Math.min(index, buttons.length - 1)]
     if (target) target.focus()
     else goToFinder()
   }
   const isPlaced = placed.get(order)?.token === token
   async function askPlace (row: Element, digit = ''): Promise<void> {
     placed.set(order, { token, digit })
-    context.changed()
+    context.onChange()
     await Promise.resolve()
     const input = row.querySelector<HTMLInputElement>('input.place')
     input?.focus()
@@ -90,7 +90,7 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   }
   function endPlace (): void {
     placed.delete(order)
-    context.changed()
+    context.onChange()
   }
   function placeTyped (event: KeyboardEvent): void {
     if (event.key !== 'Enter' && event.key !== 'Escape') return
@@ -127,9 +127,9 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
       }}
       @dragstart=${(event: DragEvent) => startDrag(event, { order: field.shape.name, token }, title)}
       @dragover=${allow(field)}
-      @dragenter=${(event: DragEvent) => { if (draggedNow()) (event.currentTarget as Element).classList.add('is-target') }}
+      @dragenter=${(event: DragEvent) => { if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target') }}
       @dragleave=${(event: DragEvent) => { if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) (event.currentTarget as Element).classList.remove('is-target') }}
-      @drop=${dropped(field, context, index, index === length - 1)}
+      @drop=${onDrop(field, context, index, index === length - 1)}
       @dragend=${endDrag}>
       <span class="grip">${icon('grip-vertical')}</span>${isPlaced
         ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${placed.get(order)!.digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
@@ -144,16 +144,16 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
 }
 
 function allow ({ holder }: Field): (event: DragEvent) => void {
-  return (event) => { if (draggedNow() && !holder) event.preventDefault() }
+  return (event) => { if (contentOfDrag() && !holder) event.preventDefault() }
 }
 
 /** What is dropped at an index; behind it, if its lower half is the end of the list. */
-function dropped (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'insert'>, index: number, isLast = false): (event: DragEvent) => void {
+function onDrop (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'insert'>, index: number, isLast = false): (event: DragEvent) => void {
   return (event) => {
     event.preventDefault()
     const target = event.currentTarget as Element
     target.classList.remove('is-target')
-    const what = draggedNow()
+    const what = contentOfDrag()
     endDrag()
     if (!what || field.holder) return
     if ('token' in what) {

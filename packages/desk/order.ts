@@ -17,9 +17,9 @@ export interface OrderDeps {
   items: Item[]
   /** Sends operations to the service. @throws {QuoinError} */
   send: (operations: OrderOperation[]) => Promise<void>
-  changed: () => void
+  onChange: () => void
   /** Told of operations that the service refused. */
-  refused: (error: QuoinError) => void
+  onRefuse: (error: QuoinError) => void
 }
 
 export type Order = ReturnType<typeof createOrder>
@@ -28,10 +28,10 @@ export type Order = ReturnType<typeof createOrder>
  * A running order. What an editor does to it is shown at once and sent as operations, which take no lock: what others do at
  * the same time stays, and comes in with the next answer.
  */
-export function createOrder ({ name, items, send, changed, refused }: OrderDeps) {
-  let saved = items
+export function createOrder ({ name, items, send, onChange, onRefuse }: OrderDeps) {
+  let base = items
   /** What is not answered yet, oldest first: each entry is one act. */
-  let waiting: OrderOperation[][] = []
+  let queue: OrderOperation[][] = []
   let isSending = false
   let isAway = false
   /** Whether the acts go one by one, since several at once were refused. */
@@ -39,35 +39,35 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
   let isClosed = false
   let retry: ReturnType<typeof setTimeout> | undefined
 
-  const present = (): Item[] => waiting.flat().reduce(apply, saved)
+  const present = (): Item[] => queue.flat().reduce(apply, base)
 
   function act (operations: OrderOperation[]): void {
-    for (let from = 0; from < operations.length; from += MOST) waiting.push(operations.slice(from, from + MOST))
-    changed()
+    for (let from = 0; from < operations.length; from += MOST) queue.push(operations.slice(from, from + MOST))
+    onChange()
     flush()
   }
 
-  /** As many of the acts as go into one request; one fits always. */
+  /** As many of the acts as fit into one request. One always does. */
   function batch (): OrderOperation[][] {
     let size = 0
-    const end = waiting.findIndex((operations) => (size += operations.length) > MOST)
-    return waiting.slice(0, isSingle ? 1 : end < 0 ? waiting.length : end)
+    const end = queue.findIndex((operations) => (size += operations.length) > MOST)
+    return queue.slice(0, isSingle ? 1 : end < 0 ? queue.length : end)
   }
 
   async function flush (): Promise<void> {
-    if (isSending || waiting.length === 0) return
+    if (isSending || queue.length === 0) return
     clearTimeout(retry)
     isSending = true
     const acts = batch()
     try {
       await send(acts.flat())
-      waiting = waiting.slice(acts.length)
+      queue = queue.slice(acts.length)
       isAway = isSingle = false
     } catch (error) {
       fail(failureOf(error), acts)
     }
     isSending = false
-    changed()
+    onChange()
     if (!isAway) await flush()
   }
 
@@ -78,8 +78,8 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
     } else if (acts.length > 1) {
       isSingle = true
     } else {
-      waiting = waiting.slice(1)
-      refused(error)
+      queue = queue.slice(1)
+      onRefuse(error)
     }
   }
 
@@ -98,13 +98,13 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
     name,
     get items () { return present() },
     /** Whether something is not answered yet. */
-    get isSaving () { return waiting.length > 0 },
+    get isSaving () { return queue.length > 0 },
     /** Whether the service could not be reached; what was done is sent again by itself. */
     get isAway () { return isAway },
 
     /** The edition was read or saved. */
     rebase (items: Item[]): void {
-      saved = items
+      base = items
     },
 
     /** Moves an article. @returns the step, undefined where nothing is to be done */
@@ -141,13 +141,13 @@ export function createOrder ({ name, items, send, changed, refused }: OrderDeps)
     /** Puts the articles in another order, one after the other. */
     arrange (tokens: string[], words: string): Step | undefined {
       const before = [...tokensOf(present()).keys()]
-      const put = (tokens: string[]) => () => {
-        const known = tokensOf(present())
-        const operations = tokens.flatMap((token): OrderOperation[] => known.has(token) ? [{ op: 'move', article: removeAt(present(), indexOfToken(token)).article, at: 'end' }] : [])
+      const putInOrder = (tokens: string[]) => () => {
+        const tokensNow = tokensOf(present())
+        const operations = tokens.flatMap((token): OrderOperation[] => tokensNow.has(token) ? [{ op: 'move', article: removeAt(present(), indexOfToken(token)).article, at: 'end' }] : [])
         act(operations)
         return operations.length > 0
       }
-      return put(tokens)() ? { words, back: put(before), forth: put(tokens) } : undefined
+      return putInOrder(tokens)() ? { words, back: putInOrder(before), forth: putInOrder(tokens) } : undefined
     },
 
     close (): void {

@@ -10,22 +10,22 @@ export interface PresenceDeps {
   entity: () => { type: string, id: string }
   /** The uid of who sits here. */
   uid: string
-  changed: () => void
+  onChange: () => void
 }
 
 /** Says that this user looks on at an edition, as long as the page is seen, and knows who else does. */
-export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
+export function createPresence ({ locks, entity, uid, onChange }: PresenceDeps) {
   const others = new Map<string, Looker['userData']>()
   let [isOpen, isSeen, isTold] = [false, false, false]
-  let again: ReturnType<typeof setTimeout> | undefined
+  let retry: ReturnType<typeof setTimeout> | undefined
 
-  /** A page that cannot say so goes on without a word, and tries again in time. */
+  /** A failure is not shown: the page says it again in time. */
   function say (): void {
-    clearTimeout(again)
+    clearTimeout(retry)
     if (!isOpen || !isSeen) return
-    again = setTimeout(say, AGAIN_MS)
+    retry = setTimeout(say, AGAIN_MS)
     isTold = true
-    // It may arrive after the word that this user has left.
+    // This answer may come after the user has left.
     locks.attend(entity()).then(() => { if (!isTold) sayGone() }, failureOf)
   }
 
@@ -48,7 +48,7 @@ export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
     },
 
     /** What a feed says of somebody who looks on. */
-    heard ({ entityType, entityId, userData, until }: Looker): void {
+    hear ({ entityType, entityId, userData, until }: Looker): void {
       const { type, id } = entity()
       if (entityType !== type || entityId !== id) return
       if (userData.uid === uid) {
@@ -58,7 +58,7 @@ export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
       }
       if (until === 0) others.delete(userData.uid)
       else others.set(userData.uid, userData)
-      changed()
+      onChange()
     },
 
     /** A feed is about to tell anew who looks on. */
@@ -75,7 +75,7 @@ export function createPresence ({ locks, entity, uid, changed }: PresenceDeps) {
     /** The page goes, or shows something else. */
     end (): void {
       isSeen = false
-      clearTimeout(again)
+      clearTimeout(retry)
       if (isTold) sayGone()
       isTold = false
     }

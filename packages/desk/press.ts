@@ -4,9 +4,9 @@ const AT_ONCE = ['click', 'drop', 'keydown'] as const
 /**
  * Whether a button of the mouse, a finger or a pen is down, or something is being dragged. Nothing may move meanwhile: a
  * click goes to the element that is under both the press and its release (Pointer Events 3, "click").
- * @param released told that it is over, after the page has handled what came of it
+ * @param onRelease told that it is over, after the page has handled what came of it
  */
-export function createPress (released: () => void) {
+export function createPress (onRelease: () => void) {
   let isDown = false
   let isDragging = false
   let ending: ReturnType<typeof setTimeout> | undefined
@@ -20,7 +20,7 @@ export function createPress (released: () => void) {
     // The click follows its pointerup within the same task.
     ending = setTimeout(() => {
       end()
-      released()
+      onRelease()
     })
   }
 

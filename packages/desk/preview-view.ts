@@ -20,11 +20,11 @@ export interface PreviewActs {
   /** What Drupal has made of a text as it is saved, if it tells. */
   processedOf: (field: Field) => string | undefined
   /** Renders the page again. */
-  changed: () => void
+  onChange: () => void
 }
 
 /** The button that shows what a formatted text looks like, and what it shows; nothing for other fields. */
-export function previewView (field: Field, { processedOf, changed }: PreviewActs, language: string | undefined): View {
+export function previewView (field: Field, { processedOf, onChange }: PreviewActs, language: string | undefined): View {
   const { shape: { label, template }, isDirty, text } = field
   if (!('format' in template)) return nothing
   const source = (isDirty ? undefined : processedOf(field)) ?? text
@@ -35,13 +35,13 @@ export function previewView (field: Field, { processedOf, changed }: PreviewActs
     clearTimeout(preview.pause)
     preview.pause = setTimeout(() => {
       preview.frame = frame(source)
-      changed()
+      onChange()
     }, PAUSE_MS)
   }
   return html`<div class="preview">
     <button type="button" class="small plain" aria-expanded=${preview ? 'true' : 'false'} @click=${() => {
       if (!previews.delete(field)) previews.set(field, { source, frame: frame(source) })
-      changed()
+      onChange()
     }}>${icon('eye')}${say('preview')}<span class="spoken">${say('ofField', { label })}</span></button>
     ${preview ? html`<p class="quiet">${say('previewExplained')}</p>${preview.frame}` : nothing}
   </div>`

@@ -9,7 +9,7 @@ export interface Refusal {
   /** What is wrong, by field. */
   fields: Map<string, string[]>
   /** The field that Drupal does not let this user change. */
-  forbidden?: string
+  forbiddenName?: string
 }
 
 /** What Drupal says of a field that the user may not change, in core REST's words. */
@@ -42,10 +42,10 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
   }
   const field = forbiddenField({ code, message }) ?? ''
   const [, , why] = FORBIDDEN.exec(message) ?? []
-  const forbidden = labels.get(field)
-  if (forbidden !== undefined) {
+  const forbiddenLabel = labels.get(field)
+  if (forbiddenLabel !== undefined) {
     fields.set(field, [`${say('forbidden')}${why ? ` ${why}` : ''}`])
-    return { text: say(isNew ? 'notMadeForbidden' : 'notSavedForbidden', { label: forbidden }), fields, forbidden: field }
+    return { text: say(isNew ? 'notMadeForbidden' : 'notSavedForbidden', { label: forbiddenLabel }), fields, forbiddenName: field }
   }
   return { text: reason(), fields }
 

@@ -9,15 +9,15 @@ import type { Order } from './order.ts'
 export interface RestorationDeps {
   drafts: ReturnType<typeof createDrafts>
   history: ReturnType<typeof createHistory>
-  changed: () => void
+  onChange: () => void
 }
 
 /** A text that was restored into a field, and what stood there before. */
 interface Mark { name: string, before: string, payload: string }
 
 /** Goes on with texts of before, as far as an editor chooses, in steps that can be taken back. What was restored and saved is kept no more. */
-export function createRestoration ({ drafts, history, changed }: RestorationDeps) {
-  const choices = createChoices(changed)
+export function createRestoration ({ drafts, history, onChange }: RestorationDeps) {
+  const choices = createChoices(onChange)
   let marks: Mark[] = []
 
   function choiceOf ({ shape, text }: Field, payload: string): TextChoice {
@@ -71,7 +71,7 @@ export function createRestoration ({ drafts, history, changed }: RestorationDeps
     },
 
     /** A field has changed: what was taken back is not restored any more, and what is typed again is kept in its lock. */
-    looked (field: Field): void {
+    onFieldChange (field: Field): void {
       const { shape: { name, kind }, text: payload, isDirty, isKept } = field
       if (kind === 'order') return
       marks = marks.filter((mark) => mark.name !== name || mark.before !== payload)
@@ -79,19 +79,19 @@ export function createRestoration ({ drafts, history, changed }: RestorationDeps
     },
 
     /** A field was saved with a text. */
-    async saved (name: string, text: string): Promise<void> {
+    async onSave (name: string, text: string): Promise<void> {
       const payloads = [text, ...marks.filter((mark) => mark.name === name).map(({ payload }) => payload)]
       await drop(name, ({ payload }) => payloads.includes(payload))
     },
 
     /** All that was done to an order is saved. */
-    async arranged (name: string): Promise<void> {
+    async onArrange (name: string): Promise<void> {
       const payloads = marks.filter((mark) => mark.name === name).map(({ payload }) => payload)
       if (payloads.length > 0) await drop(name, ({ payload }) => payloads.includes(payload))
     },
 
     /** An order was refused: what was restored of it is not saved. */
-    refused (name: string): void {
+    onRefuse (name: string): void {
       marks = marks.filter((mark) => mark.name !== name)
     }
   }

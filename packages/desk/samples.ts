@@ -8,7 +8,7 @@ export type Samples = ReturnType<typeof createSamples>
  */
 export function createSamples (ask: (id: string) => Promise<Record<string, Item[]>>) {
   const examples = new Map<string, Item[]>()
-  const asked = new Map<string, Promise<void>>()
+  const answers = new Map<string, Promise<void>>()
 
   function learnFrom (edition: Edition): void {
     for (const [name, items = []] of Object.entries(edition)) {
@@ -18,8 +18,8 @@ export function createSamples (ask: (id: string) => Promise<Record<string, Item[
 
   /** Learns what others show in the empty fields of an edition. Where that cannot be told, the next call asks again. */
   function look (id: string): Promise<void> {
-    const answer = asked.get(id) ?? ask(id).then(learnFrom, () => { asked.delete(id) })
-    asked.set(id, answer)
+    const answer = answers.get(id) ?? ask(id).then(learnFrom, () => { answers.delete(id) })
+    answers.set(id, answer)
     return answer
   }
 

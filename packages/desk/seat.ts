@@ -15,7 +15,7 @@ export interface Seat {
   /** Who is signed in by now, if it is somebody else: then the page sends nothing, and shows nothing of its user. */
   other?: Person | undefined
   options: ClientOptions
-  /** Why nobody is known, or no more, as the reader is told. */
+  /** Why nobody is signed in, or no longer, in words for the reader. */
   reason?: string | undefined
   /** Begins, or goes on where the session of the same user had ended; with AUTH=jwt with this token. */
   resume: (token?: string) => Promise<void>
@@ -27,16 +27,16 @@ export interface Seat {
   signOut: () => void
 }
 
-/** Fetches; what the page has asked for early it does not ask for again. */
+/** Fetches. It hands out early answers in the place of a request. */
 export const fetchOnce = withAnswers(window.early ?? new Map(), location.href)
 
 /** How long Drupal may take to give its token, in milliseconds. */
 const TOKEN_MS = 10_000
 
-/** How long to wait before it is asked again whose a token is, in milliseconds. */
+/** How long to wait before the owner of a token is asked for again, in milliseconds. */
 const AGAIN_MS = 3000
 
-/** How long a page may take to be left, in milliseconds; while the browser asks its reader, no time passes. */
+/** How long leaving the page may take, in milliseconds. No time passes while the browser asks its reader. */
 const LEAVING_MS = 10_000
 
 /** After these somebody else may be signed in: nobody is, the caller may not, or another holds the field. */
@@ -48,9 +48,9 @@ const LOCKS = /\/api\/cloud\/data-state\//
 /**
  * Who sits here. With AUTH=none it is whoever `?as=` names; with AUTH=drupal the session cookie tells, and with AUTH=jwt
  * a token that the reader gives.
- * @param changed told when the session has ended, or goes on
+ * @param onChange told when the session has ended, or goes on
  */
-export async function seat ({ auth }: Settings, changed: () => void): Promise<Seat> {
+export async function seat ({ auth }: Settings, onChange: () => void): Promise<Seat> {
   if (auth === 'none') {
     const user = seatOf(location.search)
     return { auth, options: user ? { user } : {}, ...(user && { user }), resume: async () => {}, check: async () => {}, leave: () => {}, signOut: () => {} }
@@ -62,38 +62,38 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   /** The token to go on with once the page is left; null for none. */
   let next: string | null | undefined
   const headers = auth === 'jwt' ? () => bearer(tokenOfTab()) : () => (csrf ??= csrfToken())
-  const here: Seat = { auth, options: { headers, fetch: watched }, resume, check, leave: () => location.reload(), signOut }
+  const here: Seat = { auth, options: { headers, fetch: fetchWatched }, resume, check, leave: () => location.reload(), signOut }
 
-  async function watched (...request: Parameters<typeof fetch>): Promise<Response> {
+  async function fetchWatched (...request: Parameters<typeof fetch>): Promise<Response> {
     if (here.other) throw new TypeError('Somebody else is signed in')
     const answer = await fetchOnce(...request)
     // A token is that of one session: after another login it is refused.
     if (answer.status === 401 || answer.status === 403) csrf = undefined
     if (answer.status === 401) {
       here.reason = say('sessionEnded')
-      changed()
+      onChange()
     }
     if (isUnknown && answer.ok) {
       isUnknown = false
       here.reason = undefined
-      changed()
+      onChange()
     }
     if (SUSPECT.has(answer.status) || await isRefusal(answer)) check()
     return answer
   }
 
-  async function identify (sent: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
-    const answer = await fetch('api/desk/me', { headers: sent }).catch(() => undefined)
+  async function identify (headers: HeadersInit): Promise<Pick<Seat, 'user' | 'reason'>> {
+    const answer = await fetch('api/desk/me', { headers }).catch(() => undefined)
     const body = await answer?.json().catch(() => undefined) as { user?: Person, code: QuoinError['code'], message: string } | undefined
     isUnknown = !answer?.ok && answer?.status !== 401
     return answer?.ok && body?.user ? { user: body.user } : { reason: signInReason(body) }
   }
 
-  /** Somebody is known to be signed in: what stands in the page is of the one who sat here. */
+  /** Notes who is signed in now. The page shows what belongs to `here.user`. */
   function become (user: Person): void {
     here.other = user.uid === here.user!.uid ? undefined : user
     if (!here.other) here.reason = undefined
-    changed()
+    onChange()
   }
 
   function check (): Promise<void> {
@@ -104,7 +104,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   async function look (): Promise<void> {
     if (!here.user) return
     const { user } = await identify(await headers())
-    // With a token that waits for the page to be left, somebody else is here already.
+    // A token that waits for the reload belongs to somebody else already.
     if (user && next === undefined) become(user)
   }
 
@@ -118,9 +118,9 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
     const { user, reason } = await identify(newToken === undefined ? await headers() : bearer(newToken))
     if (!user) {
       here.reason = reason
-      // Whose token it is can be asked again soon.
+      // The owner of the token is asked for again soon.
       if (isUnknown) setTimeout(resume, AGAIN_MS, token)
-      return changed()
+      return onChange()
     }
     next = undefined
     if (newToken !== undefined) {
@@ -133,7 +133,7 @@ export async function seat ({ auth }: Settings, changed: () => void): Promise<Se
   function signOut (): void {
     next = null
     location.reload()
-    // The browser may ask, and the reader stay: then so does the token.
+    // The reader may stay when the browser asks: then the token stays too.
     setTimeout(() => { next = undefined }, LEAVING_MS)
   }
 

@@ -6,8 +6,8 @@ import { say } from './texts.ts'
 /** The text of a field: as it is saved, as one editor has it, and as somebody else has saved it where both differ. */
 export function createText (shape: Shape, items: Item[]) {
   // Drupal keeps the line ends that a form sends (CRLF); those in the value of a text box are LF (WHATWG HTML, section 4.10.11).
-  const read = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
-  let base = read(items)
+  const textIn = (items: Item[]) => textOf(shape, items).replaceAll('\r\n', '\n')
+  let base = textIn(items)
   let now = base
   let theirs: string | undefined
   let isUnreadable = false
@@ -38,7 +38,7 @@ export function createText (shape: Shape, items: Item[]) {
     get isDirty () { return now !== base || isUnreadable },
     /** Whether what is typed is no value for a browser: half of a date, for which the text is what it was before. */
     get isUnreadable () { return isUnreadable },
-    /** Whether what is typed is no value: also a time that there is not, or half of a range, or one that ends before it begins. */
+    /** Whether the text is not a value yet: unreadable, a time that the clocks leave out, half of a range, or a range that ends before it begins. */
     get isUnfinished () { return isUnreadable || times() === 0 || isHalf() || isTurned() },
     /** What is wrong with it. */
     get problems () {
@@ -60,7 +60,7 @@ export function createText (shape: Shape, items: Item[]) {
     /** Goes back to what is saved. */
     reset,
 
-    /** Goes on with a text of before. */
+    /** Goes on with an earlier text. */
     restore (earlier: string): void {
       isUnreadable = false
       isTyped = true
@@ -68,8 +68,8 @@ export function createText (shape: Shape, items: Item[]) {
     },
 
     /** It was saved as this text. @returns whether there is none that is newer */
-    saved (items: Item[], asSent: string): boolean {
-      base = read(items)
+    onSave (items: Item[], asSent: string): boolean {
+      base = textIn(items)
       theirs = undefined
       problems = []
       if (isTyped && now !== asSent) return false
@@ -77,9 +77,9 @@ export function createText (shape: Shape, items: Item[]) {
       return true
     },
 
-    /** It was read again: what somebody else has saved comes in where it does not meet a change of here. */
+    /** The edition was read again. A colleague's text replaces one that was not changed here. */
     rebase (items: Item[]): void {
-      ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, read(items)))
+      ;({ base, text: now, theirs } = rebase({ base, text: now, theirs }, textIn(items)))
     },
 
     /** Decides between one's own text and what somebody else has saved, or for a text that is made of both. */

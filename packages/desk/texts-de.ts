@@ -189,6 +189,7 @@ export const de: Texts = {
   serviceAway: 'Der Dienst ist nicht erreichbar.',
 
   // An edition
+  noSuchPage: 'Diese Seite gibt es nicht',
   noSuchEdition: 'Es gibt keine Ausgabe „{id}“: Eine Ausgabe hat eine Nummer oder eine UUID',
   mayBeOld: '{reason}. Was Sie sehen, kann veraltet sein.',
   cannotBeShown: 'Diese Ausgabe kann nicht gezeigt werden',

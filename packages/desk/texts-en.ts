@@ -189,6 +189,7 @@ export const en = {
   serviceAway: 'The service cannot be reached.',
 
   // An edition
+  noSuchPage: 'There is no such page',
   noSuchEdition: 'There is no edition “{id}”: an edition has a number or a UUID',
   mayBeOld: '{reason}. What you see may be out of date.',
   cannotBeShown: 'This edition cannot be shown',

@@ -189,6 +189,7 @@ export const fr: Texts = {
   serviceAway: 'Le service est injoignable.',
 
   // An edition
+  noSuchPage: 'Cette page n’existe pas',
   noSuchEdition: 'Il n’y a pas d’édition « {id} » : une édition a un numéro ou un UUID',
   mayBeOld: '{reason}. Ce que vous voyez n’est peut-être plus à jour.',
   cannotBeShown: 'Cette édition ne peut pas être affichée',

@@ -18,13 +18,13 @@ export interface WindowsDeps {
   /** A BroadcastChannel that all windows of the desk in this browser have. */
   channel: { postMessage: (word: Word) => void, onmessage: unknown }
   uid: string
-  changed: () => void
+  onChange: () => void
 }
 
 export type Windows = ReturnType<typeof createWindows>
 
 /** Knows which editions the same user has open in other windows of this browser. */
-export function createWindows ({ channel, uid, changed }: WindowsDeps) {
+export function createWindows ({ channel, uid, onChange }: WindowsDeps) {
   const from = String(Math.random())
   const others = new Map<string, { id: string, heardAt: number }>()
   let shownId: string | undefined
@@ -38,7 +38,7 @@ export function createWindows ({ channel, uid, changed }: WindowsDeps) {
     if (data.id === undefined) others.delete(data.from)
     else others.set(data.from, { id: data.id, heardAt: Date.now() })
     if (data.isAsking && shownId !== undefined) say(false)
-    changed()
+    onChange()
   }
   setInterval(() => { if (shownId !== undefined) say(false) }, BEAT_MS)
 

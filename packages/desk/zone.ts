@@ -19,14 +19,14 @@ export function localIn (zone: string, instant: string): string {
 }
 
 /**
- * When clocks of a time zone show a time.
+ * The instants at which clocks of a time zone show a time.
  * @param local such as `2026-07-01T05:00` or `2026-07-01T05:00:00`
  */
 export function readIn (zone: string, local: string): Reading {
-  const shown = Date.parse(`${local}Z`)
-  const offsets = new Set([offsetAt(zone, shown - DAY_MS), offsetAt(zone, shown + DAY_MS)])
-  const instants = [...offsets].map((offset) => shown - offset)
-  const right = instants.filter((instant) => instant + offsetAt(zone, instant) === shown)
+  const clock = Date.parse(`${local}Z`)
+  const offsets = new Set([offsetAt(zone, clock - DAY_MS), offsetAt(zone, clock + DAY_MS)])
+  const instants = [...offsets].map((offset) => clock - offset)
+  const right = instants.filter((instant) => instant + offsetAt(zone, instant) === clock)
   const instant = Math.min(...right.length > 0 ? right : [Math.max(...instants)])
   return { instant: isoOf(instant + offsetAt(zone, instant)) + offsetText(offsetAt(zone, instant)), times: right.length as Reading['times'] }
 }
@@ -37,12 +37,12 @@ function offsetAt (zone: string, instant: number): number {
     timeZone: zone, hourCycle: 'h23', year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit'
   }).formatToParts(instant)
   const part = (type: string) => parts.find((part) => part.type === type)!.value
-  const shown = Date.parse(`${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}Z`)
-  return shown - Math.floor(instant / 1000) * 1000
+  const clock = Date.parse(`${part('year')}-${part('month')}-${part('day')}T${part('hour')}:${part('minute')}:${part('second')}Z`)
+  return clock - Math.floor(instant / 1000) * 1000
 }
 
-function isoOf (shown: number): string {
-  return new Date(shown).toISOString().slice(0, 19)
+function isoOf (clock: number): string {
+  return new Date(clock).toISOString().slice(0, 19)
 }
 
 /** "+01:00" */

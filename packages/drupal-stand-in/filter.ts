@@ -31,7 +31,7 @@ function compare (numeric: boolean, storedValue: unknown, operand: string): numb
 
 function test (path: Path, operator: string, operands: string[]): (stored: unknown) => boolean {
   const [first = '', second = ''] = operands
-  const order = (stored: unknown, given: string) => compare(path.numeric, stored, given)
+  const order = (stored: unknown, operand: string) => compare(path.numeric, stored, operand)
   const text = (stored: unknown) => foldAscii(String(stored))
   switch (operator) {
     case '=': return stored => order(stored, first) === 0
@@ -120,15 +120,15 @@ export function parseFilter (site: Site, viewer: Viewer, entityType: string, bun
       groups.set(key, { conjunction: String(filterItem.group.conjunction ?? 'AND'), parent: String(filterItem.group.memberOf ?? root), members: [] })
       continue
     }
-    const given = typeof filterItem.condition === 'object' ? filterItem.condition : { path: key, ...filterItem }
-    const operator = checkKeys(given)
-    const path = resolvePath(site, viewer, entityType, String(given.path), guard)
-    members.push({ group: String(given.memberOf ?? root), predicate: condition(path, operator, given.value) })
+    const criterion = typeof filterItem.condition === 'object' ? filterItem.condition : { path: key, ...filterItem }
+    const operator = checkKeys(criterion)
+    const path = resolvePath(site, viewer, entityType, String(criterion.path), guard)
+    members.push({ group: String(criterion.memberOf ?? root), predicate: condition(path, operator, criterion.value) })
   }
   for (const { group, predicate } of members) {
-    const found = groups.get(group)
-    if (!found) throw new CmsError(500, sql(entityType, bundle))
-    found.members.push(predicate)
+    const owner = groups.get(group)
+    if (!owner) throw new CmsError(500, sql(entityType, bundle))
+    owner.members.push(predicate)
   }
   const combine = (name: string): Predicate => {
     const { conjunction, members: own } = groups.get(name)!

@@ -113,17 +113,17 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
   const { viewer, url } = request
   if (route.kind === 'collection') {
     requireCreateAccess(viewer, route.entityType, route.bundle)
-    const saved = create(site, viewer, route.entityType, route.bundle, readBody(text))
-    const location = `${url}/${saved.uuid}${saved.revision > 0 ? `?resourceVersion=id%3A${saved.revision}` : ''}`
-    return { status: 201, headers: { location }, body: entityDocument(site, request, route.entityType, saved) }
+    const entity = create(site, viewer, route.entityType, route.bundle, readBody(text))
+    const location = `${url}/${entity.uuid}${entity.revision > 0 ? `?resourceVersion=id%3A${entity.revision}` : ''}`
+    return { status: 201, headers: { location }, body: entityDocument(site, request, route.entityType, entity) }
   }
   if (!('uuid' in route)) throw new CmsError(405, 'Method Not Allowed')
   const entity = site.store.byUuid(route.entityType, route.uuid)!
   if (route.kind !== 'individual') {
     requireAccess(viewer, entity, 'update')
     site.cache.forget(entity)
-    const saved = changeRelationship(site, viewer, method, entity, route.field, readBody(text))
-    return method === 'POST' ? { status: 200, body: relationshipDocument(site, request, saved, route.field) } : { status: 204 }
+    const owner = changeRelationship(site, viewer, method, entity, route.field, readBody(text))
+    return method === 'POST' ? { status: 200, body: relationshipDocument(site, request, owner, route.field) } : { status: 204 }
   }
   requireAccess(viewer, entity, method === 'DELETE' ? 'delete' : 'update')
   site.cache.forget(entity)
@@ -131,6 +131,6 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
     site.store.remove(entity)
     return { status: 204 }
   }
-  const saved = update(site, viewer, entity, route.bundle, readBody(text))
-  return { status: 200, body: entityDocument(site, request, route.entityType, saved, { bundle: route.bundle }) }
+  const result = update(site, viewer, entity, route.bundle, readBody(text))
+  return { status: 200, body: entityDocument(site, request, route.entityType, result, { bundle: route.bundle }) }
 }

@@ -96,9 +96,9 @@ export function entityDocument (site: Site, request: Request, entityType: string
 
 /** GET of one resource. */
 export function readIndividual (site: Site, request: Request, entity: Entity): object {
-  const found = requestedRevision(site, request, entity)
-  requireView(request.viewer, found)
-  return entityDocument(site, request, entity.entityType, found)
+  const revision = requestedRevision(site, request, entity)
+  requireView(request.viewer, revision)
+  return entityDocument(site, request, entity.entityType, revision)
 }
 
 const omission = (site: Site, viewer: Viewer, entity: Entity): OmittedEntity =>

@@ -31,9 +31,9 @@ const ownFormats = ['U', 'Y-m-d\\TH:i:sP', 'Y-m-d\\TH:i:sO']
 
 function showRestItem (site: Site, field: Field, item: Item): unknown {
   if (isReference(field)) return showReference(site, field, item)
-  const shown = showItem(site, field, item)
-  if (isTimestamp(field)) return { value: shown, format: 'Y-m-d\\TH:i:sP' }
-  return filterProperties(field).length > 1 ? shown : { value: shown }
+  const value = showItem(site, field, item)
+  if (isTimestamp(field)) return { value, format: 'Y-m-d\\TH:i:sP' }
+  return filterProperties(field).length > 1 ? value : { value }
 }
 
 /** An entity as core REST writes it in json: every field that the viewer may see, as a list of items. */

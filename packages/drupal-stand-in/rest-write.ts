@@ -60,9 +60,9 @@ export function restCreate (site: Site, viewer: Viewer, text: string): Entity {
     if (!fieldEditAccess(viewer, entityType, field.name, 'id').allowed) throw new CmsError(403, `Access denied on creating field '${field.name}'.`)
   }
   const uuids = [...itemsByField].find(([field]) => field.name === 'uuid')?.[1]
-  const saved = insert(site, viewer, entityType, bundle, itemsByField, uuids?.[0]?.value as string | undefined, unexpectedError)
+  const entity = insert(site, viewer, entityType, bundle, itemsByField, uuids?.[0]?.value as string | undefined, unexpectedError)
   if (isProcessed(itemsByField)) throw unexpectedError()
-  return saved
+  return entity
 }
 
 /** PATCH /publisher_container/{id}: sets only the sent fields and makes no revision. */

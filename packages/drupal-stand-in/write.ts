@@ -14,9 +14,9 @@ const seconds = (site: Site) => Math.floor(site.now() / 1000)
 
 const cast = (site: Site, entity: Entity): Entity => {
   const { fields } = entityTypes[entity.entityType]!
-  const stored = fields.filter(field => field.name in entity.fields)
+  const values = fields.filter(field => field.name in entity.fields)
     .map(field => [field.name, storedItems(site, field, entity.fields[field.name]!)])
-  return { ...entity, fields: Object.fromEntries(stored) }
+  return { ...entity, fields: Object.fromEntries(values) }
 }
 
 /** Whether the field is a key of the entity, which no write changes. */
@@ -56,10 +56,10 @@ export function create (site: Site, viewer: Viewer, entityType: string, bundle: 
   checkCreateFields(viewer, entityType, document)
   const attributeUuid = body.data.attributes?.uuid
   const uuid = document.id ?? (typeof attributeUuid === 'string' ? attributeUuid : undefined)
-  const saved = insert(site, viewer, entityType, bundle, document.fields, uuid, () => new CmsError(409, 'Conflict: Entity already exists.'))
+  const entity = insert(site, viewer, entityType, bundle, document.fields, uuid, () => new CmsError(409, 'Conflict: Entity already exists.'))
   const isProcessed = [...document.fields].some(([field, items]) => field.type.startsWith('text_') && items.some(item => item.processed !== undefined))
   if (isProcessed) throw new CmsError(500, 'Call to a member function getProcessedText() on string')
-  return saved
+  return entity
 }
 
 /** Validates and stores a new entity from the sent fields and the defaults; `conflict` is thrown for a uuid in use. */
@@ -135,8 +135,8 @@ function makesRevisions (site: Site, { entityType, bundle }: Entity): boolean {
 }
 
 /** Validates the touched fields of a changed entity and saves it. */
-export function saveValid (site: Site, viewer: Viewer, before: Entity, fields: Record<string, Item[]>, touched: Set<string>, newRevision: boolean): Entity {
+export function saveValid (site: Site, viewer: Viewer, before: Entity, fields: Record<string, Item[]>, changedFields: Set<string>, newRevision: boolean): Entity {
   const after = { ...before, fields }
-  validate(site, viewer, after, before, touched)
-  return save(site, viewer, before, after, newRevision, touched)
+  validate(site, viewer, after, before, changedFields)
+  return save(site, viewer, before, after, newRevision, changedFields)
 }

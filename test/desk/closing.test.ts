@@ -38,11 +38,11 @@ function open (json: object = {}) {
     id: '5',
     model: contentModel(json) as Model,
     present: () => ({ edition, etag: '1' }),
-    saved (read, _, words) {
+    onSave (read, _, words) {
       edition = read
       said.push(words)
     },
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) }
   })
   const pass = async (ms: number) => {

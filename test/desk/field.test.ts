@@ -56,7 +56,7 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   }
   const items = kind === 'order' ? [{ target_id: 1 }, { target_id: 2 }] : [{ value: 'Saved' }]
   const field = createField({
-    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, changed: () => { changes++ }, displaced: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
+    shape: { name: 'title', label: 'Title', kind, template: {} }, items, entity: { type: 'node', id: '1' }, uid: 'anna', locks: locks as never, mirror: (typed) => { mirrored = typed; return hasRoom || typed === undefined }, onChange: () => { changes++ }, onDisplace: (one) => { lost.push(one) }, putAside: (text) => { aside.push(text) }
   })
   /** The calls since it was last asked, which are to be these. */
   function called (...names: string[]): Call[] {
@@ -86,7 +86,7 @@ t.test('what is typed is in the browser until its lock has it, and says since wh
   t.strictSame([mirrored(), field.keptAt], [undefined, then])
   field.type('AB')
   t.equal(mirrored(), 'AB')
-  field.saved([{ value: 'AB' }], 'AB')
+  field.onSave([{ value: 'AB' }], 'AB')
   t.strictSame([mirrored(), field.keptAt], [undefined, undefined])
 })
 
@@ -637,9 +637,9 @@ t.test('a save ends the lock, unless there is a newer text', async (t) => {
   t.strictSame(field.problems, ['Too short.'])
   field.type('Mine, newer')
   t.strictSame(field.problems, [])
-  field.saved([{ value: 'Mine' }], 'Mine')
+  field.onSave([{ value: 'Mine' }], 'Mine')
   t.strictSame([field.base, field.text, field.isDirty, field.isHeld], ['Mine', 'Mine, newer', true, true])
-  field.saved([{ value: 'MINE, NEWER' }], 'Mine, newer')
+  field.onSave([{ value: 'MINE, NEWER' }], 'Mine, newer')
   await called('release')[0]!.answer('')
   t.strictSame([field.text, field.isDirty, field.isHeld], ['MINE, NEWER', false, false])
 })
@@ -652,7 +652,7 @@ t.test('line ends are those of a text box, so that a text that is typed back is 
   field.type('One\ntwo')
   t.notOk(field.isDirty)
   field.type('One\ntwo!')
-  field.saved([{ value: 'One\r\ntwo!' }], 'One\ntwo!')
+  field.onSave([{ value: 'One\r\ntwo!' }], 'One\ntwo!')
   t.notOk(field.isDirty)
 })
 
@@ -662,13 +662,13 @@ t.test('a field that was taken while its save was under way has no change left',
   await called('acquire Mine')[0]!.answer('')
   called('save Mine')
   field.board(view(BEN, 'b1'))
-  field.saved([{ value: 'Mine' }], 'Mine')
+  field.onSave([{ value: 'Mine' }], 'Mine')
   t.strictSame([field.text, field.base, field.isDirty], ['Mine', 'Mine', false])
 
   const { field: other } = open(t)
   other.type('Mine')
   other.type('Saved')
-  other.saved([{ value: 'Mine' }], 'Mine')
+  other.onSave([{ value: 'Mine' }], 'Mine')
   t.strictSame([other.text, other.isDirty], ['Saved', true], 'but what was typed since is one, be it the text of before')
 })
 
@@ -698,7 +698,7 @@ t.test('a lock that no text needs any more is given back; where the field has th
   field.type('Mine')
   await pass(400)
   await called('save Mine')[0]!.answer('')
-  field.saved([{ value: 'Mine' }], 'Mine')
+  field.onSave([{ value: 'Mine' }], 'Mine')
   await anew()
   field.blur()
   await called('release')[0]!.answer('')

@@ -29,7 +29,7 @@ function open (answers: Array<Partial<Page> | Error | Promise<never>>, lookAnswe
       return answer
     },
     model: { lists },
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) }
   })
   const pass = async (ms: number) => {

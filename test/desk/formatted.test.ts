@@ -1,19 +1,19 @@
 import t from 'tap'
 import { Slice } from 'prosemirror-model'
 import fc from '../fixtures/property.ts'
-import { isAddress, linesOf, opened, pastedOf, schema, write } from '../../packages/desk/formatted.ts'
+import { isAddress, linesOf, openText, pastedOf, schema, write } from '../../packages/desk/formatted.ts'
 import { decode, essence, NotKept, tokensOf, type Reason } from '../../packages/desk/markup.ts'
 
 /** A text as the editor writes it that has opened it. */
 function again (source: string): string {
-  const { doc, separator } = opened(source)
+  const { doc, separator } = openText(source)
   return write(doc, separator)
 }
 
 /** Why the editor does not open a text. */
 function reasonOf (source: string): Reason | undefined {
   try {
-    opened(source)
+    openText(source)
     return undefined
   } catch (error) {
     if (error instanceof NotKept) return error.reason
@@ -130,7 +130,7 @@ t.test('characters are decoded as browsers do', async (t) => {
 })
 
 t.test('the page shows nothing of a text but its words, and what it is', async (t) => {
-  const { doc } = opened(`<p class="x" style="color:red" lang="fr">a <a href="javascript:x()" onclick="y" dir="rtl">b</a><br><img src="x" onerror="${'y'.repeat(100)}"></p><h3>c</h3><blockquote><p>d</p></blockquote><ul><li>e</li></ul><ol start="3"><li>f</li></ol>${MEDIA}<hr>`)
+  const { doc } = openText(`<p class="x" style="color:red" lang="fr">a <a href="javascript:x()" onclick="y" dir="rtl">b</a><br><img src="x" onerror="${'y'.repeat(100)}"></p><h3>c</h3><blockquote><p>d</p></blockquote><ul><li>e</li></ul><ol start="3"><li>f</li></ol>${MEDIA}<hr>`)
   const specs: unknown[] = []
   doc.descendants((node) => {
     for (const mark of node.marks) specs.push(mark.type.spec.toDOM!(mark, true))

@@ -50,7 +50,7 @@ function open (edition: Edition = { title: values('Now') }) {
     labelOf: (name) => name.toUpperCase(),
     isOffered: (name) => name !== 'status',
     present: () => state,
-    saved (read, etag, words) {
+    onSave (read, etag, words) {
       state.edition = read
       state.etag = etag!
       said.push(words)
@@ -59,7 +59,7 @@ function open (edition: Edition = { title: values('Now') }) {
       state.reloads++
       state.etag = 'reloaded'
     },
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) }
   }
   const journal = createJournal(deps)

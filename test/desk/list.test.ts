@@ -43,7 +43,7 @@ function open (t: Test) {
     }
   } as unknown as Client
   let changes = 0
-  const list = createList({ client, model, changed: () => { changes++ }, announce: (text) => { said.push(text) } })
+  const list = createList({ client, model, onChange: () => { changes++ }, announce: (text) => { said.push(text) } })
   t.teardown(list.close)
   const settle = async (ms = 0) => {
     mock.timers.tick(ms)

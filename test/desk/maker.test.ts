@@ -1,10 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
+import { createDraftStorage } from '../../packages/desk/drafts.ts'
 import { createMaker } from '../../packages/desk/maker.ts'
 import { nextKey, nextMoment, nextTitle, slugOf } from '../../packages/desk/next.ts'
 import type { Edition, Model } from '../../packages/desk/settings.ts'
 import { QuoinError, type Client } from '../../packages/client/src/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
+import { storeOf } from './fixtures.ts'
 
 const model = contentModel({ timestampFields: ['field_expires'] }) as Model
 
@@ -25,7 +27,7 @@ const wednesday: Edition = {
 }
 const special: Edition = { id: [{ value: 6 }], type: [{ target_id: 'special' }], title: [{ value: 'Opera 2026' }], field_key: [{ value: 'opera' }], field_publisher_edition_type: [{ value: 'special' }] }
 
-function open ({ from, found = [special, wednesday], answers = [], failures = [], of: its = model }: { from?: string, found?: Edition[], answers?: Error[], failures?: Error[], of?: Model } = {}) {
+function open ({ from, found = [special, wednesday], answers = [], failures = [], of: its = model, store = storeOf() }: { from?: string, found?: Edition[], answers?: Error[], failures?: Error[], of?: Model, store?: ReturnType<typeof storeOf> } = {}) {
   const sent: Array<[string, Record<string, unknown>]> = []
   const said: string[] = []
   const made: string[] = []
@@ -46,10 +48,11 @@ function open ({ from, found = [special, wednesday], answers = [], failures = []
       return { edition: { id: [{ value: 61 }] } }
     }
   } as unknown as Client['editions']
-  const maker = createMaker({ editions, model: its, samples: { of: () => [], prepare: () => {}, learn: async () => {} }, changed: () => {}, announce: (text) => { said.push(text) }, made: (id) => { made.push(id) } }, from)
+  const maker = createMaker({ editions, model: its, samples: { of: () => [], prepare: () => {}, learn: async () => {} }, storage: createDraftStorage(store, 'anna'), onChange: () => {}, announce: (text) => { said.push(text) }, onMake: (id) => { made.push(id) } }, from)
   const texts = () => maker.inputs.map(({ shape, text }) => [shape.name, text])
   const of = (name: string) => maker.inputs.find(({ shape }) => shape.name === name)!
-  return { maker, sent, said, made, asked, texts, of }
+  const drafts = () => maker.drafts.map(({ fieldName, payload }) => [fieldName, payload])
+  return { maker, sent, said, made, asked, texts, of, drafts }
 }
 
 const invalid = (...paths: string[]) => new QuoinError(422, 'UNPROCESSABLE', 'no', { body: { violations: paths.map((path) => ({ path, message: 'It is not right.' })) } })
@@ -113,6 +116,61 @@ t.test('what is typed stays whatever is proposed since', async (t) => {
   maker.chooseBundle('special')
   await turn()
   t.equal(of('title').text, 'Mine', 'also after the newest edition of another bundle')
+})
+
+t.test('what is typed is in the browser until the edition is made, and offered to whoever opens the form again', async (t) => {
+  const store = storeOf()
+  const first = open({ store })
+  await turn()
+  for (const text of ['O', 'Opera', '']) first.maker.type(first.of('field_key'), text)
+  for (const text of ['T', 'The opera']) first.maker.type(first.of('title'), text)
+  t.strictSame([store.length, first.drafts(), first.maker.isAtRisk], [1, [], false], 'of an empty text nothing is kept')
+
+  const second = open({ store, failures: [new QuoinError(503, 'CMS_UNAVAILABLE', 'The CMS is away')] })
+  await turn()
+  t.strictSame(second.drafts(), [['title', 'The opera']])
+  await second.maker.load()
+  t.match(second.maker.drafts, [{ typedAt: Number }])
+  t.equal(second.of('title').text, 'Thursday, 19 November 2026', 'it is not put into the form unasked')
+  second.maker.type(second.of('title'), 'The ferry')
+  first.maker.type(first.of('title'), 'The opera house')
+  t.equal(store.length, 2, 'a window writes over no text of another')
+  second.maker.restore(second.maker.drafts[0]!)
+  t.strictSame([second.of('title').text, second.drafts(), second.said], ['The opera', [['title', 'The ferry']], ['Your text is back in Title.']])
+  second.maker.type(second.of('title'), 'The ferry')
+  t.strictSame(second.drafts(), [], 'a text that is typed again is offered no more')
+  await second.maker.make()
+  t.strictSame([second.made, second.drafts(), store.length], [['61'], [], 1], 'what the other window goes on with stays')
+
+  const third = open({ store })
+  await turn()
+  t.strictSame(third.drafts(), [['title', 'The opera house']])
+  third.maker.discard(third.maker.drafts[0]!)
+  third.maker.type(third.of('title'), 'The harbour')
+  third.maker.cancel()
+  t.equal(store.length, 0)
+  third.maker.type(third.of('title'), 'The bridge')
+  third.maker.type(third.of('field_key'), '')
+  third.maker.leave()
+  t.strictSame([store.length, third.drafts()], [1, []])
+  third.maker.leave()
+  t.equal(store.length, 1)
+
+  const fourth = open({ store })
+  t.strictSame(fourth.drafts(), [['title', 'The bridge']])
+})
+
+t.test('a kept text brings its field into the form where that can be edited, and one that has no room is at risk', async (t) => {
+  const store = storeOf(200)
+  const storage = createDraftStorage(store, 'anna')
+  for (const [fieldName, payload] of [['field_slogan', 'All of it'], ['field_articles', '5 8']] as const) storage.put('new', { fieldName, payload })
+  const { maker, of, drafts } = open({ store })
+  await turn()
+  for (const draft of maker.drafts) maker.restore(draft)
+  t.strictSame([of('field_slogan').text, drafts()], ['All of it', [['field_articles', '5 8']]])
+  t.strictSame([maker.labelOf('field_articles'), maker.isAtRisk], ['Running order', false])
+  maker.type(of('title'), 'x'.repeat(200))
+  t.ok(maker.isAtRisk)
 })
 
 t.test('where the newest edition cannot be had the form says so, and asks again', async (t) => {

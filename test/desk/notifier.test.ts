@@ -19,7 +19,7 @@ function browser (permission: NotificationClass['permission'], isPhone = false) 
 t.test('a reader who has allowed it is told of what happens while the page is not seen', async (t) => {
   const { Notification, shown } = browser('default')
   let [isSeen, changes, focused] = [false, 0, 0]
-  const notifier = createNotifier({ Notification, isSeen: () => isSeen, focus: () => { focused++ }, changed: () => { changes++ } })
+  const notifier = createNotifier({ Notification, isSeen: () => isSeen, focus: () => { focused++ }, onChange: () => { changes++ } })
   t.equal(notifier.isOpen, true)
   notifier.tell('Monday', 'Ben asks for Title.', 'title')
   t.strictSame(shown, [], 'not before')
@@ -37,7 +37,7 @@ t.test('a reader who has allowed it is told of what happens while the page is no
 
 t.test('who has forbidden it, a browser without it, and a phone show nothing', async (t) => {
   for (const { Notification, shown } of [browser('denied'), browser('granted', true), { Notification: undefined, shown: [] }]) {
-    const notifier = createNotifier({ Notification, isSeen: () => false, focus: () => {}, changed: () => {} })
+    const notifier = createNotifier({ Notification, isSeen: () => false, focus: () => {}, onChange: () => {} })
     t.equal(notifier.isOpen, false)
     notifier.tell('Monday', 'Ben asks for Title.', 'title')
     t.strictSame(shown, [])

@@ -26,8 +26,8 @@ function open (length: number, answers: Array<QuoinError | Promise<void> | undef
       saved = operations.reduce(apply, saved)
       order.rebase(saved)
     },
-    changed: () => {},
-    refused: (error) => { refused.push(error) }
+    onChange: () => {},
+    onRefuse: (error) => { refused.push(error) }
   })
   return { order, sent, refused, ids: () => order.items.map(({ target_id: id }) => id), there: () => saved.map(({ target_id: id }) => id) }
 }

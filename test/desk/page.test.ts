@@ -295,13 +295,24 @@ t.test('addresses say what is shown, and what they say wrong is left out', async
   const all = { q: '', bundle: '', type: '', status: '', key: '', offset: 0 }
   t.strictSame(placeOf(''), { view: 'list', query: all })
   t.strictSame(placeOf('#/editions/12'), { view: 'edition', id: '12' })
-  t.strictSame(placeOf('#/editions/../x'), { view: 'list', query: all })
   t.strictSame(placeOf('#/?offset=-1&status=1&other=2'), { view: 'list', query: { ...all, status: '1' } })
+  t.strictSame(placeOf('#/?offset=1e3&status=2&q=%zz'), { view: 'list', query: { ...all, q: '%zz' } })
   t.equal(editionAddress('12'), '#/editions/12')
   t.equal(listAddress(all), '#/')
   for (const query of [all, { ...all, q: 'ä & ö#', offset: 20 }, { ...all, bundle: 'daily', type: 'special', status: '0', key: 'k=1' }]) t.strictSame(placeOf(listAddress(query)), { view: 'list', query })
   t.strictSame([newAddress(), newAddress('latest')], ['#/new', '#/new?from=latest'])
-  t.strictSame(['#/new', '#/new?from=latest', newAddress('12'), '#/newest'].map(placeOf), [{ view: 'new' }, { view: 'new', from: 'latest' }, { view: 'new', from: '12' }, { view: 'list', query: all }])
+  t.strictSame(['#/new', '#/new?from=latest', newAddress('12')].map(placeOf), [{ view: 'new' }, { view: 'new', from: 'latest' }, { view: 'new', from: '12' }])
+})
+
+t.test('an address that names nothing is told from the list', async (t) => {
+  const uuid = 'ceea8601-33e7-4005-8409-18a46e1916e1'
+  t.strictSame([`#/editions/${uuid.toUpperCase()}`, '#/editions/12?q=1'].map(placeOf), [{ view: 'edition', id: uuid.toUpperCase() }, { view: 'edition', id: '12' }])
+  for (const [hash, id] of [
+    ['#/editions/a%20b', 'a b'], ['#/editions/a b', 'a b'], ['#/editions/%zz', '%zz'], ['#/editions/abc', 'abc'], ['#/editions/', ''], ['#/editions/0', '0'], ['#/editions/../x', '../x'],
+    [`#/editions/${'1'.repeat(20)}`, '1'.repeat(20)], [`#/editions/${'😀'.repeat(1000)}`, `${'😀'.repeat(60)}…`], ['#/editions/12/fields', '12/fields'],
+    ['#/new?from=a%20b', 'a b'], ['#/new?from=', ''], ['#/new?from=..%2Fx', '../x']
+  ] as const) t.strictSame(placeOf(hash), { view: 'unknown', id }, hash.slice(0, 40))
+  for (const hash of ['#/lists/unknown', '#/newest', '#/new/x', '#/editions', '#/%zz', '#main', `#/${'x'.repeat(100_000)}`]) t.strictSame(placeOf(hash), { view: 'unknown' }, hash.slice(0, 40))
 })
 
 t.test('a seat is named in the address', async (t) => {
@@ -403,6 +414,21 @@ t.test('what is typed is in the browser from the first letter, and no longer tha
   for (const text of ['x', 'x']) t.notOk(other(text.repeat(200)), 'there is no room')
 })
 
+t.test('a text that another window goes on with stays there, whatever becomes of what it was before', async (t) => {
+  const store = storeOf()
+  const texts = () => createDraftStorage(store, 'anna').of('node/1').map(({ payload }) => payload)
+  const mirror = createDraftStorage(store, 'anna').mirror('node/1', 'title')
+  mirror('Ha')
+  const other = createDraftStorage(store, 'anna')
+  mirror('Harbour')
+  other.drop(() => true, 'node/1')
+  t.strictSame([other.of('node/1'), texts()], [[], ['Harbour']])
+  const another = createDraftStorage(store, 'anna')
+  mirror(undefined)
+  another.drop(() => true, 'node/1')
+  t.strictSame([another.of('node/1'), texts()], [[], []])
+})
+
 t.test('of many texts the newest are kept, each once, and what others have written there is passed over', async (t) => {
   const store = storeOf()
   const keys = ['quoin-text/anna/nonsense', 'quoin-text/anna/number', 'elsewhere']
@@ -423,7 +449,7 @@ t.test('kept texts are those of the service, and those that it does not have yet
     storage,
     locks: { drafts: async () => drafts, discard: async (what) => { calls.push(what); drafts = drafts.filter(({ id }) => id !== what.draft) } },
     entity: () => ({ type: 'node', id: '1' }),
-    changed: () => calls.push('changed')
+    onChange: () => calls.push('changed')
   })
   kept.add({ fieldName: 'title', payload: 'A' })
   kept.add({ fieldName: 'title', payload: 'AB' })

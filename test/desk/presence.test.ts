@@ -20,7 +20,7 @@ function open (t: Test) {
     const error = service.errors.shift()
     if (error) throw error
   }
-  const presence = createPresence({ locks: { attend: call('attend'), leave: call('leave') }, entity: () => ({ type: 'node', id: '1' }), uid: 'ben', changed: () => { changes++ } })
+  const presence = createPresence({ locks: { attend: call('attend'), leave: call('leave') }, entity: () => ({ type: 'node', id: '1' }), uid: 'ben', onChange: () => { changes++ } })
   t.teardown(() => presence.end())
   const pass = async (ms: number) => {
     mock.timers.tick(ms)
@@ -98,16 +98,16 @@ t.test('what arrives after its user has left is taken back again, unless they ha
 
 t.test('the others are shown by name while they are there and not at work', async (t) => {
   const { presence, names, changes } = open(t)
-  for (const other of [presenceOf('anna', { entityId: '2' }), presenceOf('anna', { entityType: 'term' }), presenceOf('ben')]) presence.heard(other)
+  for (const other of [presenceOf('anna', { entityId: '2' }), presenceOf('anna', { entityType: 'term' }), presenceOf('ben')]) presence.hear(other)
   t.strictSame([names(), changes()], [[], 0], 'for other entities, or by oneself')
-  for (const uid of ['cora', 'anna', 'dora']) presence.heard(presenceOf(uid))
-  presence.heard(presenceOf('anna', { until: 130 }))
+  for (const uid of ['cora', 'anna', 'dora']) presence.hear(presenceOf(uid))
+  presence.hear(presenceOf('anna', { until: 130 }))
   t.strictSame(names(), ['anna', 'cora', 'dora'])
   t.strictSame(names([lockOf('cora')]), ['anna', 'dora'], 'who edits is on the board')
-  presence.heard(presenceOf('anna', { until: 0 }))
+  presence.hear(presenceOf('anna', { until: 0 }))
   t.strictSame(names(), ['cora', 'dora'])
   presence.begin()
-  presence.heard(presenceOf('dora'))
+  presence.hear(presenceOf('dora'))
   t.strictSame(names(), ['dora'], 'whose leaving was missed')
 })
 
@@ -116,9 +116,9 @@ t.test('where another window of the same user is closed, this one says at once t
   presence.see(true)
   presence.open()
   sent()
-  presence.heard(presenceOf('ben', { until: 0 }))
+  presence.hear(presenceOf('ben', { until: 0 }))
   t.strictSame(sent(), ['attend'])
   presence.see(false)
-  presence.heard(presenceOf('ben', { until: 0 }))
+  presence.hear(presenceOf('ben', { until: 0 }))
   t.strictSame(sent(), [], 'unless nobody sees it')
 })

@@ -157,7 +157,7 @@ function open (t: Test, { edition = editionOf('Saved'), age, records = [], reads
         return { load: async () => {}, refresh: () => { service.refreshes++ }, end: () => {}, view: () => '' }
       }
     }),
-    changed: () => {},
+    onChange: () => {},
     announce: (text) => { said.push(text) },
     notify: (...told) => { notices.push(told) }
   }, '5')
@@ -919,7 +919,7 @@ t.test('a field that Drupal forbids is closed, and the rest is saved without it'
   await turn()
   service.writes = [new QuoinError(403, 'CMS_FORBIDDEN', "Access denied on updating field 'field_key'. The key is for the publisher.")]
   await session.save()
-  t.strictSame([session.notice?.text, field('field_key').forbidden, field('field_key').text, field().isDirty], [
+  t.strictSame([session.notice?.text, field('field_key').whyForbidden, field('field_key').text, field().isDirty], [
     'Not saved: Drupal does not let you change Key. Save again to save the rest without it.', 'Drupal does not let you change this. The key is for the publisher.', 'mine', true
   ])
   service.sent = []
@@ -962,7 +962,7 @@ t.test('the history knows the fields, hears of saves, and what it puts back come
   const { session, service, said, field } = open(t, { edition: editionOf('Saved', { status: [{ value: false }] }) })
   await turn()
   await session.journal.open()
-  const { shapeOf, labelOf, isOffered, present, saved, labels } = service.journal!
+  const { shapeOf, labelOf, isOffered, present, onSave: saved, labels } = service.journal!
   const article = { target_id: 3, target_uuid: 'u3' }
   t.notOk(labels.knows(article))
   labels.learn(article, 'The bridge')
@@ -1012,9 +1012,9 @@ t.test('the holder is told who asks, and may hand the field over with his text k
   await turn()
   service.listener!.requested!(petition)
   t.strictSame([said, notices], [['Ben asks for Title.'], [['Saved', 'Ben asks for Title.', 'title']]])
-  await session.handOver(field(), session.requests.of('title')[0]!)
+  await session.handOver(field(), session.petitions.of('title')[0]!)
   t.strictSame([field().isHeld, session.drafts[0]?.payload, session.notice?.text], [false, 'Typed', 'Ben can have Title now. What you had typed is under Kept drafts.'])
-  await session.handOver(field(), session.requests.of('title')[0]!)
+  await session.handOver(field(), session.petitions.of('title')[0]!)
   t.equal(session.notice?.text, 'Ben can have Title now.')
 })
 
@@ -1045,12 +1045,12 @@ t.test('what one asks for is withdrawn when the page goes, and a refusal is told
   const { session, service, said, board } = open(t)
   await turn()
   await board(lockOf('ben'))
-  session.requests.ask('title')
+  session.petitions.ask('title')
   await turn()
   session.keep()
   t.strictSame(service.asked, ['ask', 'withdraw'])
   service.unasked = new QuoinError(429, 'TOO_MANY_REQUESTS', 'Five ask already')
-  session.requests.ask('title')
+  session.petitions.ask('title')
   await turn()
   t.match([session.notice, said.at(-1)], [{ tone: 'bad', text: /^Title is not asked for: / }, /^Title is not asked for: /])
 })

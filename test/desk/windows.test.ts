@@ -15,7 +15,7 @@ t.test('windows of one user know which editions the others show', async (t) => {
       onmessage: () => {}
     }
     channels.push(channel)
-    return createWindows({ channel: channel as WindowsDeps['channel'], uid, changed: () => { changes++ } })
+    return createWindows({ channel: channel as WindowsDeps['channel'], uid, onChange: () => { changes++ } })
   }
   const [first, bens] = [open('anna'), open('ben')]
   first.show('5')

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { ROOT } from '../app/fixtures/processes.ts'
 import { accessibleAnywhere } from './axe.ts'
@@ -336,6 +337,59 @@ t.test('no letter is lost in a tab that crashes, though none of them was sent', 
   await shows(again.getByText('Saved.'))
   await hides(kept.getByText('in this browser alone'))
   t.equal(await again.evaluate('localStorage.length'), 0)
+})
+
+t.test('no letter of the form of a new edition is lost, in a crash, in a reload or on the way through the page', async (t) => {
+  const { url, seat, client } = await newsroom(t)
+  const anna = await seat(t, 'anna')
+  const form = async (page: Page) => {
+    await page.goto(`${url}/desk?as=anna#/new`)
+    await shows(button(page, 'Make it'))
+  }
+  const kept = (page: Page) => page.getByRole('region', { name: 'Kept drafts' })
+  const stored = async (page: Page) => await page.evaluate('Object.values(localStorage).map((json) => JSON.parse(json).payload).sort()') as string[]
+  await form(anna)
+  const other = await anna.context().newPage()
+  await form(other)
+  await fieldOf(other, 'Title').fill('Of another tab')
+  await fieldOf(anna, 'Title').fill('')
+  await anna.keyboard.type('The harbour')
+  await fieldOf(anna, 'Key').fill('harbour')
+  t.strictSame(await stored(anna), ['Of another tab', 'The harbour', 'harbour'])
+  const crashed = anna.waitForEvent('crash')
+  ;(await anna.context().newCDPSession(anna)).send('Page.crash').catch(() => {})
+  await crashed
+
+  const again = await other.context().newPage()
+  await form(again)
+  await shows(kept(again).getByText(/^typed at \d\d:\d\d, in this browser alone$/))
+  t.not(await fieldOf(again, 'Title').inputValue(), 'The harbour')
+  await accessibleAnywhere(t, again, 'a new edition with kept drafts')
+  await press(button(kept(again).getByRole('listitem').filter({ hasText: 'The harbour' }), 'Restore the draft of Title'))
+  await until(() => again.evaluate('document.activeElement.id === "new-title"'))
+  t.equal(await fieldOf(again, 'Title').inputValue(), 'The harbour')
+  await again.keyboard.press('End')
+  await again.keyboard.type(' bridge')
+  await again.reload()
+  await press(button(kept(again).getByRole('listitem').filter({ hasText: 'The harbour bridge' }), 'Restore the draft of Title'))
+  await press(again.getByRole('link', { name: 'All editions' }))
+  await press(again.getByRole('link', { name: 'New edition' }))
+  await press(button(kept(again).getByRole('listitem').filter({ hasText: 'The harbour bridge' }), 'Restore the draft of Title'))
+  await press(button(kept(again), 'Restore the draft of Key'))
+  await press(button(again, 'Make it'))
+  await shows(again.getByRole('heading', { level: 1, name: 'The harbour bridge' }))
+  const [made] = (await client('looker').editions.search({ key: 'harbour' }).next()).value!.editions
+  t.match(made, { title: [{ value: 'The harbour bridge' }] })
+
+  await until(async () => (await stored(again)).join() === 'Of another tab')
+  t.equal(await fieldOf(other, 'Title').inputValue(), 'Of another tab')
+  await press(button(other, 'Cancel'))
+  await shows(other.getByRole('heading', { level: 1, name: 'Editions' }))
+  t.strictSame(await stored(other), [])
+  await form(again)
+  await shows(kept(again).getByText('Of another tab'))
+  await press(button(kept(again), 'Discard the draft of Title'))
+  await hides(kept(again))
 })
 
 t.test('what was typed in a tab that crashed is offered once its lock has expired', async (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { accessibleAnywhere } from './axe.ts'
 import { hides, newsroom, press, rows, shows, until } from './harness.ts'
 
 t.test('the list of editions', async (t) => {
@@ -73,8 +74,16 @@ t.test('the list of editions', async (t) => {
 
   t.test('an address that is none of an edition says so, and leads back', async (t) => {
     const anna = await seat(t, 'anna')
-    await anna.goto(`${anna.url().split('#')[0]}#/editions/abc`)
-    await shows(anna.getByText('There is no edition “abc”: an edition has a number or a UUID'))
+    const page = anna.url().split('#')[0]
+    for (const [hash, id] of [['#/editions/abc', 'abc'], ['#/editions/a b', 'a b'], ['#/editions/%zz', '%zz'], [`#/editions/${'x'.repeat(5000)}`, `${'x'.repeat(60)}…`], ['#/new?from=x', 'x']]) {
+      await anna.goto(`${page}${hash}`)
+      await shows(anna.getByText(`There is no edition “${id}”: an edition has a number or a UUID`))
+      await until(() => anna.evaluate('document.activeElement.textContent === "This edition cannot be shown"'))
+    }
+    await anna.goto(`${page}#/lists/unknown`)
+    await shows(anna.getByRole('heading', { level: 1, name: 'There is no such page' }))
+    t.equal(await anna.title(), 'There is no such page · Quoin desk')
+    await accessibleAnywhere(t, anna, 'an address that the page does not have')
     await press(anna.getByRole('link', { name: 'All editions' }))
     await shows(rows(anna))
   })

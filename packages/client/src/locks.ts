@@ -63,7 +63,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
     return { fieldName, userData: { ...user, typedAt }, ...content }
   }
 
-  function keep (field: Field, grant: Grant, text: Content, onLost?: AcquireOptions['onLost'], found?: string): Held {
+  function keep (field: Field, grant: Grant, text: Content, onLost?: AcquireOptions['onLost'], earlierText?: string): Held {
     const key = keyOf(field)
     // A lock of before is over, even if nothing has noticed yet.
     holds.get(key)?.drop()
@@ -71,7 +71,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
       field: { type: field.type, id: field.id, fieldName: field.fieldName },
       grant,
       text,
-      found,
+      found: earlierText,
       onLost,
       later,
       write: (text, version) => write('POST', field, text, ifMatch(version)),

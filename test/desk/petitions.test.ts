@@ -1,7 +1,7 @@
 import { mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createRequests, outlive } from '../../packages/desk/requests.ts'
+import { createPetitions, outlive } from '../../packages/desk/petitions.ts'
 import { QuoinError, type LockView, type Petition } from '../../packages/client/src/client.ts'
 
 mock.timers.enable({ apis: ['setTimeout', 'Date'] })
@@ -21,102 +21,102 @@ function open (t: Test) {
     const error = service.errors.shift()
     if (error) throw error
   }
-  const requests = createRequests({
+  const petitions = createPetitions({
     locks: { ask: call('ask'), withdraw: call('withdraw') },
     entity: () => ({ type: 'node', id: '1' }),
     uid: 'ben',
-    begun: ({ userData }) => { begun.push(userData.uid) },
-    refused: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
-    changed: () => { changes++ },
+    onBegin: ({ userData }) => { begun.push(userData.uid) },
+    onRefuse: (fieldName, { code }) => { refused.push(`${fieldName} ${code}`) },
+    onChange: () => { changes++ },
     announce: (text) => { said.push(text) }
   })
-  t.teardown(() => requests.end())
+  t.teardown(() => petitions.end())
   const pass = async (ms: number) => {
     mock.timers.tick(ms)
     await turn()
   }
   const sent = () => service.sent.splice(0)
-  return { requests, service, sent, begun, refused, said, pass, changes: () => changes }
+  return { petitions, service, sent, begun, refused, said, pass, changes: () => changes }
 }
 
-t.test('a request is said once, goes on until it is withdrawn, and is withdrawn once', async (t) => {
-  const { requests, sent, said, pass } = open(t)
-  t.equal(requests.since('title'), undefined)
-  requests.ask('title')
-  requests.ask('title')
-  t.equal(requests.since('title'), Date.now() / 1000)
+t.test('a petition is said once, goes on until it is withdrawn, and is withdrawn once', async (t) => {
+  const { petitions, sent, said, pass } = open(t)
+  t.equal(petitions.since('title'), undefined)
+  petitions.ask('title')
+  petitions.ask('title')
+  t.equal(petitions.since('title'), Date.now() / 1000)
   t.match(said, [/^asked \d\d:\d\d$/])
   await pass(0)
   await pass(25_000)
   await pass(25_000)
   t.strictSame(sent(), ['ask title', 'ask title', 'ask title'])
-  requests.withdraw('title')
-  requests.withdraw('title')
+  petitions.withdraw('title')
+  petitions.withdraw('title')
   await pass(50_000)
-  t.strictSame([sent(), requests.since('title')], [['withdraw title'], undefined])
+  t.strictSame([sent(), petitions.since('title')], [['withdraw title'], undefined])
 })
 
-t.test('a request that is withdrawn before it has arrived is withdrawn again, unless it was made anew', async (t) => {
-  const { requests, service, sent, pass } = open(t)
+t.test('a petition that is withdrawn before it has arrived is withdrawn again, unless it was made anew', async (t) => {
+  const { petitions, service, sent, pass } = open(t)
   const gate = Promise.withResolvers<void>()
   service.waiting = gate.promise
-  requests.ask('title')
-  requests.withdraw('title')
-  requests.ask('body')
-  requests.withdraw('body')
-  requests.ask('body')
+  petitions.ask('title')
+  petitions.withdraw('title')
+  petitions.ask('body')
+  petitions.withdraw('body')
+  petitions.ask('body')
   gate.resolve()
   await pass(0)
   t.strictSame(sent(), ['ask title', 'withdraw title', 'ask body', 'withdraw body', 'ask body', 'withdraw title'])
-  t.type(requests.since('body'), 'number')
-  requests.end()
+  t.type(petitions.since('body'), 'number')
+  petitions.end()
   t.strictSame(sent(), ['withdraw body'], 'all that stands is withdrawn when the page goes')
 })
 
-t.test('a request that is refused is over; what nobody holds any more needs no word', async (t) => {
-  const { requests, service, refused, pass } = open(t)
+t.test('a petition that is refused is over; what nobody holds any more needs no word', async (t) => {
+  const { petitions, service, refused, pass } = open(t)
   service.errors = [new QuoinError(429, 'TOO_MANY_REQUESTS', 'Five ask')]
-  requests.ask('title')
+  petitions.ask('title')
   await pass(0)
-  t.strictSame([requests.since('title'), refused], [undefined, ['title TOO_MANY_REQUESTS']])
+  t.strictSame([petitions.since('title'), refused], [undefined, ['title TOO_MANY_REQUESTS']])
   service.errors = [new QuoinError(409, 'FIELD_NOT_LOCKED', 'free')]
-  requests.ask('title')
+  petitions.ask('title')
   await pass(0)
-  t.strictSame([requests.since('title'), refused.length], [undefined, 1])
+  t.strictSame([petitions.since('title'), refused.length], [undefined, 1])
   service.errors = [new QuoinError(429, 'TOO_MANY_REQUESTS', 'Five ask'), new QuoinError(503, 'STORE_UNAVAILABLE', 'away')]
-  requests.ask('title')
-  requests.withdraw('title')
+  petitions.ask('title')
+  petitions.withdraw('title')
   await pass(0)
   t.equal(refused.length, 1, 'nor what is not wanted any more')
 })
 
-t.test('a request is over once the field is free or one has it', async (t) => {
-  const { requests, sent, pass } = open(t)
+t.test('a petition is over once the field is free or one has it', async (t) => {
+  const { petitions, sent, pass } = open(t)
   for (const board of [[], [lockOf('ben')]]) {
-    requests.ask('title')
+    petitions.ask('title')
     await pass(0)
-    requests.board([lockOf('anna')])
-    t.type(requests.since('title'), 'number')
-    requests.board(board)
+    petitions.board([lockOf('anna')])
+    t.type(petitions.since('title'), 'number')
+    petitions.board(board)
     await pass(60_000)
-    t.strictSame([requests.since('title'), sent()], [undefined, ['ask title']])
+    t.strictSame([petitions.since('title'), sent()], [undefined, ['ask title']])
   }
 })
 
 t.test('who asks is told once, shown while it is heard of, and not once put off', async (t) => {
-  const { requests, begun, pass } = open(t)
-  const shown = () => requests.of('title').map(({ userData }) => userData.uid)
-  for (const petition of [petitionOf('anna', { entityId: '2' }), petitionOf('anna', { entityType: 'term' }), petitionOf('ben')]) requests.heard(petition)
+  const { petitions, begun, pass } = open(t)
+  const shown = () => petitions.of('title').map(({ userData }) => userData.uid)
+  for (const petition of [petitionOf('anna', { entityId: '2' }), petitionOf('anna', { entityType: 'term' }), petitionOf('ben')]) petitions.hear(petition)
   t.strictSame([shown(), begun], [[], []], 'for other entities, or by oneself')
-  requests.heard(petitionOf('anna'))
-  requests.heard(petitionOf('anna', { until: 90 }))
-  requests.heard(petitionOf('cora', { fieldName: 'body' }))
+  petitions.hear(petitionOf('anna'))
+  petitions.hear(petitionOf('anna', { until: 90 }))
+  petitions.hear(petitionOf('cora', { fieldName: 'body' }))
   t.strictSame([shown(), begun], [['anna'], ['anna', 'cora']])
-  requests.putOff(requests.of('title')[0]!)
-  requests.heard(petitionOf('anna', { until: 120 }))
+  petitions.putOff(petitions.of('title')[0]!)
+  petitions.hear(petitionOf('anna', { until: 120 }))
   t.strictSame(shown(), [], 'sent again it stays put off')
-  requests.heard(petitionOf('anna', { until: 0 }))
-  requests.heard(petitionOf('anna', { until: 200 }))
+  petitions.hear(petitionOf('anna', { until: 0 }))
+  petitions.hear(petitionOf('anna', { until: 200 }))
   t.strictSame([shown(), begun], [['anna'], ['anna', 'cora', 'anna']], 'another one is shown')
   await pass(70_000)
   t.strictSame(shown(), [], 'whose end was not heard')
