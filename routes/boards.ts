@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Board } from '../lib/boards/boards.ts'
+import type { Board, LiveOptions } from '../lib/boards/boards.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
@@ -78,7 +78,7 @@ const watchRows: Handler<typeof watchRowsSchema> = async function (request, repl
   return streamOf(request, reply, await this.boards.watchRows(JSON.stringify([bundle, query]), caller, list, optionsOf(request)))
 }
 
-function optionsOf (request: FastifyRequest) {
+function optionsOf (request: FastifyRequest): LiveOptions {
   return {
     lastEventId: request.headers['last-event-id'] as string | undefined,
     caller: streamOwner(request),

@@ -5,7 +5,7 @@ import type { ClosingEditor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
 import { answers, orReplayed } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
-import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
@@ -61,10 +61,11 @@ const close: Handler<typeof closeSchema> = async function (request, reply) {
   const { params: { id }, caller, headers: { 'if-match': ifMatch } } = request
   const { json, etag, isShared, since } = await repeatable(request, reply, {
     save: (attempt) => this.closing.close(id, caller, editorOf(request), { ifMatch, attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true, since: null })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true, since: null }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
-  return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
+  return jsonObject<Closed>({ data: json, meta: jsonText<Closed['meta']>({ since }) })
 }
 
 function editorOf (request: Pick<FastifyRequest, 'uid' | 'identity' | 'may'>): ClosingEditor {

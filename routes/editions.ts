@@ -4,7 +4,7 @@ import { answers, orReplayed, orStale } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
 import { locationOf, notModified, ofSave } from './edition-answers.ts'
@@ -67,7 +67,8 @@ const update: Handler<typeof updateSchema> = async function (request, reply) {
   const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) => this.editions.update(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
@@ -88,11 +89,12 @@ const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
   const { json, etag, isShared, outcomes } = await repeatable(request, reply, {
     save: (attempt) => this.editions.arrange(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
-    replay: async ({ uuid, outcomes }) => ({ ...await this.editions.read(uuid, caller), isShared: true, outcomes: outcomes! })
+    replay: async ({ uuid, outcomes }) => ({ ...await this.editions.read(uuid, caller), isShared: true, outcomes: outcomes! }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }
-  return `{"data":${json},"meta":${jsonText(meta)}}` as JsonText<OrderChanged>
+  return jsonObject<OrderChanged>({ data: json, meta: jsonText(meta) })
 }
 
 const readSchema = {

@@ -58,7 +58,8 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
   await demandEdit(this, request, id)
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) => history.restore(id, body, caller, { ...authorOf(request), ifMatch: headers['if-match'], attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TUnsafe } from '@sinclair/typebox'
 import { failures, texts, type FailureCode } from '../lib/errors.ts'
 import { Done, Holder, LockFailure } from '../lib/locks/schemas.ts'
 import { failureRef, ref } from '../lib/schema-parts.ts'
@@ -41,13 +41,20 @@ export function lockAnswer (description: string) {
   return ref(Done, { description, headers })
 }
 
+/** What the handler of the POST that locks may answer: a refusal is thrown, whatever its status. */
+interface AcquireAnswers { 200: { content: { 'application/json': { schema: TUnsafe<Done> } } } }
+
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
-export function acquireAnswers (refusedStatus: number) {
+export function acquireAnswers (refusedStatus: number): AcquireAnswers {
   const yours = 'The lock is yours'
-  if (refusedStatus !== 200) return { 200: lockAnswer(yours), 423: lockAnswers.held }
+  if (refusedStatus !== 200) {
+    const answers = { 200: { description: yours, headers, content: { 'application/json': { schema: ref(Done) } } }, 423: lockAnswers.held }
+    return answers
+  }
   const { description, content: { 'application/json': { schema: refused, example } } } = lockAnswers.held
   const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
-  return { 200: { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } } }
+  const answer = { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } }
+  return { 200: answer }
 }
 
 function failureAnswer (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
