@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { ClosingEditor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
-import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
@@ -33,8 +33,8 @@ const readinessSchema = {
   params: EditionParams,
   headers: ReadinessHeaders,
   response: answers({
-    200: ref(Readiness, { description: 'The findings against closing it' }),
-    304: noBody('Nothing of it has changed since the answer that If-None-Match names')
+    200: withHeaders(ref(Readiness, { description: 'The findings against closing it' }), 'ETag'),
+    304: withHeaders(noBody('Nothing of it has changed since the answer that If-None-Match names'), 'ETag')
   }, ...ALWAYS)
 }
 
@@ -54,7 +54,7 @@ const closeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Ignored', examples: [{}] }),
-  response: answers({ 200: orReplayed(asText(Closed)) }, 409, 412, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText(Closed), 'Edition-Turn')) }, 409, 412, 415, 422, 423, ...ALWAYS)
 }
 
 const close: Handler<typeof closeSchema> = async function (request, reply) {

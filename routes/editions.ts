@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { answers, orReplayed, orStale } from '../lib/editions/answers.ts'
+import { answers, orReplayed, orStale, withHeaders } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
@@ -36,8 +36,8 @@ const createSchema = {
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
-    201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
-    200: orReplayed(asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' }))
+    201: orReplayed(withHeaders(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }), 'Location')),
+    200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' }), 'Location'))
   }, 409, 413, 415, 422, ...ALWAYS)
 }
 
@@ -60,7 +60,7 @@ const updateSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
-  response: answers({ 200: orReplayed(asText({ ...Edition, description: 'The edition as it is now, with all its fields' })) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
@@ -82,7 +82,7 @@ const arrangeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: OrderChange,
-  response: answers({ 200: orReplayed(asText(OrderChanged)) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText(OrderChanged), 'Edition-Turn')) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
@@ -105,8 +105,8 @@ const readSchema = {
   params: EditionParams,
   headers: ReadHeaders,
   response: answers({
-    200: orStale(asText({ ...Edition, description: 'The edition. ETag names its state' })),
-    304: noBody('The edition has not changed since the answer that If-None-Match names')
+    200: orStale(withHeaders(asText({ ...Edition, description: 'The edition. ETag names its state' }), 'ETag')),
+    304: withHeaders(noBody('The edition has not changed since the answer that If-None-Match names'), 'ETag')
   }, 404, 412, ...ALWAYS)
 }
 

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { EditionList } from '../lib/boards/schemas.ts'
-import { answers, orStale } from '../lib/editions/answers.ts'
+import { answers, orStale, withHeaders } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, leniently, ListedParams, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE, jsonArray, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
@@ -66,8 +66,8 @@ const readSchema = {
   params: ListedParams,
   headers: ReadHeaders,
   response: answers({
-    200: orStale(asText({ ...Edition, description: 'The entity. ETag names its state' })),
-    304: noBody('The entity has not changed since the answer that If-None-Match names')
+    200: orStale(withHeaders(asText({ ...Edition, description: 'The entity. ETag names its state' }), 'ETag')),
+    304: withHeaders(noBody('The entity has not changed since the answer that If-None-Match names'), 'ETag')
   }, 412, ...ALWAYS)
 }
 

@@ -1,7 +1,7 @@
 import { Type, type TUnsafe } from '@sinclair/typebox'
 import { failures, texts, type FailureCode } from '../lib/errors.ts'
 import { Done, Holder, LockFailure } from '../lib/locks/schemas.ts'
-import { failureRef, ref } from '../lib/schema-parts.ts'
+import { failureHeaders, failureRef, ref } from '../lib/schema-parts.ts'
 
 const holder = Holder['examples'][0]
 
@@ -60,5 +60,5 @@ export function acquireAnswers (refusedStatus: number): AcquireAnswers {
 function failureAnswer (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
   const shown = code.startsWith('STORE_') ? 'Server error' : message
   const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
-  return { description, content: { 'application/json': { schema: failureRef(LockFailure), example } } }
+  return { description, headers: failureHeaders(failures[code].status), content: { 'application/json': { schema: failureRef(LockFailure), example } } }
 }
