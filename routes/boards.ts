@@ -28,7 +28,7 @@ export default async function boards (fastify: FastifyInstance) {
 }
 
 /** The failures that every operation may answer. */
-const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
+const ALWAYS = [400, 401, 403, 404, 405, 413, 500, 502, 503, 504] as const
 
 const readSchema = {
   operationId: 'readLockBoard',

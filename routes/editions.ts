@@ -26,7 +26,7 @@ export default async function editions (fastify: FastifyInstance) {
 }
 
 /** The failures that every operation may answer. */
-const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504] as const
+const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 
 const createSchema = {
   operationId: 'createEdition',
@@ -60,7 +60,7 @@ const updateSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
-  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
@@ -82,7 +82,7 @@ const arrangeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: OrderChange,
-  response: answers({ 200: orReplayed(withHeaders(asText(OrderChanged), 'Edition-Turn')) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText(OrderChanged), 'Edition-Turn')) }, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
@@ -107,7 +107,7 @@ const readSchema = {
   response: answers({
     200: orStale(withHeaders(asText({ ...Edition, description: 'The edition. ETag names its state' }), 'ETag')),
     304: withHeaders(noBody('The edition has not changed since the answer that If-None-Match names'), 'ETag')
-  }, 404, 412, ...ALWAYS)
+  }, 412, ...ALWAYS)
 }
 
 const read: Handler<typeof readSchema> = async function (request, reply) {

@@ -33,7 +33,7 @@ const searchSchema = {
   description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
   params: SearchParams,
   querystring: SearchQuery,
-  response: answers({ 200: orStale(asText(EditionList)) }, ...ALWAYS)
+  response: answers({ 200: orStale(asText(EditionList)) }, 413, ...ALWAYS)
 }
 
 const search: Handler<typeof searchSchema> = async function (request, reply) {
