@@ -8,7 +8,7 @@ const holder = Holder['examples'][0]
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const lockAnswers = {
   wrong: failureAnswer('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
-  otherSite: failureAnswer('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
+  otherSite: failureAnswer('FORBIDDEN', texts.anotherSite, texts.anotherSite),
   otherMethod: failureAnswer('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
   changed: failureAnswer('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
   unheld: failureAnswer('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),

@@ -61,9 +61,9 @@ export async function pack (fields: Fields): Promise<string> {
 }
 
 /** The fields in a text that `pack` has made; none in any other text. */
-export async function unpack (text: unknown): Promise<Fields> {
+export async function unpack (text: string): Promise<Fields> {
   try {
-    return JSON.parse((await decompress(Buffer.from(String(text), 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()) as Fields
+    return JSON.parse((await decompress(Buffer.from(text, 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()) as Fields
   } catch {
     return { fields: {} }
   }
