@@ -12,6 +12,9 @@ import { misspelt } from './misspelt.ts'
 import { SecretFilesEnvironment, withSecretFiles } from './secret-files.ts'
 import { inGroup, setting } from './setting.ts'
 
+/** A URL by http or https, without credentials, query or fragment. Each setting adds its own notes to its schema. */
+const httpUrl = () => Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })
+
 const ServiceEnvironment = inGroup('The service', {
   HOST: setting(Type.String({ default: '127.0.0.1', minLength: 1 }), {
     description: 'Where to listen.',
@@ -68,13 +71,13 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
     example: 9464,
     unset: 'no metrics'
   }),
-  OTEL_EXPORTER_OTLP_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })), {
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting(Type.Optional(httpUrl()), {
     description: 'The OpenTelemetry collector that takes OTLP over HTTP. Quoin sends traces alone.',
     allowed: 'where a collector takes OTLP over HTTP, such as http://127.0.0.1:4318',
     example: 'http://127.0.0.1:4318',
     unset: 'no traces'
   }),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(Type.Optional(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' })), {
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: setting(Type.Optional(httpUrl()), {
     description: 'The URL for traces, where the collector has another for them.',
     allowed: 'the URL that takes traces, such as http://127.0.0.1:4318/v1/traces',
     example: 'http://127.0.0.1:4318/v1/traces',
@@ -139,7 +142,7 @@ const LocksEnvironment = inGroup('Locks and drafts', {
 })
 
 const CmsEnvironment = inGroup('Drupal', {
-  CMS_URL: setting(Type.String({ format: 'url', pattern: '^https?://[^/?#@\\s]+(?:/[^?#\\s]*)?$' }), {
+  CMS_URL: setting(httpUrl(), {
     description: 'Where Drupal is.',
     allowed: "Drupal's origin, with a path if it lives under one, such as https://cms.example.org",
     example: 'https://cms.example.org',

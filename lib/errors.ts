@@ -91,6 +91,7 @@ export const texts = {
   notReady: (reasons: string[]) => `The edition is not ready and was not closed: ${reasons.slice(0, 3).join('; ')}${reasons.length > 3 ? `; and ${reasons.length - 3} more` : ''}`,
   notYourUid: (where: string, uid: string) => `${where} must be your own, which is ${JSON.stringify(uid)}`,
   numberTooLarge: (where: string) => `${where} is a number beyond ±${Number.MAX_SAFE_INTEGER}; send it as a string`,
+  notPrimitive: 'This value should be of the correct primitive type.',
   outcomeUnknown: 'An earlier attempt at this request broke off, and the edition has changed since, so Quoin cannot tell whether that attempt was saved. Nothing was saved now: load the edition, and send what is still missing with another Idempotency-Key.',
   placedUnknown: (most: number, isFilterable: boolean) => `To say which editions hold these, Quoin would have to look at more than ${most} editions of one bundle; ${isFilterable ? 'ask for a smaller limit' : 'an administrator can grant JSON:API filter access'}, or leave out placed=1`,
   stale: (changed?: string) => `Somebody else has saved this edition${changed === undefined ? '' : ` at ${changed}`}, after you opened it. Nothing of yours was saved: load the edition again and repeat your change.`,

@@ -12,6 +12,16 @@ export function jsonText<T> (value: T): JsonText<T> {
   return JSON.stringify(value) as JsonText<T>
 }
 
+/** JSON of an object whose members are text already. */
+export function jsonObject<T extends object> (members: { [Name in keyof T]: JsonText<T[Name]> }): JsonText<T> {
+  return `{${Object.entries(members).map(([name, text]) => `${JSON.stringify(name)}:${text as string}`).join(',')}}` as JsonText<T>
+}
+
+/** JSON of a list whose items are text already. */
+export function jsonArray<T> (items: Array<JsonText<T>>): JsonText<T[]> {
+  return `[${items.join(',')}]` as JsonText<T[]>
+}
+
 /** A schema whose values a handler answers with as text. */
 export function asText<T extends TSchema> (schema: T) {
   return Type.Unsafe<JsonText<Static<T>>>(schema)

@@ -14,6 +14,20 @@ export function failureRef (schema: TSchema) {
 }
 
 /** An answer without a body. OpenAPI has no other word for it in a response schema than the type null. */
-export function noBody (description: string) {
-  return Type.Unsafe<void>({ type: 'null', description })
+export function noBody (description: string, headers: Record<string, object> = {}) {
+  return Type.Unsafe<void>({ type: 'null', description, headers })
+}
+
+export const RETRY_AFTER = { type: 'integer', description: 'After how many seconds to try again' }
+
+const OF_FAILURES: Record<number, Record<string, object>> = {
+  401: { 'WWW-Authenticate': { type: 'string', description: 'How to say who calls' } },
+  405: { Allow: { type: 'string', description: 'The methods that this path takes' } },
+  429: { 'Retry-After': RETRY_AFTER },
+  503: { 'Retry-After': RETRY_AFTER }
+}
+
+/** The header fields of failures with a status. @param more those that only some operations have */
+export function failureHeaders (status: number, more: Record<string, object> = {}): Record<string, object> {
+  return { ...OF_FAILURES[status], ...more }
 }

@@ -3,11 +3,12 @@ import fp from 'fastify-plugin'
 import type { AuthConfig } from '../config/auth.ts'
 import type { Config } from '../config/env.ts'
 import { Failure, texts, type FailureCode } from '../lib/errors.ts'
+import { failureHeaders } from '../lib/schema-parts.ts'
 import { failureBody } from './errors.ts'
 import { ownPath } from './mount.ts'
 
 interface Content { schema: object, example?: object, examples?: Record<string, { value: unknown }> }
-interface DocumentedAnswer { description: string, content: { 'application/json': Content } }
+interface DocumentedAnswer { description: string, headers?: Record<string, object>, content: { 'application/json': Content } }
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -75,7 +76,7 @@ function answersOf (path: string, response: Record<number, DocumentedAnswer>, ki
     const own = response[status]
     const { schema } = response[400]!.content['application/json']
     const examples = { ...examplesOf(own?.content['application/json']), [code]: { value: failureBody(new Failure(code, message), path) } }
-    return [status, { description: own ? `${own.description}. Or: ${description}` : description, content: { 'application/json': { schema, examples } } }]
+    return [status, { description: own ? `${own.description}. Or: ${description}` : description, headers: failureHeaders(status, own?.headers), content: { 'application/json': { schema, examples } } }]
   }))
 }
 

@@ -37,8 +37,12 @@ export function takeoversIn (journal: Journal, { contentModel: model }: Config):
 }
 
 /** A record of others may miss any member. */
-function userOf (userData: { uid?: unknown, name?: string } | undefined) {
-  return { uid: userData?.uid === undefined ? undefined : String(userData.uid), name: userData?.name }
+function userOf ({ uid, name }: { uid?: unknown, name?: unknown } = {}) {
+  return { uid: textOf(uid), name: textOf(name) }
+}
+
+function textOf (value: unknown): string | undefined {
+  return value === undefined ? undefined : String(value)
 }
 
 /** Gives a scope the journal. */

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Board } from '../lib/boards/boards.ts'
+import type { Board, LiveOptions } from '../lib/boards/boards.ts'
 import { LockBoard } from '../lib/boards/schemas.ts'
 import { streamOwner } from '../lib/auth/address.ts'
 import { answers } from '../lib/editions/answers.ts'
@@ -28,7 +28,7 @@ export default async function boards (fastify: FastifyInstance) {
 }
 
 /** The failures that every operation may answer. */
-const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
+const ALWAYS = [400, 401, 403, 404, 405, 413, 500, 502, 503, 504] as const
 
 const readSchema = {
   operationId: 'readLockBoard',
@@ -78,7 +78,7 @@ const watchRows: Handler<typeof watchRowsSchema> = async function (request, repl
   return streamOf(request, reply, await this.boards.watchRows(JSON.stringify([bundle, query]), caller, list, optionsOf(request)))
 }
 
-function optionsOf (request: FastifyRequest) {
+function optionsOf (request: FastifyRequest): LiveOptions {
   return {
     lastEventId: request.headers['last-event-id'] as string | undefined,
     caller: streamOwner(request),

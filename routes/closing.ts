@@ -3,9 +3,9 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { ClosingEditor } from '../lib/boards/closing.ts'
 import { Closed, Finding, KeptDraft, Readiness } from '../lib/boards/schemas.ts'
-import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { EditionFailure, EditionParams, ReadinessHeaders, UpdateHeaders } from '../lib/editions/schemas.ts'
-import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody, ref } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
@@ -33,8 +33,8 @@ const readinessSchema = {
   params: EditionParams,
   headers: ReadinessHeaders,
   response: answers({
-    200: ref(Readiness, { description: 'The findings against closing it' }),
-    304: noBody('Nothing of it has changed since the answer that If-None-Match names')
+    200: withHeaders(ref(Readiness, { description: 'The findings against closing it' }), 'ETag'),
+    304: withHeaders(noBody('Nothing of it has changed since the answer that If-None-Match names'), 'ETag')
   }, ...ALWAYS)
 }
 
@@ -54,17 +54,18 @@ const closeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], { description: 'Ignored', examples: [{}] }),
-  response: answers({ 200: orReplayed(asText(Closed)) }, 409, 412, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText(Closed), 'Edition-Turn')) }, 409, 412, 415, 422, 423, ...ALWAYS)
 }
 
 const close: Handler<typeof closeSchema> = async function (request, reply) {
   const { params: { id }, caller, headers: { 'if-match': ifMatch } } = request
   const { json, etag, isShared, since } = await repeatable(request, reply, {
     save: (attempt) => this.closing.close(id, caller, editorOf(request), { ifMatch, attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true, since: null })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true, since: null }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
-  return `{"data":${json},"meta":${jsonText({ since })}}` as JsonText<Closed>
+  return jsonObject<Closed>({ data: json, meta: jsonText<Closed['meta']>({ since }) })
 }
 
 function editorOf (request: Pick<FastifyRequest, 'uid' | 'identity' | 'may'>): ClosingEditor {

@@ -35,7 +35,7 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
   })
 
-  fastify.get<{ Params: { name: string } }>('/desk/files/:name', { schema }, async ({ params: { name }, headers }, reply) => {
+  fastify.withTypeProvider<TypeBoxTypeProvider>().get('/desk/files/:name', { schema: fileSchema }, async ({ params: { name }, headers }, reply) => {
     const file = (await readSources()).files.get(name)
     if (!file) throw new Failure('NOT_FOUND', `The desk has no file ${name}; files of earlier releases are gone: reload the page`)
     return send(headers, reply, file)
@@ -49,6 +49,8 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
     .get('/api/desk/looks/:bundle', { schema: looksSchema, config: { staleCache: 'list' } }, looks)
     .get('/api/desk/samples/:id', { schema: samplesSchema, config: { staleCache: 'list' } }, samples)
 }
+
+const fileSchema = { ...schema, params: Type.Object({ name: Type.String() }) }
 
 const CurrentUser = Type.Object({ uid: Type.String(), name: Type.Union([Type.String(), Type.Undefined()]) })
 

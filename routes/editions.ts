@@ -1,10 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { answers, orReplayed, orStale } from '../lib/editions/answers.ts'
+import { answers, orReplayed, orStale, withHeaders } from '../lib/editions/answers.ts'
 import {
   CreateHeaders, Edition, EditionBody, EditionChange, EditionFailure, EditionParams, NamedList, OrderChange, OrderChanged, ReadHeaders, UpdateHeaders
 } from '../lib/editions/schemas.ts'
-import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonObject, jsonText } from '../lib/json-text.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import { authorOf } from './author-of.ts'
 import { locationOf, notModified, ofSave } from './edition-answers.ts'
@@ -26,7 +26,7 @@ export default async function editions (fastify: FastifyInstance) {
 }
 
 /** The failures that every operation may answer. */
-const ALWAYS = [400, 401, 403, 405, 500, 502, 503, 504] as const
+const ALWAYS = [400, 401, 403, 404, 405, 500, 502, 503, 504] as const
 
 const createSchema = {
   operationId: 'createEdition',
@@ -36,8 +36,8 @@ const createSchema = {
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
-    201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
-    200: orReplayed(asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' }))
+    201: orReplayed(withHeaders(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }), 'Location')),
+    200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition that an earlier create with this uuid and these fields made, with all its fields' }), 'Location'))
   }, 409, 413, 415, 422, ...ALWAYS)
 }
 
@@ -60,14 +60,15 @@ const updateSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: EditionChange,
-  response: answers({ 200: orReplayed(asText({ ...Edition, description: 'The edition as it is now, with all its fields' })) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const update: Handler<typeof updateSchema> = async function (request, reply) {
   const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) => this.editions.update(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json
@@ -81,18 +82,19 @@ const arrangeSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: OrderChange,
-  response: answers({ 200: orReplayed(asText(OrderChanged)) }, 404, 409, 412, 413, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText(OrderChanged), 'Edition-Turn')) }, 409, 412, 413, 415, 422, 423, ...ALWAYS)
 }
 
 const arrange: Handler<typeof arrangeSchema> = async function (request, reply) {
   const { params: { id }, headers: { 'if-match': ifMatch }, body, caller } = request
   const { json, etag, isShared, outcomes } = await repeatable(request, reply, {
     save: (attempt) => this.editions.arrange(id, body, caller, { ...authorOf(request), ifMatch, attempt }),
-    replay: async ({ uuid, outcomes }) => ({ ...await this.editions.read(uuid, caller), isShared: true, outcomes: outcomes! })
+    replay: async ({ uuid, outcomes }) => ({ ...await this.editions.read(uuid, caller), isShared: true, outcomes: outcomes! }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   const meta: OrderChanged['meta'] = { operations: outcomes.map((outcome) => ({ outcome })) }
-  return `{"data":${json},"meta":${jsonText(meta)}}` as JsonText<OrderChanged>
+  return jsonObject<OrderChanged>({ data: json, meta: jsonText(meta) })
 }
 
 const readSchema = {
@@ -103,9 +105,9 @@ const readSchema = {
   params: EditionParams,
   headers: ReadHeaders,
   response: answers({
-    200: orStale(asText({ ...Edition, description: 'The edition. ETag names its state' })),
-    304: noBody('The edition has not changed since the answer that If-None-Match names')
-  }, 404, 412, ...ALWAYS)
+    200: orStale(withHeaders(asText({ ...Edition, description: 'The edition. ETag names its state' }), 'ETag')),
+    304: withHeaders(noBody('The edition has not changed since the answer that If-None-Match names'), 'ETag')
+  }, 412, ...ALWAYS)
 }
 
 const read: Handler<typeof readSchema> = async function (request, reply) {

@@ -83,7 +83,8 @@ function sharedStates (fastify: FastifyInstance): () => Promise<Dependencies> {
 async function statesOf ({ probes, to }: FastifyInstance): Promise<Dependencies> {
   const states = await Promise.all([...probes].map(async ([name, probe]): Promise<[string, Dependencies[string]]> => {
     const [error, message] = await to(Promise.race([probe(), late()]))
-    return [name, error ? { status: 'unavailable', message: error.message } : { status: 'ok', ...(message && { message }) }]
+    if (error) return [name, { status: 'unavailable', message: error.message }]
+    return [name, message ? { status: 'ok', message } : { status: 'ok' }]
   }))
   return Object.fromEntries(states)
 }

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, EditionParams, UpdateHeaders } from '../lib/editions/schemas.ts'
 import { Failure } from '../lib/errors.ts'
 import type { History } from '../lib/journal/history.ts'
@@ -49,7 +49,7 @@ const restoreSchema = {
   params: EditionParams,
   headers: UpdateHeaders,
   body: RestoreBody,
-  response: answers({ 200: orReplayed(asText({ ...Edition, description: 'The edition as it is now, with all its fields' })) }, 409, 412, 415, 422, 423, ...ALWAYS)
+  response: answers({ 200: orReplayed(withHeaders(asText({ ...Edition, description: 'The edition as it is now, with all its fields' }), 'Edition-Turn')) }, 409, 412, 415, 422, 423, ...ALWAYS)
 }
 
 const restore: Handler<typeof restoreSchema> = async function (request, reply) {
@@ -58,7 +58,8 @@ const restore: Handler<typeof restoreSchema> = async function (request, reply) {
   await demandEdit(this, request, id)
   const { json, etag, isShared } = await repeatable(request, reply, {
     save: (attempt) => history.restore(id, body, caller, { ...authorOf(request), ifMatch: headers['if-match'], attempt }),
-    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true })
+    replay: async ({ uuid }) => ({ ...await this.editions.read(uuid, caller), isShared: true }),
+    status: () => 200
   })
   reply.headers(ofSave(etag, isShared)).type(JSON_TYPE)
   return json

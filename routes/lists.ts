@@ -1,9 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { EditionList } from '../lib/boards/schemas.ts'
-import { answers, orStale } from '../lib/editions/answers.ts'
+import { answers, orStale, withHeaders } from '../lib/editions/answers.ts'
 import { Edition, EditionFailure, leniently, ListedParams, OFFSET_MAX, ReadHeaders, SearchParams, SearchQuery } from '../lib/editions/schemas.ts'
-import { asText, JSON_TYPE, jsonText, type JsonText } from '../lib/json-text.ts'
+import { asText, JSON_TYPE, jsonArray, jsonObject, jsonText } from '../lib/json-text.ts'
 import { LockView } from '../lib/locks/schemas.ts'
 import { noBody } from '../lib/schema-parts.ts'
 import type { Handler } from './handler.ts'
@@ -33,7 +33,7 @@ const searchSchema = {
   description: 'An empty parameter counts as absent. A parameter that is not listed here is ignored. An answer with locks is never given as a copy.',
   params: SearchParams,
   querystring: SearchQuery,
-  response: answers({ 200: orStale(asText(EditionList)) }, ...ALWAYS)
+  response: answers({ 200: orStale(asText(EditionList)) }, 413, ...ALWAYS)
 }
 
 const search: Handler<typeof searchSchema> = async function (request, reply) {
@@ -48,25 +48,14 @@ const search: Handler<typeof searchSchema> = async function (request, reply) {
     const parameters = Object.entries({ ...request.query, offset: to }).map(([name, value]) => [name, String(value)])
     return `${this.basePath}/api/collections/${encodeURIComponent(bundle)}?${new URLSearchParams(parameters as Array<[string, string]>).toString()}`
   }
-  const links = {
-    self: link(offset),
-    ...(hasMore && offset + limit <= OFFSET_MAX && { next: link(offset + limit) }),
-    ...(offset > 0 && { prev: link(Math.max(0, offset - limit)) })
-  }
+  const links: EditionList['links'] = { self: link(offset) }
+  if (hasMore && offset + limit <= OFFSET_MAX) links.next = link(offset + limit)
+  if (offset > 0) links.prev = link(Math.max(0, offset - limit))
+  const meta: EditionList['meta'] = { limit, offset, hasMore, total }
+  if (placements) meta.placed = placements
+  if (wantLocks) meta.locks = await this.boards.ofRows(page, (entity) => request.may('view', entity))
   reply.type(JSON_TYPE)
-  return pageText(editions, {
-    limit,
-    offset,
-    hasMore,
-    total,
-    ...(placements && { placed: placements }),
-    ...(wantLocks && { locks: await this.boards.ofRows(page, (entity) => request.may('view', entity)) })
-  }, links)
-}
-
-/** A page of editions, whose rows are text already. */
-function pageText (rows: Array<JsonText<Edition>>, meta: EditionList['meta'], links: EditionList['links']): JsonText<EditionList> {
-  return `{"data":[${rows.join(',')}],"meta":${jsonText(meta)},"links":${jsonText(links)}}` as JsonText<EditionList>
+  return jsonObject<EditionList>({ data: jsonArray(editions), meta: jsonText(meta), links: jsonText(links) })
 }
 
 const readSchema = {
@@ -77,8 +66,8 @@ const readSchema = {
   params: ListedParams,
   headers: ReadHeaders,
   response: answers({
-    200: orStale(asText({ ...Edition, description: 'The entity. ETag names its state' })),
-    304: noBody('The entity has not changed since the answer that If-None-Match names')
+    200: orStale(withHeaders(asText({ ...Edition, description: 'The entity. ETag names its state' }), 'ETag')),
+    304: withHeaders(noBody('The entity has not changed since the answer that If-None-Match names'), 'ETag')
   }, 412, ...ALWAYS)
 }
 

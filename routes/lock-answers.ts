@@ -1,14 +1,14 @@
-import { Type } from '@sinclair/typebox'
+import { Type, type TUnsafe } from '@sinclair/typebox'
 import { failures, texts, type FailureCode } from '../lib/errors.ts'
 import { Done, Holder, LockFailure } from '../lib/locks/schemas.ts'
-import { failureRef, ref } from '../lib/schema-parts.ts'
+import { failureHeaders, failureRef, ref } from '../lib/schema-parts.ts'
 
 const holder = Holder['examples'][0]
 
 /** The answers of the lock endpoints as the documentation shows them; plugins/errors.ts makes the real failures. */
 export const lockAnswers = {
   wrong: failureAnswer('BAD_REQUEST', 'The request is invalid. Nothing was changed', "body must have required property 'fieldName'"),
-  otherSite: failureAnswer('FORBIDDEN', 'The browser says that a page of another site sent this request', texts.anotherSite),
+  otherSite: failureAnswer('FORBIDDEN', texts.anotherSite, texts.anotherSite),
   otherMethod: failureAnswer('METHOD_NOT_ALLOWED', 'This path does not take this method; see Allow', texts.anotherMethod('PATCH', ['POST', 'PUT', 'GET', 'HEAD', 'DELETE'])),
   changed: failureAnswer('LOCK_CHANGED', 'The lock is not in a version that the request asks for. error.lock shows its holder, if there is one', texts.lockChanged, { lock: holder }),
   unheld: failureAnswer('FIELD_NOT_LOCKED', 'Nobody else holds the field', texts.fieldNotLocked),
@@ -41,17 +41,24 @@ export function lockAnswer (description: string) {
   return ref(Done, { description, headers })
 }
 
+/** What the handler of the POST that locks may answer: a refusal is thrown, whatever its status. */
+interface AcquireAnswers { 200: { content: { 'application/json': { schema: TUnsafe<Done> } } } }
+
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
-export function acquireAnswers (refusedStatus: number) {
+export function acquireAnswers (refusedStatus: number): AcquireAnswers {
   const yours = 'The lock is yours'
-  if (refusedStatus !== 200) return { 200: lockAnswer(yours), 423: lockAnswers.held }
+  if (refusedStatus !== 200) {
+    const answers = { 200: { description: yours, headers, content: { 'application/json': { schema: ref(Done) } } }, 423: lockAnswers.held }
+    return answers
+  }
   const { description, content: { 'application/json': { schema: refused, example } } } = lockAnswers.held
   const content = { schema: Type.Unsafe<Done>({ oneOf: [ref(Done), refused] }), examples: { yours: { value: { success: true } }, held: { value: example } } }
-  return { 200: { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } } }
+  const answer = { description: `${yours}. Or, if success is false: ${description}`, headers, content: { 'application/json': content } }
+  return { 200: answer }
 }
 
 function failureAnswer (code: FailureCode, description: string, message: string, details: Record<string, unknown> = {}) {
   const shown = code.startsWith('STORE_') ? 'Server error' : message
   const example = { success: false, message: `Error: ${shown}`, error: { name: failures[code].name, code, message, ...details } }
-  return { description, content: { 'application/json': { schema: failureRef(LockFailure), example } } }
+  return { description, headers: failureHeaders(failures[code].status), content: { 'application/json': { schema: failureRef(LockFailure), example } } }
 }

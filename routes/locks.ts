@@ -87,6 +87,8 @@ const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (r
   return report(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
+const LIST_HEADERS = { ETag: { type: 'string', description: 'A weak entity tag of the answer' } }
+
 const listSchema = {
   operationId: 'listLocks',
   tags: ['locks'],
@@ -96,8 +98,8 @@ const listSchema = {
   headers: ListHeaders,
   querystring: ListQuery,
   response: {
-    200: ref(Listed, { description: 'The locks found; empty when there are none', headers: { ETag: { type: 'string', description: 'A weak entity tag of the answer' } } }),
-    304: noBody('Nothing has changed since the answer that If-None-Match names'),
+    200: ref(Listed, { description: 'The locks found; empty when there are none', headers: LIST_HEADERS }),
+    304: noBody('Nothing has changed since the answer that If-None-Match names', LIST_HEADERS),
     400: wrong,
     405: otherMethod,
     413: largeList,

@@ -5,15 +5,20 @@ import type { RequestOutcome } from '../lib/idempotency/idempotency.ts'
 /** The part of a save's result that answers a repeated request. */
 interface SaveResult extends Pick<RequestOutcome, 'uuid' | 'etag' | 'outcomes'> {}
 
-export interface Repeatable<T extends SaveResult> {
+export interface Repeatable<T extends SaveResult, Status extends number> {
   save (attempt?: Attempt): Promise<T>
   /** The same of an edition that was saved earlier, as it is now. */
   replay (earlier: RequestOutcome): Promise<T>
-  status?: (saved: T) => number
+  status (saved: T): Status
+}
+
+/** A reply whose schema names these statuses. `code` is no method, since TypeScript would let a method take more of them. */
+interface RepeatableReply<Status extends number> extends Pick<FastifyReply, 'header'> {
+  code: (status: Status) => unknown
 }
 
 /** Saves once, however often the request is sent with its Idempotency-Key. Sets the status, and `Idempotency-Replayed` where nothing was saved now. */
-export async function repeatable<T extends SaveResult> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: Pick<FastifyReply, 'code' | 'header'>, { save, replay, status = () => 200 }: Repeatable<T>): Promise<T> {
+export async function repeatable<T extends SaveResult, Status extends number> (request: Pick<FastifyRequest, 'server' | 'uid' | 'method' | 'url' | 'headers' | 'body'>, reply: RepeatableReply<Status>, { save, replay, status }: Repeatable<T, Status>): Promise<T> {
   const result = await once()
   reply.code(status(result))
   return result

@@ -1,6 +1,6 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
-import { answers, orReplayed } from '../lib/editions/answers.ts'
+import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
 import { CreateHeaders, Edition, EditionBody, EditionFailure, KeyParams } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
 import { authorOf } from './author-of.ts'
@@ -25,8 +25,8 @@ const putSchema = {
   headers: CreateHeaders,
   body: EditionBody,
   response: answers({
-    201: orReplayed(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' })),
-    200: orReplayed(asText({ ...Edition, description: 'The existing edition as it is now, with all its fields. Location has its path' }))
+    201: orReplayed(withHeaders(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }), 'Location', 'Edition-Turn')),
+    200: orReplayed(withHeaders(asText({ ...Edition, description: 'The existing edition as it is now, with all its fields. Location has its path' }), 'Location', 'Edition-Turn'))
   }, 400, 401, 403, 404, 405, 409, 413, 415, 422, 423, 500, 502, 503, 504)
 }
 

@@ -13,7 +13,7 @@ import { hasSession } from '../jsonapi/credentials.ts'
 import { isSameUuid } from '../jsonapi/document.ts'
 import { languageCode } from '../jsonapi/languages.ts'
 import type { Entity } from '../locks/schemas.ts'
-import { UUID_PATTERN } from '../patterns.ts'
+import { ENTITY_ID_PATTERN } from '../patterns.ts'
 
 /** Where JSON:API has an entity that the caller may view. */
 export interface EntityLocation {
@@ -42,7 +42,7 @@ export interface QuestionsOptions {
   warn: (message: string) => void
 }
 
-const ID = new RegExp(`^(?:\\d{1,18}|${UUID_PATTERN})$`)
+const ID = new RegExp(`^${ENTITY_ID_PATTERN}$`)
 const TOKEN = /^[\w-]{16,128}$/
 
 /** The statuses by which Drupal hides an entity from the caller: a refusal, or not found. */

@@ -31,7 +31,7 @@ export type Boards = ReturnType<typeof createBoards>
 /** Whether a caller may view an entity. */
 export type MayView = (entity: Entity) => Promise<boolean>
 
-interface LiveOptions extends WatchOptions { mayView?: MayView | undefined }
+export interface LiveOptions extends WatchOptions { mayView?: MayView | undefined }
 
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {

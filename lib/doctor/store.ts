@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DeleteCommand, GetCommand, PutCommand, QueryCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { advice, isUnknownOperation } from '../dynamodb/advice.ts'
+import { advice, isUnknownOperation, noSuchTable, NOT_NEEDED } from '../dynamodb/advice.ts'
 import { describeTable, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
@@ -20,7 +20,7 @@ export async function * checkStore (at: StoreToCheck): AsyncGenerator<Diagnosis>
   const { client, table } = at
   try {
     const description = await describeTable(client, table)
-    const problem = description ? unusable(table, description) : wrong(`table ${table}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
+    const problem = description ? unusable(table, description) : noSuchTable(`table ${table}`)
     if (problem) {
       yield problem
       return
@@ -47,7 +47,7 @@ async function timeToLive (at: StoreToCheck): Promise<Diagnosis> {
       : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with npm run table or otherwise`)
   } catch (error) {
     if (isDenied(error)) return unchecked('time to live', 'these credentials may not call DescribeTimeToLive, which only the doctor needs')
-    return at.local && isUnknownOperation(error) ? unchecked('time to live', 'this engine has none, and does not need it') : advice('time to live', error as Error)
+    return at.local && isUnknownOperation(error) ? unchecked('time to live', NOT_NEEDED) : advice('time to live', error as Error)
   }
 }
 

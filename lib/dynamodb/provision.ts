@@ -5,7 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
-import { advice, isUnknownOperation } from './advice.ts'
+import { advice, isUnknownOperation, NOT_NEEDED } from './advice.ts'
 import { createTable, keysOf, REMOVE_AT, tableDefinition } from './table.ts'
 
 export interface TableAt {
@@ -19,8 +19,6 @@ export interface TableAt {
 /** How often, and with which pause in milliseconds, backups of a table that was just made are asked for. */
 const ATTEMPTS = 20
 const PAUSE_MS = 3000
-
-const NONE = 'this engine has none, and does not need it'
 
 /**
  * Makes or completes the lock table, and says step by step what it did or found: the table with on-demand capacity, time to
@@ -106,6 +104,6 @@ async function step (what: string, { local }: TableAt, work: () => Promise<Diagn
   try {
     return await work()
   } catch (error) {
-    return local && isUnknownOperation(error) ? unchecked(what, NONE) : advice(what, error as Error)
+    return local && isUnknownOperation(error) ? unchecked(what, NOT_NEEDED) : advice(what, error as Error)
   }
 }

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { MARK_PATTERN } from '../jsonapi/credentials.ts'
-import { UUID_PATTERN } from '../patterns.ts'
+import { ENTITY_ID_PATTERN, UUID_PATTERN } from '../patterns.ts'
 
 /** What an instance tells the others of an edition that was saved, or may have been: the edition, and its newest revision if it has any. */
 export const SavedNotice = Type.Object({ uuid: Type.String({ pattern: `^${UUID_PATTERN}$` }), revision: Type.Optional(Type.Integer({ minimum: 1 })) })
@@ -9,7 +9,7 @@ export type SavedNotice = Static<typeof SavedNotice>
 const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
 
 /** What an instance tells the others of an edition that the CMS has refused a caller, or does not have: the edition, and the caller's mark. */
-export const RefusedNotice = Type.Object({ caller: Mark, id: Type.String({ pattern: `^(?:\\d{1,18}|${UUID_PATTERN})$` }) })
+export const RefusedNotice = Type.Object({ caller: Mark, id: Type.String({ pattern: `^${ENTITY_ID_PATTERN}$` }) })
 export type RefusedNotice = Static<typeof RefusedNotice>
 
 /** What an instance tells the others of a service account that the CMS has refused: its mark. */

@@ -1,6 +1,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
@@ -60,6 +62,19 @@ export interface IdempotencyDeps {
   wait?: (ms: number) => Promise<unknown>
   random?: () => number
 }
+
+/** A record as the table has it. `before` has `after` beside it; `status` has `etag` and `saved`. */
+const StoredRequest = Type.Object({
+  fingerprint: Type.String(),
+  uuid: Type.String(),
+  before: Type.Optional(Type.String()),
+  after: Type.Optional(Type.String()),
+  status: Type.Optional(Type.Number()),
+  etag: Type.Optional(Type.String()),
+  saved: Type.Optional(Type.String()),
+  /** What operations came to, one letter each. */
+  outcomes: Type.Optional(Type.String())
+})
 
 /** What a record says beside its keys, its version and its times. */
 interface RequestEntry {
@@ -189,14 +204,16 @@ interface Claim extends RequestEntry {
   sentAt: number
 }
 
+/** @throws {Failure} STORE_FAILED for a record that Quoin has not made: nothing tells then whether the request was done */
 function entryOf (record: Item): RequestEntry {
-  const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = record as Item & Record<string, string | undefined>
+  if (!Value.Check(StoredRequest, record)) throw new Failure('STORE_FAILED', texts.storeFailed, { cause: new Error('a record of an Idempotency-Key has another form') })
+  const { fingerprint, uuid, before, after, status, etag, saved: savedUuid, outcomes } = record
   const more = outcomes === undefined ? {} : { outcomes: [...outcomes].map((letter) => letter === 'd' ? 'done' as const : 'already' as const) }
   return {
-    fingerprint: fingerprint!,
-    uuid: uuid!,
+    fingerprint,
+    uuid,
     ...(before !== undefined && { intent: { before, after: after!, ...more } }),
-    ...(status !== undefined && { done: { status: Number(status), uuid: savedUuid!, etag: etag!, ...more } })
+    ...(status !== undefined && { done: { status, uuid: savedUuid!, etag: etag!, ...more } })
   }
 }
 

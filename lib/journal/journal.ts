@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import type { ContentModel } from '../editions/model.ts'
-import type { Author, Recorder, SaveKind, SaveOutcome } from '../editions/save/recorder.ts'
+import type { Author, Recorder, SaveOutcome } from '../editions/save/recorder.ts'
 import { instant } from '../editions/translate/canonical.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { scalarText } from '../jsonapi/document.ts'
@@ -23,28 +25,39 @@ const REST_MS = 5000
 const MISSED_MAX = 1000
 
 /** What an edition looked like, to tell whether it is still the same. */
-export interface EditionState {
+const EditionState = Type.Object({
   /** By its entity tag, which belongs to a caller. */
-  etag: string
+  etag: Type.String(),
   /** By the time of its last change, in milliseconds since 1970. */
-  changed?: number
-  language?: string
-}
+  changed: Type.Optional(Type.Number()),
+  language: Type.Optional(Type.String())
+})
+export type EditionState = Static<typeof EditionState>
 
-/** An entry as it is kept. */
-export interface Entry extends Fields {
-  id: string
+const StoredAuthor = Type.Object({ uid: Type.Optional(Type.String()), name: Type.Optional(Type.String()) })
+
+/** An entry as the table has it. */
+const StoredEntry = Type.Object({
   /** Milliseconds since 1970. */
-  at: number
-  by: Author
-  kind: SaveKind | 'takeover'
-  outcome: SaveOutcome['outcome']
-  before?: EditionState
-  after?: EditionState
+  at: Type.Number(),
+  by: StoredAuthor,
+  kind: Type.Union([Type.Literal('create'), Type.Literal('update'), Type.Literal('order'), Type.Literal('close'), Type.Literal('restore'), Type.Literal('takeover')]),
+  outcome: Type.Union([Type.Literal('saved'), Type.Literal('refused'), Type.Literal('uncertain')]),
+  before: Type.Optional(EditionState),
+  after: Type.Optional(EditionState),
   /** How many saves before it have no entry, as far as the instance knows. */
-  missed: number
+  missed: Type.Optional(Type.Number()),
   /** Of a takeover: whose lock it was. */
-  from?: Author
+  from: Type.Optional(StoredAuthor),
+  /** The fields, as `pack` makes them. */
+  values: Type.String()
+})
+type StoredEntry = Static<typeof StoredEntry>
+
+/** An entry, with its fields. */
+export interface Entry extends Omit<StoredEntry, 'values' | 'missed'>, Fields {
+  id: string
+  missed: number
 }
 
 /** A lock that somebody has taken over, by force. */
@@ -157,7 +170,8 @@ export function createJournal ({ client, table: name, environment, days, model, 
   }
 
   /**
-   * The newest entries under an id, or the newest before one, at most `limit`; the newest first.
+   * The newest entries under an id, or the newest before one, at most `limit`; the newest first. Items of another form than this
+   * release knows are left out.
    * @throws {Failure} TOO_LARGE, STORE_UNAVAILABLE: see lib/locks/bounds.ts
    */
   async function page (id: string, { limit, before }: { limit: number, before?: string | undefined }): Promise<Entry[]> {
@@ -173,16 +187,16 @@ export function createJournal ({ client, table: name, environment, days, model, 
       ExpressionAttributeValues: { ':key': keyOf(id), ...(before !== undefined && { ':before': before }) }
     }
     const { Items } = await table.query(query, {
-      inTime: createDeadline(monotonic), measure: createMeasure('ask for fewer entries (limit)'), isWanted: (item) => isKept(item, seconds), most: limit
+      inTime: createDeadline(monotonic), measure: createMeasure('ask for fewer entries (limit)'), isWanted: (item) => isKept(item, seconds) && isEntry(item), most: limit
     })
-    return Promise.all(Items.slice(0, limit).map(entryOf))
+    return Promise.all(Items.filter(isEntry).slice(0, limit).map(entryOf))
   }
 
   /** One entry. */
   async function find (id: string, entry: string): Promise<Entry | undefined> {
     await ready()
     const item = await table.get({ env_entityType_entityId: keyOf(id), fieldName: entry })
-    return item && isKept(item, Math.floor(now() / 1000)) ? entryOf(item) : undefined
+    return item && isKept(item, Math.floor(now() / 1000)) && isEntry(item) ? entryOf(item) : undefined
   }
 
   /** Records the outcome of a save whose entry is uncertain, unless somebody else has done so. */
@@ -204,18 +218,11 @@ function mapOf (members: Record<string, string | number | undefined>): Map<strin
   return new Map(Object.entries(members).filter((member): member is [string, string | number] => member[1] !== undefined))
 }
 
-async function entryOf (item: Item): Promise<Entry> {
-  const { before, after, from } = item as { before?: EditionState, after?: EditionState, from?: Author }
-  return {
-    id: item.fieldName,
-    at: Number(item['at']),
-    by: item['by'] as Author,
-    kind: item['kind'] as Entry['kind'],
-    outcome: item['outcome'] as Entry['outcome'],
-    missed: Number(item['missed'] ?? 0),
-    ...(before && { before }),
-    ...(after && { after }),
-    ...(from && { from }),
-    ...await unpack(item['values'])
-  }
+/** Whether an item is an entry of a form that this release knows: a later one may write others. */
+function isEntry (item: Item): item is Item & StoredEntry {
+  return Value.Check(StoredEntry, item)
+}
+
+async function entryOf ({ fieldName: id, at, by, kind, outcome, missed = 0, before, after, from, values }: Item & StoredEntry): Promise<Entry> {
+  return { id, at, by, kind, outcome, missed, ...(before && { before }), ...(after && { after }), ...(from && { from }), ...await unpack(values) }
 }

@@ -69,11 +69,10 @@ export async function pack (fields: Fields): Promise<string> {
 }
 
 /** The fields in a text that `pack` has made; none in any other text. */
-export async function unpack (text: unknown): Promise<Fields> {
+export async function unpack (text: string): Promise<Fields> {
   try {
-    const value = String(text)
     // Base64 has no brace.
-    const json = value.startsWith('{') ? value : (await decompress(Buffer.from(value, 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()
+    const json = text.startsWith('{') ? text : (await decompress(Buffer.from(text, 'base64'), { maxOutputLength: 2 * ENTRY_MAX })).toString()
     return JSON.parse(json) as Fields
   } catch {
     return { fields: {} }

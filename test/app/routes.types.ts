@@ -7,12 +7,13 @@ import type { FastifyInstance } from 'fastify'
 import { answers } from '../../lib/editions/answers.ts'
 import { EditionList } from '../../lib/boards/schemas.ts'
 import { EditionParams, NamedList } from '../../lib/editions/schemas.ts'
-import { asText, jsonText } from '../../lib/json-text.ts'
+import { asText, jsonArray, jsonObject, jsonText } from '../../lib/json-text.ts'
 import { DraftsQuery, Entity, Listed } from '../../lib/locks/schemas.ts'
 import { noBody, ref } from '../../lib/schema-parts.ts'
 import { eventStream } from '../../routes/event-stream.ts'
 import type { Handler } from '../../routes/handler.ts'
-import { lockAnswers, lockAnswer } from '../../routes/lock-answers.ts'
+import { acquireAnswers, lockAnswers, lockAnswer } from '../../routes/lock-answers.ts'
+import { repeatable } from '../../routes/repeatable.ts'
 
 export const listSchema = {
   params: Entity,
@@ -36,6 +37,9 @@ export const wrongQuery: Handler<typeof listSchema> = async ({ query }) => {
 
 // @ts-expect-error a member of the answer is misspelt
 export const misspelt: Handler<typeof listSchema> = async () => ({ succes: true, data })
+
+// @ts-expect-error the handler forgets its answer
+export const nothing: Handler<typeof named> = async () => {}
 
 // @ts-expect-error the answer lacks a member
 export const incomplete: Handler<typeof listSchema> = async () => ({ success: true, data: { Items: [], Count: 0 } })
@@ -70,6 +74,9 @@ export const page = { response: answers({ 200: asText(EditionList) }, 400) }
 // @ts-expect-error text of anything is not JSON of a list
 export const anyText: Handler<typeof page> = async () => '{}'
 
+// @ts-expect-error a member of the object is misspelt
+export const misspeltText: Handler<typeof page> = async () => jsonObject<EditionList>({ data: jsonArray([]), mta: jsonText({}), links: jsonText({ self: '' }) })
+
 // @ts-expect-error nor is JSON of something else
 export const otherText: Handler<typeof page> = async () => jsonText({ data: [] })
 
@@ -77,6 +84,21 @@ export const events = { response: answers({ 200: eventStream('Events', {}, {}) }
 
 // @ts-expect-error events come as a stream
 export const noStream: Handler<typeof events> = async () => ({ data: [] })
+
+export const lockSchema = (refusedStatus: number) => ({ params: Entity, response: { ...acquireAnswers(refusedStatus), 400: lockAnswers.wrong } })
+
+// @ts-expect-error a misspelt member, where a setting decides which statuses there are
+export const misspeltLock: Handler<ReturnType<typeof lockSchema>> = async () => ({ succes: true })
+
+export const saved = { response: answers({ 200: asText(EditionList), 201: asText(EditionList) }, 400) }
+
+export const repeated: Handler<typeof saved> = async (request, reply) => {
+  const result = { uuid: '', etag: '', json: jsonText<EditionList>({ data: [], meta: { limit: 1, offset: 0, hasMore: false, total: 0 }, links: { self: '' } }) }
+  const once = { save: async () => result, replay: async () => result }
+  // @ts-expect-error the schema does not name a status that a repeatable save sets
+  await repeatable(request, reply, { ...once, status: ({ uuid }) => uuid === '' ? 201 : 202 })
+  return (await repeatable(request, reply, { ...once, status: ({ uuid }) => uuid === '' ? 201 : 200 })).json
+}
 
 const acquireSchema = { params: Entity, response: { 200: lockAnswer('Yours') } }
 

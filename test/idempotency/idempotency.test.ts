@@ -70,6 +70,14 @@ t.test('a record whose day is over counts as none, though the table still has it
   t.match(await instance().once({ ...request, body: 'another' }, saves), { result: 'saved', isReplayed: false })
 })
 
+t.test('a record of another form refuses the request, since nothing tells whether it was done', async (t) => {
+  const { store, instance } = newsroom()
+  await instance().once(request, saves)
+  const [item] = [...store.items.values()]
+  await store.send({ constructor: { name: 'PutCommand' }, input: { Item: { ...item, status: '200' } } })
+  await t.rejects(instance().once(request, saves), { code: 'STORE_FAILED' })
+})
+
 t.test('a record that is gone before it could be read is busy', async (t) => {
   const { desk, instance } = newsroom()
   desk.alter = ({ constructor: { name } }) => name === 'PutCommand' ? Promise.reject(new ConditionalCheckFailedException({ message: '', $metadata: {} })) : undefined

@@ -168,6 +168,25 @@ t.test('a gap is told though only takeovers of the same key come next', async (t
   t.strictSame((await read('?limit=1')).data, all.slice(0, 2))
 })
 
+t.test('an item of another form than an entry, such as one of a later release, is left out', async (t) => {
+  const { client, save, read, restore } = await openDesk(t)
+  await save(title('First'))
+  const { data: [entry] } = await read()
+  const { Items = [] } = await client.send(new ScanCommand({ TableName: 'DataState' }))
+  const other = { ...Items.find(({ fieldName }) => fieldName === entry.id), fieldName: 'zzzzzzzzzzzzzzzz', kind: 'of a later release' }
+  await client.send(new PutCommand({ TableName: 'DataState', Item: other }))
+  t.strictSame((await read('?limit=1')), { data: [entry], meta: { next: null } })
+  t.match(await restore({ entry: other.fieldName, fields: ['title'], side: 'before' }), { status: 404, body: { code: 'NOT_FOUND' } })
+})
+
+t.test('a takeover of a lock that another program has written names its user by text', async (t) => {
+  const { app, client, read } = await openDesk(t)
+  const lock = { env_entityType_entityId: `test-publisher_container-${id}`, fieldName: 'title' }
+  await client.send(new PutCommand({ TableName: 'DataState', Item: { ...lock, timestamp: Math.floor(Date.now() / 1000), userData: { uid: 9, name: 5 } } }))
+  await app.inject({ method: 'PUT', url: `/api/cloud/data-state/publisher_container/${id}`, payload: { fieldName: 'title', userData: { uid: '7' } } })
+  t.match((await read()).data, [{ kind: 'takeover', from: { uid: '9', name: '5' } }])
+})
+
 t.test('of an instance that was killed the next reader tells what became of its save', async (t) => {
   const { journal, read, saveOutside, client, clock } = await openDesk(t)
   const { record } = journal()

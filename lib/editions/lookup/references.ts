@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { Failure } from '../../errors.ts'
+import { Failure, texts } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import { fingerprint } from '../../jsonapi/credentials.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
@@ -194,6 +194,6 @@ function violationsOf ({ field, delta, entityType, id, isNamed }: UnresolvedRefe
   if (isNamed) return [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist, or is not shown to you: then name it by target_uuid.` }]
   return [
     ...(id !== '' ? [{ path, message: `The referenced entity (${entityType}: ${id}) does not exist.` }] : []),
-    ...(!INTEGER.test(id) ? [{ path, message: 'This value should be of the correct primitive type.' }] : [])
+    ...(!INTEGER.test(id) ? [{ path, message: texts.notPrimitive }] : [])
   ]
 }

@@ -113,7 +113,7 @@ export function create (entity: EditionJson, resourceType: string, shape: Shape 
 /** The uuid that a body gives its edition, if any. @throws {Failure} UNPROCESSABLE unless it is text. */
 export function uuidOf (entity: EditionJson, model: ContentModel): string | undefined {
   const uuid = entity[model.keys.uuid]?.[0]?.value ?? undefined
-  if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: 'This value should be of the correct primitive type.' }])
+  if (typeof uuid === 'object') throw invalid([{ path: `${model.keys.uuid}.0.value`, message: texts.notPrimitive }])
   return uuid === undefined ? undefined : String(uuid)
 }
 
