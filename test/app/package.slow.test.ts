@@ -85,6 +85,16 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
 })
 
+t.test('npx quoin refuses an older Node in one line', async (t) => {
+  const preload = join(project, 'older-node.cjs')
+  for (const [version, status, stderr] of [['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/], ['22.19.9', 1, /^Quoin needs Node/], ['22.20.0', 1, /ENVIRONMENT is missing/], ['26.0.0', 1, /ENVIRONMENT is missing/]] as const) {
+    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
+    const { stdout, ...said } = spawnSync(process.execPath, ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'], { cwd: project, env: {}, encoding: 'utf8' })
+    t.match(said, { status, stderr }, version)
+    t.equal(stdout, '')
+  }
+})
+
 /** A host, as docs/embedding.md has it. */
 const HOST = /^```ts\n([^]*?)^```$/m.exec(readFileSync(join(ROOT, 'docs/embedding.md'), 'utf8'))![1]!
 
