@@ -221,16 +221,19 @@ t.test('the image has what production needs, and no more', async (t) => {
 
 const compose = parse(text('compose.yaml'))
 
+/** Variables that OpenTelemetry's own code reads, as the documents have them. */
+const OF_OPENTELEMETRY = /variables of OpenTelemetry: (.*)\.$/m.exec(text('docs/operations.md'))![1]!.split(/, | and /)
+
 t.test('compose.yaml has settings that exist, no secrets, and ports of this machine alone', async (t) => {
   const { balancer, instance, table, dynamodb, bus } = compose.services
   for (const [name, { environment = {}, ports = [] }] of Object.entries<any>(compose.services)) {
     for (const [setting, value] of Object.entries(environment)) {
-      t.ok(Object.hasOwn(Environment.properties, setting), `${name}: ${setting}`)
-      if (/PASSWORD|SECRET/.test(setting)) t.equal(value, null, `${setting} comes from outside`)
+      t.ok(Object.hasOwn(Environment.properties, setting) || OF_OPENTELEMETRY.includes(setting), `${name}: ${setting}`)
+      if (/PASSWORD|SECRET|HEADERS/.test(setting)) t.equal(value, null, `${setting} comes from outside`)
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  t.strictSame(Object.keys(instance.environment).sort(), Object.keys(Environment.properties).sort(), 'every setting is passed on')
+  t.strictSame(Object.keys(instance.environment).sort(), [...Object.keys(Environment.properties), ...OF_OPENTELEMETRY].sort(), 'every setting is passed on')
   const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
   t.strictSame({ HOST, PORT, METRICS_HOST }, { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' }, 'what would leave the container out of reach is not')
   for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)
