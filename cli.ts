@@ -20,7 +20,7 @@ ${Object.entries(verbs).map(([verb, { summary }]) => `  ${verb.padEnd(width)}  $
   --help     shows this
   --version  shows the version
 
-Settings are environment variables (docs/settings.md), also in a file .env.`
+Settings are environment variables, also in a file .env. Each is in docs/settings.md of this package.`
 
 /** The exit code for a command that cannot be understood, as POSIX utilities have it. */
 const MISUSED = 2
