@@ -33,8 +33,8 @@ t.test('npm start says that PORT is in use', async (t) => {
 })
 
 t.test('a failure of the system ends a command with one line', async (t) => {
-  const code = "const { giveUp } = await import('./server.ts'); giveUp(Object.assign(new Error('write ENOSPC'), { syscall: 'write' }))"
-  const { ended, output } = runNode(t, ['--input-type=module', '-e', code], { cwd: ROOT })
+  const code = `const { giveUp } = await import(${JSON.stringify(join(ROOT, 'server.ts'))}); giveUp(Object.assign(new Error('write ENOSPC'), { syscall: 'write' }))`
+  const { ended, output } = runNode(t, ['--input-type=module', '-e', code])
   t.equal(await ended, 1)
   t.strictSame(output(), { stdout: '', stderr: 'Quoin cannot start: write ENOSPC\n' })
 })
