@@ -20,10 +20,19 @@ ${Object.entries(verbs).map(([verb, { summary }]) => `  ${verb.padEnd(width)}  $
   --help     shows this
   --version  shows the version
 
-Settings are environment variables (docs/settings.md), also in a file .env.`
+Settings are environment variables, also in a file .env. Each is in docs/settings.md of this package.`
 
 /** The exit code for a command that cannot be understood, as POSIX utilities have it. */
 const MISUSED = 2
+
+/** The oldest Node that runs it, such as `22.20`. A package cannot bring one. */
+const oldest = manifest.engines.node.replace('>=', '')
+
+function isTooOld (): boolean {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [wantedMajor = 0, wantedMinor = 0] = oldest.split('.').map(Number)
+  return major < wantedMajor || (major === wantedMajor && minor < wantedMinor)
+}
 
 const [verb, ...params] = process.argv.slice(2)
 if (verb === '--help' || verb === '-h') console.log(usage)
@@ -32,4 +41,7 @@ else if (verb === undefined || !Object.hasOwn(verbs, verb) || (params.length > 0
   const reason = verb === undefined ? '' : Object.hasOwn(verbs, verb) ? `quoin ${verb} takes nothing more, but was given ${params.join(' ')}\n\n` : `There is no quoin ${verb}\n\n`
   console.error(`${reason}${usage}`)
   process.exitCode = MISUSED
+} else if (isTooOld()) {
+  console.error(`Quoin needs Node ${oldest} or later; this is Node ${process.versions.node}.`)
+  process.exitCode = 1
 } else await verbs[verb]!.run(params)

@@ -5,6 +5,7 @@ import Fastify from 'fastify'
 import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
 import { fastifyOptions, loggerOptions } from './config/fastify.ts'
+import { listening } from './config/listening.ts'
 import { answer, refuse } from './plugins/errors.ts'
 
 /** Starts the service and resolves, once it listens, with its address; on SIGTERM or SIGINT it finishes what runs and exits. */
@@ -23,9 +24,11 @@ export async function serve (config: Config): Promise<string> {
     else fastify.log.info(`${signal}: running requests have ${config.graceMs} ms to finish`)
     await fastify.close()
   })
-  // By its address: for the name localhost Fastify opens a second server, of which no plugin knows and whose end no close waits for.
-  const { address } = await lookup(config.host, { order: 'ipv4first' })
-  return fastify.listen({ host: address, port: config.port })
+  return listening({ HOST: config.host, PORT: config.port }, async () => {
+    // By its address: for the name localhost Fastify opens a second server, of which no plugin knows and whose end no close waits for.
+    const { address } = await lookup(config.host, { order: 'ipv4first' })
+    return fastify.listen({ host: address, port: config.port })
+  })
 }
 
 /**

@@ -39,7 +39,7 @@ export const CmsAuthEnvironment = inGroup('Drupal: whose credentials', {
   })
 })
 
-type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>>
+type CmsAuthSettings = StaticDecode<TObject<typeof CmsAuthEnvironment>> & { CMS_PASSWORD_FILE?: string, CMS_CLIENT_SECRET_FILE?: string }
 
 /** Whose credentials go to the CMS: the caller's own (passthrough), or a service account's. */
 export type CmsAuth =
@@ -60,8 +60,10 @@ const NEEDED = {
  * @internal
  */
 export function readCmsAuth (settings: CmsAuthSettings, problems: string[]): CmsAuth {
+  // What is wrong with a secret's file is among the problems already.
+  const files: { [name: string]: string | undefined } = { CMS_PASSWORD: settings.CMS_PASSWORD_FILE, CMS_CLIENT_SECRET: settings.CMS_CLIENT_SECRET_FILE }
   for (const name of Object.hasOwn(NEEDED, settings.CMS_AUTH) ? NEEDED[settings.CMS_AUTH] : []) {
-    if (!settings[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
+    if (!settings[name] && !files[name]) problems.push(`${name} is missing: ${CmsAuthEnvironment[name].allowed}`)
   }
   const { CMS_AUTH: kind, CMS_USER: user, CMS_PASSWORD: password, CMS_CLIENT_ID: clientId, CMS_CLIENT_SECRET: clientSecret } = settings
   switch (kind) {

@@ -83,6 +83,15 @@ const WatchingEnvironment = inGroup('Log, metrics and traces', {
     example: 'http://127.0.0.1:4318/v1/traces',
     unset: 'OTEL_EXPORTER_OTLP_ENDPOINT with `/v1/traces`'
   }),
+  OTEL_EXPORTER_OTLP_HEADERS: setting(Type.Optional(Type.String({ pattern: "^\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*(?:,\\s*[\\w!#$%&'*+.^`|~-]+\\s*=[\\x20-\\x2b\\x2d-\\x7e]*)*$" })), {
+    description: 'Header fields for the collector, such as its key.',
+    allowed: 'header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS_FILE: setting(Type.Optional(Type.String({ minLength: 1 })), {
+    description: 'A file with these header fields, in place of OTEL_EXPORTER_OTLP_HEADERS.',
+    allowed: 'the path of a file with what OTEL_EXPORTER_OTLP_HEADERS would be',
+    example: '/run/secrets/otlp-headers'
+  }),
   OTEL_SERVICE_NAME: setting(Type.Optional(Type.String({ minLength: 1 })), {
     description: 'The name of this service in traces. It has precedence over the one in OTEL_RESOURCE_ATTRIBUTES.',
     allowed: 'the name of this service in traces',
@@ -216,7 +225,7 @@ export interface Config {
   /** Where Prometheus finds the metrics, if anywhere. */
   metrics?: { host: string, port: number }
   /** Where the traces go, if anywhere. */
-  traces?: { url: string, serviceName?: string }
+  traces?: { url: string, headers?: string, serviceName?: string }
   /** First part of the key of every lock record. */
   environment: string
   table: string
@@ -376,9 +385,9 @@ function storeOf ({ DATA_STATE_TABLE: table, AWS_REGION: region = 'local', DYNAM
 }
 
 /** Source: OpenTelemetry Protocol Exporter, "Endpoint URLs for OTLP/HTTP". */
-function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_SERVICE_NAME: serviceName }: Environment): Pick<Config, 'traces'> {
+function tracesOf ({ OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_HEADERS: headers, OTEL_SERVICE_NAME: serviceName }: Environment): Pick<Config, 'traces'> {
   const url = own ?? (base && `${base.replace(/\/$/, '')}/v1/traces`)
-  return url === undefined ? {} : { traces: { url, ...(serviceName !== undefined && { serviceName }) } }
+  return url === undefined ? {} : { traces: { url, ...(headers !== undefined && { headers }), ...(serviceName !== undefined && { serviceName }) } }
 }
 
 /** The value of a variable, in the type of its schema. Only plain digits are a number: not 1e3, 0x50 or true. */
@@ -387,7 +396,7 @@ function parse (schema: TSchema, text: string): string | number {
 }
 
 /** The settings whose value is not printed. AUTH_PUBLIC_KEY may have the key itself in place of its path. */
-const SECRET = new Set(['CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
+const SECRET = new Set(['OTEL_EXPORTER_OTLP_HEADERS', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET', 'AUTH_PUBLIC_KEY'])
 
 /** A wrong value as it may be printed: without a password, also without one inside a URL. */
 function printable (name: string, text: string): string {

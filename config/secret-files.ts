@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { inGroup, setting } from './setting.ts'
 
 /** The secrets among the settings. Each may be in a file instead, as Docker and Kubernetes mount them. */
-export const SECRETS = ['EVENTS_BUS_URL', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
+export const SECRETS = ['OTEL_EXPORTER_OTLP_HEADERS', 'EVENTS_BUS_URL', 'CMS_PASSWORD', 'CMS_CLIENT_SECRET'] as const
 
 /** The settings that name the files of Drupal's secrets, as part of the environment. */
 export const SecretFilesEnvironment = inGroup('Drupal: whose credentials', {

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { defaultTextMapGetter, defaultTextMapSetter, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, type Attributes } from '@opentelemetry/api'
-import { ExportResultCode, W3CTraceContextPropagator } from '@opentelemetry/core'
+import { ExportResultCode, parseKeyPairsIntoRecord, W3CTraceContextPropagator } from '@opentelemetry/core'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { defaultResource, detectResources, resourceAttributesEnvDetector, resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace'
@@ -13,6 +13,8 @@ const FLUSH_MS = 2000
 export interface TracingOptions {
   /** What takes OTLP over HTTP, in protobuf. */
   url: string
+  /** The header fields of each request to it, as OTEL_EXPORTER_OTLP_HEADERS has them: `name=value`, separated by commas. */
+  headers?: string
   /** Goes before the one in OTEL_RESOURCE_ATTRIBUTES. */
   serviceName?: string
   serviceVersion: string
@@ -38,14 +40,14 @@ export interface Tracing {
  * Traces, sent to a collector in batches. What the caller decided about sampling holds; without a caller's decision
  * every request is traced. Attributes are named as OpenTelemetry's semantic conventions for HTTP and databases have it.
  */
-export function createTracing ({ url, serviceName, serviceVersion, warn }: TracingOptions): Tracing {
+export function createTracing ({ url, headers, serviceName, serviceVersion, warn }: TracingOptions): Tracing {
   const propagator = new W3CTraceContextPropagator()
   const provider = new TracerProvider({
     resource: defaultResource()
       .merge(resourceFromAttributes({ 'service.name': 'quoin', 'service.version': serviceVersion }))
       .merge(detectResources({ detectors: [resourceAttributesEnvDetector] }))
       .merge(resourceFromAttributes({ 'service.name': serviceName })),
-    spanProcessors: [new BatchSpanProcessor({ exporter: saying(new OTLPTraceExporter({ url }), warn) })]
+    spanProcessors: [new BatchSpanProcessor({ exporter: saying(new OTLPTraceExporter({ url, headers: parseKeyPairsIntoRecord(headers) }), warn) })]
   })
   const tracer = provider.getTracer('quoin', serviceVersion)
 

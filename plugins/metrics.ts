@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
+import { listening } from '../config/listening.ts'
 
 /** Seconds: from what the store needs to what the CMS may need. */
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -67,7 +68,8 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
         }
       }))
     }
-    fastify.log.info(`Metrics at ${await server.listen(metrics)}/metrics`)
+    const address = await listening({ METRICS_HOST: metrics.host, METRICS_PORT: metrics.port }, () => server.listen(metrics))
+    fastify.log.info(`Metrics at ${address}/metrics`)
   })
   fastify.addHook('onClose', async () => {
     const closed = server.close()

@@ -6,7 +6,7 @@ terraform {
   required_providers {
     aws = {
       source  = "hashicorp/aws"
-      version = ">= 5.0"
+      version = ">= 5.0, < 7.0"
     }
   }
 }
@@ -23,15 +23,25 @@ variable "table_name" {
 }
 
 variable "kms_key_arn" {
-  description = "A key of your own in KMS that encrypts the table; without it DynamoDB takes its own"
+  description = "A key of your own in KMS that encrypts the table; without it DynamoDB takes its own. Whoever applies this needs kms:CreateGrant on it"
   type        = string
   default     = null
+
+  validation {
+    condition     = var.kms_key_arn == null || can(regex("^arn:[a-z-]+:kms:[a-z0-9-]+:[0-9]{12}:key/.+$", var.kms_key_arn))
+    error_message = "The key must be named by its ARN, arn:aws:kms:...:key/..., not by an alias"
+  }
 }
 
 variable "alarm_topic_arn" {
   description = "The SNS topic that alarms go to; without it there are no alarms"
   type        = string
   default     = null
+
+  validation {
+    condition     = var.alarm_topic_arn == null || can(regex("^arn:[a-z-]+:sns:.+$", var.alarm_topic_arn))
+    error_message = "The topic must be named by its ARN, arn:aws:sns:..."
+  }
 }
 
 variable "with_setup_policy" {
@@ -110,7 +120,7 @@ data "aws_iam_policy_document" "service" {
       condition {
         test     = "StringEquals"
         variable = "kms:ViaService"
-        values   = ["dynamodb.${data.aws_region.here.name}.amazonaws.com"]
+        values   = ["dynamodb.${data.aws_region.here.id}.amazonaws.com"]
       }
     }
   }
@@ -156,7 +166,7 @@ locals {
       metrics     = [for name in ["DeleteItem", "GetItem", "PutItem", "Query", "TransactWriteItems"] : { name = "SystemErrors", dimensions = { TableName = var.table_name, Operation = name } }]
     }
     user-errors = {
-      description = "DynamoDB refuses requests (4xx) of this account and region: missing permissions, or a wrong table. Refused locks do not count"
+      description = "DynamoDB refuses requests (4xx) of this account and region: missing permissions, or a wrong table. Refused locks do not count; with EDITION_LOCKS=enforce refused saves may"
       metrics     = [{ name = "UserErrors", dimensions = {} }]
     }
   }

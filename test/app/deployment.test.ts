@@ -44,11 +44,13 @@ function statements (t: Test, policy: string) {
 
 t.test('the policies allow what the code calls, each on this table alone, and nothing else', async (t) => {
   const called = (files: string[]) => {
+    // A transaction needs the permissions of what it does.
+    const transactions = files.flatMap((path) => [...text(path).matchAll(/\{ (\w+): \{ TableName\b/g)].flatMap(([, action]) => itemOperation[action!] ?? []))
     const commands = files.flatMap((path) => [...text(path).matchAll(/new (\w+)Command\(/g)].map(([, command]) => command!))
-    return [...new Set(commands.flatMap((command) => itemOperation[command] ?? command).map((operation) => `dynamodb:${operation}`))].sort()
+    return [...new Set([...commands.filter((command) => command !== 'TransactWrite').map((command) => itemOperation[command] ?? command), ...transactions].map((operation) => `dynamodb:${operation}`))].sort()
   }
-  // The document client's commands have shorter names. A transaction needs the permissions of what it does.
-  const itemOperation: Record<string, string | string[]> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem', TransactWrite: ['ConditionCheckItem', 'PutItem'] }
+  // The document client's commands, and the parts of a transaction, have shorter names.
+  const itemOperation: Record<string, string> = { Put: 'PutItem', Get: 'GetItem', Delete: 'DeleteItem', Update: 'UpdateItem', ConditionCheck: 'ConditionCheckItem' }
   const setUp = ['lib/dynamodb/table.ts', 'lib/dynamodb/provision.ts', ...globSync('lib/doctor/*.ts', { cwd: ROOT })]
   const service = globSync('{lib,plugins}/**/*.ts', { cwd: ROOT }).filter((path) => !setUp.includes(path))
   const allowed = { service: statements(t, 'ServicePolicy'), setUp: statements(t, 'SetupPolicy') }
@@ -118,6 +120,10 @@ t.test('Terraform makes the same table, with the same policies and alarms', asyn
   for (const name of ['ttl', 'point_in_time_recovery']) t.match(table, new RegExp(`^  ${name} \\{[^}]* enabled *= true$`, 'm'))
   t.match(block('variable', 'table_name'), `default     = "${Environment.properties.DATA_STATE_TABLE.default}"`)
   t.match(block('variable', 'table_name'), Environment.properties.DATA_STATE_TABLE.pattern!)
+  for (const [variable, parameter] of [['kms_key_arn', 'KmsKeyArn'], ['alarm_topic_arn', 'AlarmTopicArn']] as const) {
+    const [, pattern] = /^\((.*)\)\?$/.exec(template.Parameters[parameter].AllowedPattern)!
+    t.match(block('variable', variable), `regex("^${pattern}$", var.${variable})`, 'what is not an ARN is refused before anything is made')
+  }
 
   const { actions, more: [{ 'Fn::If': [, key] }] } = statements(t, 'ServicePolicy')
   const service = block('data', 'aws_iam_policy_document', 'service')
@@ -165,10 +171,17 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   t.ok(replicas > budget.spec.maxUnavailable, 'one instance stays')
   for (const labels of [selector.matchLabels, budget.spec.selector.matchLabels, service.spec.selector]) t.strictSame(labels, metadata.labels)
   t.equal(pod.serviceAccountName, account.metadata.name)
+  t.equal(pod.enableServiceLinks, false, 'no Service of another name becomes a setting')
   t.equal(container.image.split(':')[1], manifest.version)
 
   const config = takes(t, 'kubernetes', container.env.map(({ name, value }: { name: string, value: string }) => [name, value]))
-  for (const [, name] of text('config/kubernetes/deployment.yaml').matchAll(/# - name: (\w+)/g)) t.ok(Object.hasOwn(Environment.properties, name!), name!)
+  const more = [...text('config/kubernetes/deployment.yaml').matchAll(/# - name: (\w+)\n +# +value: (\S+)$/gm)].map(([, name, value]) => [name!, value!] as const)
+  t.strictSame(more.map(([name]) => name), ['CMS_PASSWORD_FILE', 'EVENTS_BUS_URL_FILE'])
+  const [{ mountPath }] = container.volumeMounts
+  for (const [name, value] of more) {
+    t.ok(Object.hasOwn(Environment.properties, name), name)
+    t.ok(text('docs/operations.md').includes(`--from-file=${value.slice(mountPath.length + 1)}`), `${value} is in the secret`)
+  }
   const ports = Object.fromEntries(container.ports.map(({ name, containerPort }: any) => [name, containerPort]))
   t.strictSame(ports, { http: config.port, metrics: config.metrics!.port })
   t.equal(config.port, image.port)
@@ -221,16 +234,19 @@ t.test('the image has what production needs, and no more', async (t) => {
 
 const compose = parse(text('compose.yaml'))
 
+/** Variables that OpenTelemetry's own code reads, as the documents have them. */
+const OF_OPENTELEMETRY = /variables of OpenTelemetry: (.*)\.$/m.exec(text('docs/operations.md'))![1]!.split(/, | and /)
+
 t.test('compose.yaml has settings that exist, no secrets, and ports of this machine alone', async (t) => {
   const { balancer, instance, table, dynamodb, bus } = compose.services
   for (const [name, { environment = {}, ports = [] }] of Object.entries<any>(compose.services)) {
     for (const [setting, value] of Object.entries(environment)) {
-      t.ok(Object.hasOwn(Environment.properties, setting), `${name}: ${setting}`)
-      if (/PASSWORD|SECRET/.test(setting)) t.equal(value, null, `${setting} comes from outside`)
+      t.ok(Object.hasOwn(Environment.properties, setting) || OF_OPENTELEMETRY.includes(setting), `${name}: ${setting}`)
+      if (/PASSWORD|SECRET|HEADERS/.test(setting)) t.equal(value, null, `${setting} comes from outside`)
     }
     for (const port of ports) t.match(port, /^127\.0\.0\.1:/, `${name}: ${port}`)
   }
-  t.strictSame(Object.keys(instance.environment).sort(), Object.keys(Environment.properties).sort(), 'every setting is passed on')
+  t.strictSame(Object.keys(instance.environment).sort(), [...Object.keys(Environment.properties), ...OF_OPENTELEMETRY].sort(), 'every setting is passed on')
   const { HOST, PORT, METRICS_HOST, DYNAMODB_ENDPOINT, ...others } = instance.environment
   t.strictSame({ HOST, PORT, METRICS_HOST }, { HOST: '0.0.0.0', PORT: '3000', METRICS_HOST: '0.0.0.0' }, 'what would leave the container out of reach is not')
   for (const [name, value] of Object.entries(others)) if (value !== null) t.match(value, new RegExp(`^\\$\\{${name}:?[-?].+\\}$`), `${name} comes from outside`)

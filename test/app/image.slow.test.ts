@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { cpSync, existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { execForm, layOutImage } from './fixtures/image.ts'
-import { runNode } from './fixtures/processes.ts'
+import { emptyDirectory, ROOT, runNode } from './fixtures/processes.ts'
 
 t.test('production dependencies alone run the service, its health check, the doctor and the table', async (t) => {
   const cwd = layOutImage(t)
@@ -32,4 +33,15 @@ t.test('production dependencies alone run the service, its health check, the doc
   service.child.kill('SIGTERM')
   t.equal(await service.ended, 0, 'SIGTERM ends it well')
   t.equal(service.output().stderr, '')
+})
+
+t.test('npm ci needs no more than what the image has by then', async (t) => {
+  const cwd = emptyDirectory(t)
+  const [, sources, command] = /^COPY (.*) \.\/\nRUN (npm ci .*?) && /m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))!
+  for (const source of sources!.split(' ')) cpSync(join(ROOT, source), join(cwd, source))
+  const [npm, ...args] = command!.split(' ')
+  const said = execFileSync(npm!, [...args, '--dry-run', '--offline'], { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+  t.match(said, /^added \d+ packages/m)
+  t.match(said, /^add fastify /m)
+  t.notMatch(said, /^add tap /m)
 })

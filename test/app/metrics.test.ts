@@ -153,7 +153,7 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   t.strictSame([...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(), names.sort(), 'docs/operations.md has every metric and no other')
 })
 
-t.test('a metrics port that is in use is said in one line', async (t) => {
+t.test('a METRICS_PORT that is in use is named', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
@@ -163,5 +163,5 @@ t.test('a metrics port that is in use is said in one line', async (t) => {
     env: { PORT: '0', ENVIRONMENT: 'test', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9', METRICS_PORT: String(port) }
   })
   t.equal(await ended, 1)
-  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n  METRICS_PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
 })

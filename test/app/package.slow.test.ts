@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -10,7 +10,7 @@ import { imageFiles, type Package } from './fixtures/image.ts'
 import { emptyDirectory, ROOT } from './fixtures/processes.ts'
 
 /** What `npm run prepack` needs besides what the image has. */
-const SOURCES = ['dev', 'packages/desk', 'packages/drupal-stand-in', 'tsconfig.json', 'tsconfig.build.json', 'README.md', 'LICENSE', '.gitignore']
+const SOURCES = ['dev', 'packages/desk', 'packages/drupal-stand-in', 'tsconfig.json', 'tsconfig.build.json', 'docs', 'README.md', 'LICENSE', '.gitignore']
 
 /** The packages that installing the service's brings along. */
 const installed = Object.entries(lock.packages as Record<string, Package>).filter(([path, { dev, link }]) => /^node_modules\/(?:@[^/]+\/)?[^/]+$/.test(path) && !dev && !link)
@@ -54,7 +54,9 @@ function quoin (...args: string[]): { status: number | null, stdout: string, std
 t.test('the package has what runs, with the declarations that a host needs, and nothing else', async (t) => {
   const directory = join(project, 'node_modules/quoin')
   const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
-  const rest = files.filter((path) => !path.startsWith('dist/') && !/^packages\/(?:desk|client\/src)\//.test(path))
+  const pages = files.filter((path) => path.startsWith('docs/'))
+  t.strictSame(pages.sort(), globSync('docs/*.md', { cwd: ROOT }).sort(), 'the pages that messages and README.md name')
+  const rest = files.filter((path) => !pages.includes(path) && !path.startsWith('dist/') && !/^packages\/(?:desk|client\/src)\//.test(path))
   t.strictSame(rest.sort(), ['LICENSE', 'README.md', 'config/content-model.json', 'config/content-model.schema.json', 'package.json'])
   t.strictSame(files.filter((path) => path.startsWith('dist/') && !/\.(?:js|d\.ts)$/.test(path)), [])
   t.strictSame(files.filter((path) => path.startsWith('packages/') && !/\.(?:ts|css|svg|html)$/.test(path)), [], 'what the desk is served from')
@@ -73,6 +75,7 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('--version'), { status: 0, stdout: `${manifest.version}\n` })
   const help = quoin('--help')
   t.equal(help.status, 0)
+  for (const [page] of help.stdout.matchAll(/docs\/[\w-]+\.md/g)) t.ok(existsSync(join(project, 'node_modules/quoin', page)), page)
   for (const verb of ['start', 'dev', 'doctor', 'model', 'table', '--help', '--version']) t.match(help.stdout, new RegExp(`^  ${verb} `, 'm'))
   t.match(quoin('strat'), { status: 2, stdout: '', stderr: /^There is no quoin strat\n[^]*Usage: quoin/m })
   t.match(quoin('start', '--port', '80'), { status: 2, stderr: /^quoin start takes nothing more, but was given --port 80\n/m })
@@ -83,6 +86,16 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('model', '--entity'), { status: 1, stderr: /--entity-type=<name>/ })
   t.match(quoin('table'), { status: 1, stderr: /AWS_REGION is missing/ })
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
+})
+
+t.test('npx quoin refuses an older Node in one line', async (t) => {
+  const preload = join(project, 'older-node.cjs')
+  for (const [version, status, stderr] of [['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/], ['22.19.9', 1, /^Quoin needs Node/], ['22.20.0', 1, /ENVIRONMENT is missing/], ['26.0.0', 1, /ENVIRONMENT is missing/]] as const) {
+    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
+    const { stdout, ...said } = spawnSync(process.execPath, ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'], { cwd: project, env: {}, encoding: 'utf8' })
+    t.match(said, { status, stderr }, version)
+    t.equal(stdout, '')
+  }
 })
 
 /** A host, as docs/embedding.md has it. */

@@ -34,11 +34,11 @@ t.test('npm run dev listens on 127.0.0.1 and prints two commands that work as pr
     t.match(await (await fetch(`${address}/api/cloud/data-state/publisher_container/1`)).json(), { success: true, data: { Count: 1 } })
   })
 
-  await t.test('a start on its port says so in one line and exits with 1', async (t) => {
+  await t.test('a start on its port names PORT and exits with 1', async (t) => {
     const port = new URL(address!).port
     const second = runNode(t, DEV, { env: { PORT: port } })
     t.equal(await second.ended, 1)
-    t.equal(second.output().stderr, `Quoin cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`)
+    t.equal(second.output().stderr, `Quoin cannot start with these settings:\n  PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n`)
   })
 
   child.kill('SIGTERM')

@@ -12,6 +12,7 @@ interface Component {
   version: string
   purl: string
   hashes?: Array<{ alg: string, content: string }>
+  licenses?: Array<{ license?: { id?: string }, expression?: string }>
 }
 
 interface Locked { version?: string, dev?: boolean, devOptional?: boolean, link?: boolean }
@@ -23,10 +24,11 @@ assert.deepEqual({ format: bom.bomFormat, spec: bom.specVersion, version: bom.ve
 assert.match(bom.serialNumber, /^urn:uuid:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 assert.equal(bom.metadata.component.purl, `pkg:npm/${manifest.name}@${manifest.version}`)
 
-for (const { 'bom-ref': ref, type, name, version, purl, hashes = [] } of components) {
+for (const { 'bom-ref': ref, type, name, version, purl, hashes = [], licenses = [] } of components) {
   assert.equal(type, 'library', ref)
   assert.equal(purl, `pkg:npm/${name.replace('@', '%40')}@${version}`, ref)
   assert.ok(hashes.some(({ alg, content }) => alg === 'SHA-512' && /^[0-9a-f]{128}$/.test(content)), `${ref} has no hash`)
+  assert.ok(licenses.length > 0 && licenses.every(({ license, expression }) => license?.id ?? expression), `${ref} has no licence by its SPDX id`)
 }
 const refs = [bom.metadata.component['bom-ref'], ...components.map((component) => component['bom-ref'])]
 assert.equal(new Set(refs).size, refs.length, 'a reference stands for one component')

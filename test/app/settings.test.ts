@@ -48,6 +48,7 @@ t.test('every setting is taken as it is set', async (t) => {
     METRICS_HOST: '::1',
     METRICS_PORT: '0',
     OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318/otlp/',
+    OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb=, x=1',
     OTEL_SERVICE_NAME: 'locks',
     ENVIRONMENT: 'a.B_c-9',
     DATA_STATE_TABLE: 'Locks.of-us_1',
@@ -86,7 +87,7 @@ t.test('every setting is taken as it is set', async (t) => {
     logLevel: 'silent',
     graceMs: 1,
     metrics: { host: '::1', port: 0 },
-    traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', serviceName: 'locks' },
+    traces: { url: 'http://127.0.0.1:4318/otlp/v1/traces', headers: 'api-key=a%2Cb=, x=1', serviceName: 'locks' },
     environment: 'a.B_c-9',
     table: 'Locks.of-us_1',
     locks: { leaseSeconds: 300, foreignSeconds: 3600, draftDays: 7, feed: { pollMs: 100, heartbeatMs: 600_000, watchersMax: 0, watchersPerCaller: 7 } },
@@ -235,8 +236,13 @@ t.test('a secret may be in a file', async (t) => {
   const absent = join(directory, 'absent')
   const url = 'redis://:hunter2@bus.example'
   t.strictSame(readConfig({ ...enough, EVENTS_BUS_URL_FILE: file('bus', `${url}\n`) }).bus, { url })
-  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [`CMS_PASSWORD_FILE is ${JSON.stringify(absent)} but ENOENT`, /^CMS_PASSWORD is missing/])
-  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/, /^CMS_PASSWORD is missing/])
+  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }), [/^CMS_PASSWORD_FILE is .* but ENOENT/])
+  t.equal(problemsOf({ ...basic, CMS_PASSWORD_FILE: absent }).length, 1, 'the password itself is not missed too')
+  t.strictSame(problemsOf({ ...oauth, CMS_CLIENT_SECRET_FILE: directory }), [`CMS_CLIENT_SECRET_FILE is ${JSON.stringify(directory)} but EISDIR: illegal operation on a directory, read`])
+  t.strictSame(problemsOf({ PORT: 'x', CMS_AUTH: 'basic', CMS_PASSWORD_FILE: absent, EVENTS_BUS_URL: url, EVENTS_BUS_URL_FILE: absent }).map((problem) => problem.split(' ')[0]), ['EVENTS_BUS_URL', 'EVENTS_BUS_URL_FILE', 'CMS_PASSWORD_FILE', 'PORT', 'ENVIRONMENT', 'CMS_URL', 'AWS_REGION', 'CMS_USER'], 'all at once')
+  t.match(readConfig({ ...enough, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318', OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', 'api-key=hunter2\n') }).traces, { headers: 'api-key=hunter2' })
+  for (const headers of ['hunter2', 'api-key=hunter2,', 'a b=hunter2', 'a=hunter2\n\n']) t.strictSame(problemsOf({ ...enough, OTEL_EXPORTER_OTLP_HEADERS_FILE: file('headers', headers) }), ['OTEL_EXPORTER_OTLP_HEADERS is not right but must be header fields as name=value, separated by commas, such as api-key=secret; other letters percent-encoded'])
+  t.match(problemsOf({ ...basic, CMS_PASSWORD_FILE: file('empty', '\n') }), [/^CMS_PASSWORD_FILE is .* but that file is empty$/])
   t.strictSame(problemsOf({ ...basic, CMS_PASSWORD: 'x', CMS_PASSWORD_FILE: file('password', 'hunter2') }), ['CMS_PASSWORD and CMS_PASSWORD_FILE are both set: set only one of them'])
   const wrong = problemsOf({ ...basic, CMS_PASSWORD_FILE: file('password', 'hunter2\n\n') })
   t.match(wrong, [/^CMS_PASSWORD is not right but must be/], 'a control character')
@@ -291,7 +297,7 @@ t.test('every setting says what the documents need', async (t) => {
 
 t.test('every secret may be in a file', async (t) => {
   const names = Object.keys(Environment.properties)
-  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|BUS_URL$/.test(name)), [...SECRETS])
+  t.strictSame(names.filter((name) => /PASSWORD$|SECRET$|TOKEN$|HEADERS$|BUS_URL$/.test(name)), [...SECRETS])
   t.strictSame(names.filter((name) => name.endsWith('_FILE')), SECRETS.map((name) => `${name}_FILE`))
   const page = settingsTables()
   for (const name of SECRETS) t.match(page, new RegExp(`^\\| ${name} \\|.*\\b${name}_FILE\\b`, 'm'))

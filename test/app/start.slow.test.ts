@@ -22,14 +22,21 @@ t.test('npm start never falls back to an embedded part', async (t) => {
   t.notOk(existsSync(join(cwd, 'data')), 'no engine was started')
 })
 
-t.test('npm start says in one line that the port is in use', async (t) => {
+t.test('npm start says that PORT is in use', async (t) => {
   const taken = createServer().listen(0, '127.0.0.1')
   t.teardown(() => taken.close())
   await once(taken, 'listening')
   const { port } = taken.address() as AddressInfo
   const { ended, output } = runNode(t, START, { env: { ...enough, PORT: String(port) } })
   t.equal(await ended, 1)
-  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start: listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+  t.strictSame(output(), { stdout: '', stderr: `Quoin cannot start with these settings:\n  PORT is "${port}" but listen EADDRINUSE: address already in use 127.0.0.1:${port}\n` })
+})
+
+t.test('a failure of the system ends a command with one line', async (t) => {
+  const code = `const { giveUp } = await import(${JSON.stringify(join(ROOT, 'server.ts'))}); giveUp(Object.assign(new Error('write ENOSPC'), { syscall: 'write' }))`
+  const { ended, output } = runNode(t, ['--input-type=module', '-e', code])
+  t.equal(await ended, 1)
+  t.strictSame(output(), { stdout: '', stderr: 'Quoin cannot start: write ENOSPC\n' })
 })
 
 t.test('npm start reads .env, and what the environment says already wins', async (t) => {

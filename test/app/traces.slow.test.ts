@@ -118,6 +118,18 @@ t.test('a request is a span, below that of its caller, and each call to the CMS 
   t.match(spans.find(({ name }) => name === 'store PutItem'), { traceId: written.traceId, parentSpanId: written.spanId })
 })
 
+t.test("the collector's own header fields come from the settings", async (t) => {
+  const seen: IncomingHttpHeaders[] = []
+  const url = await serving(t, (request, response) => {
+    seen.push(request.headers)
+    response.end()
+  })
+  const { app: fastify } = await start(t, { OTEL_EXPORTER_OTLP_ENDPOINT: url, OTEL_EXPORTER_OTLP_HEADERS: 'api-key=a%2Cb, x-site=1' })
+  await fastify.inject('/nowhere')
+  await fastify.close()
+  t.match(seen, [{ 'api-key': 'a,b', 'x-site': '1' }])
+})
+
 t.test('what the caller does not sample is not sampled, and the CMS hears of that', async (t) => {
   const collector = await startCollector(t)
   const cms = await startCms(t)

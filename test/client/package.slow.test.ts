@@ -6,6 +6,7 @@ import { build } from 'esbuild'
 import t from 'tap'
 import ts from 'typescript'
 import manifest from '../../package.json' with { type: 'json' }
+import { ROOT } from '../app/fixtures/processes.ts'
 import { addExamples, projectWith } from './packed.ts'
 import { testRecipes } from './recipe-tests.ts'
 import { recipes } from './recipes.ts'
@@ -42,7 +43,8 @@ t.test('the recipes run from the package', async (t) => {
 t.test('its package has that module, its types and nothing else', async (t) => {
   const directory = join(project, 'node_modules/@quoin/client')
   const files = globSync('**/*', { cwd: directory }).filter((path) => statSync(join(directory, path)).isFile())
-  t.strictSame(files.filter((path) => !path.endsWith('.d.ts')).sort(), ['README.md', 'dist/client.js', 'package.json'])
+  t.strictSame(files.filter((path) => !path.endsWith('.d.ts')).sort(), ['LICENSE', 'README.md', 'dist/client.js', 'package.json'])
+  t.equal(readFileSync(join(directory, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'))
   t.notMatch(files.map((path) => readFileSync(join(directory, path), 'utf8')).join('\n'), /from ['"](?!\.\/|@quoin\/client)/, 'it imports nothing')
   const size = files.reduce((sum, path) => sum + statSync(join(directory, path)).size, 0)
   t.comment(`${size} bytes installed`)
@@ -122,6 +124,11 @@ for (const [name, compiler] of Object.entries(compilers)) {
     })
   }
 }
+
+t.test('a library that hands on the client can be compiled with declarations of its own', async (t) => {
+  const library = "import { createClient } from '@quoin/client'\nexport const { locks, editions } = createClient()\nexport const board = await editions.locks(60)\n"
+  for (const compiler of Object.values(compilers)) t.strictSame(problemsOf(compiler, RESOLUTIONS.nodenext, [library], { declaration: true }), [])
+})
 
 t.test('the examples for React and Vue compile with every strict flag', async (t) => {
   const pages = addExamples(project)

@@ -7,11 +7,10 @@ import { emptyDirectory, ROOT } from '../app/fixtures/processes.ts'
 /** An empty project into which the client is installed as `npm install` of the packed file does. */
 export function projectWith (t: Test): string {
   const copy = emptyDirectory(t)
-  for (const path of ['package.json', 'tsconfig.json', 'packages/client/src', ...['package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
+  for (const path of ['package.json', 'tsconfig.json', 'packages/client/src', ...['LICENSE', 'package.json', 'README.md', 'tsconfig.json'].map((name) => `packages/client/${name}`)]) cpSync(join(ROOT, path), join(copy, path), { recursive: true })
   symlinkSync(join(ROOT, 'node_modules'), join(copy, 'node_modules'))
-  execFileSync('npm', ['run', 'build:client'], { cwd: copy, stdio: 'pipe' })
   const directory = emptyDirectory(t)
-  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: join(copy, 'packages/client'), encoding: 'utf8', stdio: 'pipe' }).trim()
+  const packed = execFileSync('npm', ['pack', '--silent', '--pack-destination', directory], { cwd: join(copy, 'packages/client'), encoding: 'utf8', stdio: 'pipe' }).trim().split('\n').at(-1)!
   const target = join(directory, 'node_modules/@quoin/client')
   mkdirSync(target, { recursive: true })
   execFileSync('tar', ['xzf', join(directory, packed), '--strip-components=1', '-C', target])

@@ -24,9 +24,10 @@ export function createClient ({ user, entityType, EventSource = (globalThis as {
 }
 
 export { QuoinError, type ErrorCode } from './error.ts'
-export type { ArrangedEdition, Board, ClosedEdition, Conditions, JournalPage, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
+export type { ArrangedEdition, Board, ClosedEdition, Conditions, Editions, JournalPage, Page, ReadEdition, ReadReadiness, Repeatable, Search } from './editions.ts'
 export type { EventStream, EventStreamClass, Listener, Saved } from './feed.ts'
 export type { Field, Held } from './held.ts'
-export type { AcquireOptions, User } from './locks.ts'
+export type { HttpOptions } from './http.ts'
+export type { AcquireOptions, Locks, PageEvents, User } from './locks.ts'
 export type { Abortable } from './abort.ts'
 export type { ArticleRef, Draft, Edition, EditionBody, FailureCode, Finding, Holder, Item, JournalEntry, KeptDraft, LockedEntity, LockRecord, LockView, Named, OrderOperation, OrderOutcome, Petition, Placement, Presence, Readiness, Restore } from './wire.ts'

@@ -218,7 +218,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
 }
 
 /** The part of a window that the client uses. */
-interface PageEvents {
+export interface PageEvents {
   addEventListener (type: string, listener: () => void, options: { signal?: AbortSignal }): void
   removeEventListener (type: string, listener: () => void): void
 }
