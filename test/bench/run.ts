@@ -9,13 +9,13 @@ import { bus } from './suites/bus.ts'
 import { editions } from './suites/editions.ts'
 import { feeds } from './suites/feeds.ts'
 import { growth } from './suites/growth.ts'
-import { locks } from './suites/locks.ts'
+import { callers, locks } from './suites/locks.ts'
 import { scale } from './suites/scale.ts'
 import { start } from './suites/start.ts'
 import { translation } from './suites/translation.ts'
 import { units } from './suites/units.ts'
 
-const suites = [locks, feeds, editions, translation, growth, start, units, scale, bus, drupal, coreRest]
+const suites = [locks, callers, feeds, editions, translation, growth, start, units, scale, bus, drupal, coreRest]
 
 const USAGE = `npm run bench [-- suite ...] [--rounds N] [--short] [--check] [--json FILE]
   suite        ${suites.map(({ name }) => name).join(', ')}; unless some are named, all but units and scale, which take minutes, bus, which needs redis-server, and drupal and core-rest, for which see test/drupal/README.md

@@ -160,8 +160,8 @@ async function fill (endpoint: string): Promise<void> {
   destroy()
 }
 
-/** What it costs to know who calls, and what the caller may, once both are remembered. */
-export async function knowing ({ rounds, ms, say }: SuiteOptions): Promise<Comparison[]> {
+/** What it costs to know who calls, and what the caller may, once both are remembered: without AUTH, and with each kind of it. */
+async function byKnownCallers ({ rounds, ms, say }: SuiteOptions): Promise<Comparison[]> {
   const store = await canned.start()
   const cms = createCms({ content: newspaper() })
   const directory = mkdtempSync(join(tmpdir(), 'quoin-bench-'))
@@ -172,9 +172,9 @@ export async function knowing ({ rounds, ms, say }: SuiteOptions): Promise<Compa
   const jwt = { AUTH: 'jwt', AUTH_PUBLIC_KEY: key, AUTH_ISSUER: ISSUER, AUTH_AUDIENCE: AUDIENCE }
   const token = tokenOf(claims({ exp: Math.floor(Date.now() / 1000) + 3600 }))
   const callers: Array<[name: string, env: Record<string, string>, request: LoadRequest]> = [
-    ['AUTH=none', {}, acquire('title', ANNA)],
-    ['AUTH=jwt, the token remembered', jwt, lock(`Bearer ${token}`)],
-    ['AUTH=drupal, the right remembered', { AUTH: 'drupal' }, lock(`Basic ${btoa('admin:admin')}`)]
+    ['Quoin', {}, acquire('title', ANNA)],
+    ['itself with AUTH=jwt, the token remembered', jwt, lock(`Bearer ${token}`)],
+    ['itself with AUTH=drupal, the right remembered', { AUTH: 'drupal' }, lock(`Basic ${btoa('admin:admin')}`)]
   ]
   const load = await startWorker<Load>('load.ts')
   const services: Contestant[] = []
@@ -186,7 +186,7 @@ export async function knowing ({ rounds, ms, say }: SuiteOptions): Promise<Compa
       await load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms: WARM_UP_MS })
       contestants[name] = () => observed(service.pid, () => load.run({ url: service.url, requests: [request], concurrency: CONCURRENCY, ms }))
     }
-    const work = `write by a known caller, ${CONCURRENCY} at once, canned store`
+    const work = `write, AUTH=none, ${CONCURRENCY} at once, canned store`
     say(work)
     return [await compare(work, rounds, contestants)]
   } finally {
@@ -203,6 +203,8 @@ export const locks: Suite = {
   async run (options) {
     const comparisons: Comparison[] = []
     for (const store of options.short ? [canned] : stores) comparisons.push(...await inStore(store, options))
-    return [...comparisons, ...await knowing(options)]
+    return comparisons
   }
 }
+
+export const callers: Suite = { name: 'callers', title: 'Who calls', run: byKnownCallers }
