@@ -2,7 +2,7 @@ import { isShown } from './markdown.ts'
 import { baselinesIn, type Results } from './results.ts'
 
 const WIDTH = 860
-const LABELS = 330
+const LABELS = 360
 const ROW = 22
 /** The longest bar, as a ratio; what is longer is cut off there, its number is not. */
 const MOST = 3
