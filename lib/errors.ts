@@ -98,6 +98,7 @@ export const texts = {
   storeFailed: 'The lock store could not do what was asked',
   storeUnavailable: 'The lock store cannot be reached or is too slow; try again',
   tokenExpired: 'The token has expired',
+  tooManyStreams: (most: number) => `You have ${most} event streams open here, the most allowed for one caller; close one, or poll`,
   tooManyWatchers: (most: number) => `This instance serves ${most} event streams, the most it allows; try again later, or poll`,
   unpublishedDraft: 'This edition has a draft that is not published yet; Drupal cannot change it through JSON:API until the draft is published or discarded'
 }

@@ -52,7 +52,7 @@ const watchSchema = {
   description: 'First comes `snapshot` with the whole board, then `locked` and `released`, as in the events of one entity. When the articles of the edition change, a new `snapshot` comes: right after the event `saved` that tells of it, else within two heartbeats. `requested`, `present`, `saved`, `stale` and `live` are as in those events, too.',
   params: EditionParams,
   headers: FeedHeaders,
-  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the board after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, 429, ...ALWAYS)
 }
 
 const watch: Handler<typeof watchSchema> = async function (request, reply) {
@@ -69,7 +69,7 @@ const watchRowsSchema = {
   params: SearchParams,
   querystring: SearchQuery,
   headers: FeedHeaders,
-  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the locks after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, ...ALWAYS)
+  response: answers({ 200: eventStream('An endless stream of events. `id` names the state of the locks after the event', LockBoard.examples[0]!, LockView.examples[0]!) }, 429, ...ALWAYS)
 }
 
 const watchRows: Handler<typeof watchRowsSchema> = async function (request, reply) {

@@ -22,6 +22,7 @@ export const lockAnswers = {
   held: failureAnswer('FIELD_LOCKED', 'Another user holds the field: see error.lock', texts.held, { lock: holder }),
   broken: failureAnswer('STORE_FAILED', 'The lock store refused the request or failed', texts.storeFailed),
   unavailable: failureAnswer('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After', texts.storeUnavailable),
+  watching: failureAnswer('TOO_MANY_REQUESTS', 'The caller has as many event streams open as one caller may (EVENTS_WATCHERS_PER_USER); see Retry-After', texts.tooManyStreams(20)),
   unwatched: failureAnswer('TOO_MANY_WATCHERS', 'This instance serves as many event streams as it may; see Retry-After', texts.tooManyWatchers(2000)),
   unfinished: failureAnswer('STORE_UNAVAILABLE', 'The lock store is throttled, unreachable or slow; see Retry-After. Send the request again to release the fields in error.failed', texts.storeUnavailable, { failed: ['field_headline'] })
 }

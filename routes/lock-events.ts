@@ -28,6 +28,7 @@ const watchSchema = {
     400: lockAnswers.wrong,
     405: lockAnswers.otherMethod,
     413: lockAnswers.largeList,
+    429: lockAnswers.watching,
     500: lockAnswers.broken,
     503: lockAnswers.unwatched
   }

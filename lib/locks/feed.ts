@@ -117,7 +117,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
       throw new Failure('TOO_MANY_WATCHERS', texts.tooManyWatchers(watchersMax), { headers })
     }
     if ((byCaller.get(caller) ?? 0) >= watchersPerCaller) {
-      throw new Failure('TOO_MANY_REQUESTS', `You have ${watchersPerCaller} event streams open here, the most allowed for one caller; close one, or poll`, { headers })
+      throw new Failure('TOO_MANY_REQUESTS', texts.tooManyStreams(watchersPerCaller), { headers })
     }
   }
 

@@ -176,7 +176,7 @@ t.test('each operation has every status that it can answer', async (t) => {
       ...(path === '/api/cloud/data-state/{type}/{id}' && method === 'post' ? [423] : []),
       ...(locks && method !== 'get' && !/\/(?:drafts|requests|presence)$/.test(path) ? [412] : []),
       ...(name === 'POST /api/cloud/data-state/{type}/{id}/requests' ? [409, 429] : []),
-      ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' ? [429] : []),
+      ...(name === 'POST /api/cloud/data-state/{type}/{id}/presence' || path.endsWith('/events') ? [429] : []),
       ...(!locks && ['post', 'put'].includes(method) ? [409, 422] : []),
       ...(!locks && method === 'post' && path.includes('{') ? [412, 423] : []),
       ...(!locks && method === 'put' ? [423] : []),
