@@ -1,5 +1,7 @@
+import { Type, type Static } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
 import { Failure, texts } from '../errors.ts'
-import { createSigns, refuseBeyond, signsIn, type SignsDeps } from './signs.ts'
+import { createSigns, refuseBeyond, signsIn, StoredSign, type SignKind, type SignsDeps } from './signs.ts'
 import { isExpired, isTombstone, ownerOf, recordKey, type Item, type Moment } from './record.ts'
 import type { Entity, Petition, PetitionQuery, PetitionRequest } from './schemas.ts'
 
@@ -11,7 +13,10 @@ export const PETITIONS_OF_FIELD = 5
 export const PETITIONS_OF_ENTITY = 20
 
 /** A petition as the table keeps it. */
-interface StoredPetition { fieldName: string, uid: string, name?: string, until: number }
+const StoredPetition = Type.Object({ ...StoredSign.properties, fieldName: Type.String() })
+type StoredPetition = Static<typeof StoredPetition>
+
+const PETITIONS: SignKind<StoredPetition> = { member: 'petitions', isSign: (value) => Value.Check(StoredPetition, value) }
 
 /** The petition stands, until a Unix time in seconds. */
 export interface PetitionedOutcome { outcome: 'petitioned', until: number }
@@ -21,7 +26,7 @@ export interface UnheldOutcome { outcome: 'unheld' }
 /** Petitions: users ask the holder of a lock for it. They take nothing from the holder, and end by themselves. */
 export function createPetitions (deps: SignsDeps) {
   const { table, environment, moment } = deps
-  const change = createSigns<StoredPetition>(deps, 'petitions', 'Too many users ask for fields of this entity at once; try again')
+  const change = createSigns(deps, PETITIONS, 'Too many users ask for fields of this entity at once; try again')
 
   /**
    * Petitions for a field that another user holds. Made again, a petition goes on.
@@ -55,5 +60,5 @@ export function createPetitions (deps: SignsDeps) {
 
 /** The petitions that stand, as feeds show them. @param records those of the entity's signs */
 export function petitionsIn ({ type, id }: Entity, records: Item[], moment: Moment): Petition[] {
-  return signsIn<StoredPetition>(records, 'petitions', moment).map(({ fieldName, uid, name, until }) => ({ entityType: type, entityId: id, fieldName, userData: { uid, ...(name !== undefined && { name }) }, until }))
+  return signsIn(records, PETITIONS, moment).map(({ fieldName, uid, name, until }) => ({ entityType: type, entityId: id, fieldName, userData: { uid, ...(name !== undefined && { name }) }, until }))
 }

@@ -1,4 +1,5 @@
-import { createSigns, refuseBeyond, signsIn, type SignsDeps } from './signs.ts'
+import { Value } from '@sinclair/typebox/value'
+import { createSigns, refuseBeyond, signsIn, StoredSign, type SignKind, type SignsDeps } from './signs.ts'
 import type { Item, Moment } from './record.ts'
 import type { Entity, Presence, PresenceRequest } from './schemas.ts'
 
@@ -11,13 +12,12 @@ const FRESH_SECONDS = 20
 /** Most users who may look on at one entity. */
 export const LOOKERS_MAX = 50
 
-/** Somebody who looks on, as the table keeps it. */
-interface StoredLooker { uid: string, name?: string, until: number }
+const LOOKERS: SignKind<StoredSign> = { member: 'lookers', isSign: (value) => Value.Check(StoredSign, value) }
 
 /** Presence: which users look on at an entity. It locks nothing, and ends by itself. */
 export function createPresence (deps: SignsDeps) {
   const { moment } = deps
-  const change = createSigns<StoredLooker>(deps, 'lookers', 'Too many users open this entity at once; try again')
+  const change = createSigns(deps, LOOKERS, 'Too many users open this entity at once; try again')
 
   /**
    * Notes that a user looks on. Noted again, that goes on; all windows of a user are one looker.
@@ -49,5 +49,5 @@ export function createPresence (deps: SignsDeps) {
 
 /** Who looks on, as feeds show it. @param records those of the entity's signs */
 export function lookersIn ({ type, id }: Entity, records: Item[], moment: Moment): Presence[] {
-  return signsIn<StoredLooker>(records, 'lookers', moment).map(({ uid, name, until }) => ({ entityType: type, entityId: id, userData: { uid, ...(name !== undefined && { name }) }, until }))
+  return signsIn(records, LOOKERS, moment).map(({ uid, name, until }) => ({ entityType: type, entityId: id, userData: { uid, ...(name !== undefined && { name }) }, until }))
 }

@@ -1,3 +1,4 @@
+import { Type, type Static } from '@sinclair/typebox'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure } from '../errors.ts'
 import type { StoredValue } from './item.ts'
@@ -11,7 +12,8 @@ const ATTEMPTS = 20
 const LONGEST_PAUSE_MS = 50
 
 /** What a user shows the others, as the table keeps it. It ends by itself, at a Unix time in seconds. */
-interface Sign { uid: string, name?: string, until: number }
+export const StoredSign = Type.Object({ uid: Type.String(), name: Type.Optional(Type.String()), until: Type.Integer() })
+export type StoredSign = Static<typeof StoredSign>
 
 export interface SignsDeps {
   table: LockTable
@@ -23,14 +25,17 @@ export interface SignsDeps {
   random: () => number
 }
 
-/** The member of a record that has the signs of one kind. */
-export type SignKind = 'petitions' | 'lookers'
+/** Signs of one kind: the member of a record that has them, and whether a value there is one of them. */
+export interface SignKind<Sign extends StoredSign> {
+  member: 'petitions' | 'lookers'
+  isSign (value: unknown): value is Sign
+}
 
 /**
  * The sort keys of the records that have an entity's signs. No field has them: a field's name has 255 characters at most.
  * They stand among the entity's locks, so that the one Query by which a feed reads these finds them too.
  */
-const SORT_KEYS: Record<SignKind, string> = { petitions: 'petitions'.padStart(256, '#'), lookers: 'lookers'.padStart(256, '#') }
+const SORT_KEYS: Record<SignKind<StoredSign>['member'], string> = { petitions: 'petitions'.padStart(256, '#'), lookers: 'lookers'.padStart(256, '#') }
 const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
 
 /**
@@ -38,15 +43,17 @@ const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
  * locks leaves it alone, earlier releases too.
  * @param busy what to say where too many change them at once
  */
-export function createSigns<StoredSign extends Sign> ({ table, environment, moment, nextVersion, wait, random }: SignsDeps, member: SignKind, busy: string) {
+export function createSigns<Sign extends StoredSign> ({ table, environment, moment, nextVersion, wait, random }: SignsDeps, kind: SignKind<Sign>, busy: string) {
+  const { member } = kind
+
   /**
    * Writes the signs that `edit` makes of those that stand, unless these are the same.
    * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED; what `edit` throws
    */
-  return async function change (entity: Entity, edit: (present: StoredSign[]) => StoredSign[], count = 1): Promise<void> {
+  return async function change (entity: Entity, edit: (present: Sign[]) => Sign[], count = 1): Promise<void> {
     const key: Key = { env_entityType_entityId: recordKey(environment, entity), fieldName: SORT_KEYS[member] }
     const record = await table.get(key)
-    const present = standing<StoredSign>(record, member, moment())
+    const present = standing(record, kind, moment())
     const next = edit(present)
     if (next.length === present.length && next.every((sign) => present.includes(sign))) return
     const removeAt = Math.max(moment().now, ...next.map(({ until }) => until))
@@ -64,7 +71,7 @@ export function createSigns<StoredSign extends Sign> ({ table, environment, mome
  * Refuses a sign beyond the most that there may be.
  * @throws {Failure} TOO_MANY_REQUESTS, until the first of them ends
  */
-export function refuseBeyond (signs: Sign[], most: number, what: string, { now }: Moment): void {
+export function refuseBeyond (signs: StoredSign[], most: number, what: string, { now }: Moment): void {
   if (signs.length < most) return
   const seconds = Math.min(...signs.map(({ until }) => until)) - now
   throw new Failure('TOO_MANY_REQUESTS', `${most} users already ${what}, the most allowed; try again in ${seconds} s`, { headers: { 'retry-after': String(seconds) } })
@@ -76,10 +83,12 @@ export function hasSigns ({ fieldName }: { fieldName: string }): boolean {
 }
 
 /** The signs of one kind that stand. @param records those of the entity's signs */
-export function signsIn<StoredSign extends Sign> (records: Item[], member: SignKind, moment: Moment): StoredSign[] {
-  return standing(records.find(({ fieldName }) => fieldName === SORT_KEYS[member]), member, moment)
+export function signsIn<Sign extends StoredSign> (records: Item[], kind: SignKind<Sign>, moment: Moment): Sign[] {
+  return standing(records.find(({ fieldName }) => fieldName === SORT_KEYS[kind.member]), kind, moment)
 }
 
-function standing<StoredSign extends Sign> (record: Item | undefined, member: SignKind, { now }: Moment): StoredSign[] {
-  return (record?.[member] as StoredSign[] | undefined ?? []).filter(({ until }) => until > now)
+/** Leaves out what has another form: another program wrote it, or a later release. */
+function standing<Sign extends StoredSign> (record: Item | undefined, { member, isSign }: SignKind<Sign>, { now }: Moment): Sign[] {
+  const signs = record?.[member]
+  return Array.isArray(signs) ? signs.filter(isSign).filter(({ until }) => until > now) : []
 }

@@ -71,6 +71,23 @@ t.test('petitions and those who look on do not disturb each other', async (t) =>
   t.match(await locks.list(node), { Count: 1, ScannedCount: 1 })
 })
 
+t.test('signs of another form are left out, and end with the next change', async (t) => {
+  const store = memoryStore()
+  const locks = instance(t, store)
+  await locks.presence.enter(node, { userData: bob })
+  const [[key, item]] = [...store.items] as [[string, Record<string, unknown>]]
+  const [sign] = item['lookers'] as object[]
+  for (const [lookers, count] of [['somebody', 0], [[1, { uid: 7, until: NEVER }, { uid: '9' }, sign], 1]] as const) {
+    store.items.set(key, { ...item, lookers } as never)
+    const watcher = await locks.feed.watch([node])
+    const events = await watcher.next()
+    t.equal(events!.filter(({ event }) => event === 'present').length, count)
+    watcher.leave()
+    await locks.presence.enter(node, { userData: ada })
+    t.equal((store.items.get(key) as unknown as { lookers: unknown[] }).lookers.length, count + 1)
+  }
+})
+
 t.test('said again, it goes on: one window of a user writes for all, and a read that comes anyway tells it', async (t) => {
   let now = START * 1000
   const { send, counts } = counted(memoryStore())
