@@ -1,10 +1,10 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../fixtures/free-port.ts'
 import type { Figures } from './suite.ts'
 import type { Answer } from './tasks.ts'
 
@@ -86,16 +86,6 @@ async function isLive (url: string): Promise<boolean> {
   } catch {
     return false
   }
-}
-
-/** A port of 127.0.0.1 that nobody listens on. */
-export async function freePort (): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 async function end (child: ChildProcess, ended: Promise<unknown>): Promise<void> {

@@ -16,7 +16,7 @@ import { createStore } from '../../lib/dynamodb/client.ts'
 import { createTable } from '../../lib/dynamodb/table.ts'
 import { differences } from './compare.ts'
 import { core, signIn, type Answer } from './quoin.ts'
-import { freePort } from './server.ts'
+import { freePort } from '../fixtures/free-port.ts'
 import { gazette, jsonapiPath, startStrange } from './strange.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))

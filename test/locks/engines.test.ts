@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import t from 'tap'
-import { freePort, startDynoxide } from './fixtures/dynoxide.ts'
+import { freePort } from '../fixtures/free-port.ts'
+import { startDynoxide } from './fixtures/dynoxide.ts'
 import { needsDynoxide } from './fixtures/engines.ts'
 
 t.test('an engine whose port another process has taken starts on another port', needsDynoxide, async (t) => {

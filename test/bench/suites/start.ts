@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../fixtures/free-port.ts'
 import { compare } from '../compare.ts'
-import { cpuUs, freePort, memoryMiB, startProgram, startService } from '../processes.ts'
+import { cpuUs, memoryMiB, startProgram, startService } from '../processes.ts'
 import type { Comparison, Figures, Suite, SuiteOptions } from '../suite.ts'
 
 const SETTINGS = { ENVIRONMENT: 'bench', CMS_URL: 'http://127.0.0.1:9', DYNAMODB_ENDPOINT: 'http://127.0.0.1:9' }
