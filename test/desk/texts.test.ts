@@ -37,19 +37,19 @@ const NEVER_MET = ['METHOD_NOT_ALLOWED', 'CALLER_GONE', 'URI_TOO_LONG', 'UNSUPPO
 /** The sentences of a line, one for each plural. */
 const sentences = (line: Texts[TextKey]): string[] => typeof line === 'string' ? [line] : Object.values(line)
 const namesIn = (line: Texts[TextKey]) => [...new Set(sentences(line).flatMap((sentence) => [...sentence.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)))].sort()
+/** The names of the values in each line. */
+const valuesOf = <Key extends string>(texts: Partial<Record<Key, Texts[TextKey]>>, keys: Key[]) => Object.fromEntries(keys.map((key) => [key, namesIn(texts[key]!)]))
+/** The sentences of a line that are empty, or have a straight quotation mark or three dots. */
+const untypographic = (line: Texts[TextKey]) => sentences(line).filter((sentence) => sentence.trim() === '' || /["']|\.\.\./.test(sentence))
 
 t.test('each language has all lines, with the same values in them, and none besides', async (t) => {
   for (const [name, texts] of Object.entries(languages)) {
     t.strictSame(Object.keys(texts).filter((key) => !codes.includes(key)), keys, `${name} has the lines of English, in the same order`)
-    for (const key of keys) t.strictSame(namesIn(texts[key]), namesIn(en[key]), `${name}: ${key}`)
+    t.strictSame(valuesOf(texts, keys), valuesOf(en, keys), `${name} has the values of English`)
     t.strictSame(Object.keys(texts).filter((key) => codes.includes(key)), codes, `${name} has the codes of German`)
-    for (const key of codes as TextKey[]) t.strictSame(namesIn(texts[key]), namesIn(de[key]), `${name}: ${key}`)
+    t.strictSame(valuesOf(texts, codes as TextKey[]), valuesOf(de, codes as TextKey[]), `${name} has the values of German`)
   }
-  for (const texts of [en, de, fr]) {
-    for (const line of Object.values(texts)) {
-      for (const sentence of sentences(line)) t.ok(sentence.trim() !== '' && !/["']|\.\.\./.test(sentence), `typographic marks: ${sentence}`)
-    }
-  }
+  t.strictSame([en, de, fr].flatMap((texts) => Object.values(texts)).flatMap(untypographic), [], 'typographic marks')
 })
 
 t.test('the history has lines of its own, in each language, and uses all of them', async (t) => {
@@ -60,12 +60,10 @@ t.test('the history has lines of its own, in each language, and uses all of them
   const named = ['create', 'update', 'order', 'restore', 'outside', 'refused', 'uncertain']
   for (const [name, texts] of Object.entries(spoken)) {
     t.strictSame(Object.keys(texts), own, `${name} has the lines of English, in the same order`)
-    for (const key of own) t.strictSame(namesIn(texts[key]), namesIn(journalEn.en[key]), `${name}: ${key}`)
+    t.strictSame(valuesOf(texts, own), valuesOf(journalEn.en, own), `${name} has the values of English`)
   }
   for (const key of own) t.ok(named.includes(key) || sources.includes(`'${key}'`), `${key} is used`)
-  for (const line of [journalEn.en, ...Object.values(spoken)].flatMap((texts) => Object.values(texts))) {
-    for (const sentence of sentences(line)) t.ok(sentence.trim() !== '' && !/["']|\.\.\./.test(sentence), `typographic marks: ${sentence}`)
-  }
+  t.strictSame([journalEn.en, ...Object.values(spoken)].flatMap((texts) => Object.values(texts)).flatMap(untypographic), [], 'typographic marks')
   t.strictSame([sayHere('older'), sayHere('fields', { count: 1234 })], ['Older', '1,234 fields'])
   useLanguage(['fr'])
   t.strictSame([sayHere('older'), sayHere('fields', { count: 1 })], ['Plus anciennes', '1 champ'])
@@ -86,7 +84,7 @@ t.test('the editor of formatted texts has lines of its own, in each language, an
 
 t.test('each line is used, and a line in capitals is a code of the service', async (t) => {
   const sources = globSync('packages/desk/*.ts', { cwd: ROOT }).filter((path) => !/^texts-/.test(basename(path))).map((path) => readFileSync(join(ROOT, path), 'utf8')).join('\n')
-  for (const key of keys) t.match(sources, `'${key}'`, `${key} is used`)
+  t.strictSame(keys.filter((key) => !sources.includes(`'${key}'`)), [], 'a line that is not used')
   const known: string[] = [...OF_CLIENT, ...Object.keys(failures), ...FINDING_CODES]
   for (const code of codes) t.ok(known.includes(code), `${code} is a code of the service or of its client`)
 })
