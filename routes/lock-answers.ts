@@ -48,6 +48,7 @@ interface AcquireAnswers { 200: { content: { 'application/json': { schema: TUnsa
 /** The answers of the POST that locks. With LOCK_REFUSED_STATUS=200 a refusal has the status of a success. */
 export function acquireAnswers (refusedStatus: number): AcquireAnswers {
   const yours = 'The lock is yours'
+  // Both are variables: in a literal TypeScript would refuse what the document shows beside the answers of a handler.
   if (refusedStatus !== 200) {
     const answers = { 200: { description: yours, headers, content: { 'application/json': { schema: ref(Done) } } }, 423: lockAnswers.held }
     return answers
