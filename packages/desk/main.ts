@@ -223,6 +223,8 @@ if (here.user) {
     for (const one of sessions()) one.keep()
     windows.show(undefined)
   })
+  // The browser may show the same page again.
+  addEventListener('pageshow', () => windows.show(session?.id))
   client.locks.releaseOnPageHide()
   addEventListener('beforeunload', (event) => { if (maker?.isAtRisk || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
   loadNames()
