@@ -252,6 +252,31 @@ t.test('two editors at one edition', async (t) => {
   })
 })
 
+t.test('what has the focus is never behind the bars, however small the window', async (t) => {
+  const { seat, edition } = await newsroom(t)
+  const id = await edition('The focus', [4, 2, 9, 11])
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'The focus')
+  for (const name of ['title', 'field_key', 'field_price', 'field_page_count', 'field_rating', 'field_internal_note', 'field_description']) await anna.locator(`#field-${name}`).fill('1')
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText(/^Not saved: Drupal does not let you change Internal note/))
+  for (const [width, height] of [[1280, 900], [640, 500], [320, 568]] as const) {
+    await anna.setViewportSize({ width, height })
+    await anna.getByRole('heading', { level: 1 }).focus()
+    const behind = new Set<unknown>()
+    for (const key of [...Array(60).fill('Tab'), ...Array(60).fill('Shift+Tab')]) {
+      await anna.keyboard.press(key)
+      behind.add(await anna.evaluate(`(() => {
+        const { activeElement: element } = document
+        const { left, top, width, height } = element.getBoundingClientRect()
+        const bar = document.elementFromPoint(left + width / 2, top + height / 2)?.closest('.bar, .savebar')
+        return bar?.contains(element) === false ? element.id || element.ariaLabel || element.textContent : ''
+      })()`))
+    }
+    t.strictSame([...behind], [''], `${width} x ${height}`)
+  }
+})
+
 t.test('times are those of the site, wherever the reader is', async (t) => {
   const model = join(t.testdir({ 'model.json': JSON.stringify({ ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), timeZone: 'Europe/Berlin' }) }), 'model.json')
   const { seat, edition, client } = await newsroom(t, { CONTENT_MODEL: model })
