@@ -82,6 +82,7 @@ export const de: Texts = {
   timeTwice: 'Diese Uhrzeit gibt es in {zone} zweimal, weil die Uhren zurückgestellt werden. Gemeint ist die erste.',
   lockServiceAway: 'Der Sperrdienst antwortet nicht.',
   lockServiceAwayAlone: 'Der Sperrdienst antwortet nicht. Ihr Text ist nur in diesem Browser.',
+  lockTooLarge: 'Dieser Text ist zu lang für seine Sperre. Bis Sie ihn speichern, ist er nur in diesem Browser.',
   otherWindow: 'Sie haben dieses Feld in einem anderen Fenster weiterbearbeitet.',
   isRequired: 'erforderlich',
   formatted: 'Formatiert',

@@ -82,6 +82,7 @@ export const en = {
   timeTwice: 'In {zone} this time comes twice, since the clocks are put back. The first one is meant.',
   lockServiceAway: 'The lock service does not answer.',
   lockServiceAwayAlone: 'The lock service does not answer. Your text is in this browser alone.',
+  lockTooLarge: 'This text is too long for its lock. Until you save it, it is in this browser alone.',
   otherWindow: 'You went on with this field in another window.',
   isRequired: 'required',
   formatted: 'Formatted',

@@ -399,9 +399,23 @@ t.test('while the lock service is away the text stays here and is sent again', a
   field.type('Too long')
   await pass(400)
   await called('save Too long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'It is too large'))
-  t.equal(field.trouble, 'It is too large')
+  t.match(field.trouble, 'too long for its lock')
   await pass(60_000)
   called()
+})
+
+t.test('a text that is too long for its lock is in the browser alone, and its editor is told', async (t) => {
+  const { field, called, pass, mirrored } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('long')
+  await pass(400)
+  await called('save long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'The lock would have 482671 bytes in the store; at most 409600 bytes are taken'))
+  t.strictSame([field.trouble, mirrored()], ['This text is too long for its lock. Until you save it, it is in this browser alone.', 'long'])
+  field.type('short')
+  await pass(400)
+  await called('save short')[0]!.answer('')
+  t.strictSame([field.trouble, mirrored()], [undefined, undefined])
 })
 
 t.test('that the lock service does not answer is said no longer than that', async (t) => {
