@@ -10,7 +10,7 @@ import type { Field } from './field.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
-import { at, nameOf, since } from './words.ts'
+import { at, beginning, nameOf, since } from './words.ts'
 
 export interface FieldActs extends PreviewActs, PetitionActs {
   revert: (field: Field) => void
@@ -64,7 +64,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field, acts?: FieldActs): View {
   const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, whyForbidden, hint, trouble } = field
-  const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
+  const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${beginning(text, 160)}…` : text })
   const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
   return html`
     ${holder

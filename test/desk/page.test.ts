@@ -12,7 +12,7 @@ import { entityOf, isPublished, languageOf, valueOf, type Edition, type Item, ty
 import { say } from '../../packages/desk/texts.ts'
 import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
-import { at, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
+import { at, beginning, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
 import { QuoinError, type Draft } from '../../packages/client/src/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { rearrange } from '../../lib/editions/order/operations.ts'
@@ -287,6 +287,7 @@ t.test('times, numbers and people in words', async (t) => {
   t.strictSame([day('2026-11-17T16:00:00Z'), day('2026-11-17'), at(1_795_017_600, 1_795_017_600_000), at(1_795_017_600, 1_795_104_000_000)], ['18 Nov 2026', '17 Nov 2026', '01:00', '19 Nov, 01:00'], 'or by that of the site')
   t.strictSame([{ uid: '7', name: 'Ada Lovelace' }, { uid: '7', name: 'ada' }, { uid: '7', name: ' Ada King Lovelace ' }, { uid: 7 }, { uid: '7', name: '' }, { uid: '7', name: '😀 x' }, { uid: '7', name: ' ' }].map(initials), ['AL', 'A', 'AL', 'U7', 'U7', '😀X', ''])
   t.equal(nameOf({ uid: 7 }), 'User 7')
+  t.strictSame([1, 2, 3, 9].map((length) => beginning('a😀b', length)), ['a', 'a', 'a😀', 'a😀b'])
   t.equal(toneOf({ uid: 7 }), toneOf({ uid: '7', name: 'Ada' }), 'the colour is that of the uid')
   t.not(toneOf({ uid: 'anna' }), toneOf({ uid: 'ben' }))
 })
