@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
-import { createDrafts, createDraftStorage } from '../../packages/desk/drafts.ts'
+import { createDrafts, createDraftStorage, storageOf } from '../../packages/desk/drafts.ts'
 import { storeOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../../packages/desk/merge.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
@@ -397,6 +397,18 @@ t.test('what is in the browser alone outlives the window, each with its editor a
   t.strictSame([createDraftStorage(store, 'anna').of('node/1'), store.length], [[], 0])
   again.put('node/1', { ...title, payload: 'x'.repeat(200) })
   t.equal(again.of('node/1').length, 1, 'what there is no room for is in the page still')
+})
+
+t.test('a browser that gives no storage has no room', async (t) => {
+  const store = storeOf()
+  t.equal(storageOf({ localStorage: store }), store)
+  const none = storageOf({ get localStorage (): never { throw new Error('denied') } })
+  const storage = createDraftStorage(none, 'anna')
+  storage.put('node/1', { fieldName: 'title', payload: 'A' })
+  t.match(storage.of('node/1'), [{ payload: 'A' }], 'it is in the page')
+  storage.drop(() => true, 'node/1')
+  const mirror = storage.mirror('node/1', 'title')
+  t.strictSame([mirror('A'), mirror(undefined), storage.of('node/1'), none.key(0)], [false, true, [], null])
 })
 
 t.test('what is typed is in the browser from the first letter, and no longer than it has to be', async (t) => {
