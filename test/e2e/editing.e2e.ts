@@ -277,6 +277,22 @@ t.test('what has the focus is never behind the bars, however small the window', 
   }
 })
 
+t.test('on paper an edition has its whole texts, its order by number, and nothing to press', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const id = await edition('On paper', [4, 2])
+  await client('maker').editions.update(id, { field_description: [{ value: 'A line.\n'.repeat(40), format: 'plain_text' }] })
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'On paper')
+  const text = anna.getByRole('textbox', { name: 'Description' })
+  const isWhole = () => text.evaluate((box: unknown) => (box as Record<string, number>)['scrollHeight']! <= (box as Record<string, number>)['clientHeight']!)
+  t.equal(await isWhole(), false)
+  await anna.emulateMedia({ media: 'print' })
+  t.equal(await isWhole(), true)
+  const pressable = anna.locator('button:visible, .bar:visible, .savebar:visible, aside:visible')
+  t.strictSame(await pressable.allTextContents(), ['1', '2'])
+  await anna.emulateMedia({ media: 'screen' })
+})
+
 t.test('times are those of the site, wherever the reader is', async (t) => {
   const model = join(t.testdir({ 'model.json': JSON.stringify({ ...JSON.parse(readFileSync(join(ROOT, 'config/content-model.json'), 'utf8')), timeZone: 'Europe/Berlin' }) }), 'model.json')
   const { seat, edition, client } = await newsroom(t, { CONTENT_MODEL: model })
