@@ -143,7 +143,7 @@ export const de: Texts = {
   everythingAsSaved: 'Alles wie gespeichert',
   undone: 'Rückgängig gemacht: {what}',
   redone: 'Wiederholt: {what}',
-  leftAlone: 'Nicht angerührt, denn es wurde inzwischen geändert: {what}',
+  leftAlone: 'Nicht angerührt, denn es wurde inzwischen geändert oder übernommen: {what}',
 
   // The page
   toContent: 'Zum Inhalt',

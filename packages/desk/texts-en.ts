@@ -143,7 +143,7 @@ export const en = {
   everythingAsSaved: 'Everything as it is saved',
   undone: 'Undone: {what}',
   redone: 'Done again: {what}',
-  leftAlone: 'Left alone, since it has been changed: {what}',
+  leftAlone: 'Left alone, since it has been changed or taken: {what}',
 
   // The page
   toContent: 'To the content',
