@@ -192,7 +192,7 @@ export const de: Texts = {
   // An edition
   noSuchPage: 'Diese Seite gibt es nicht',
   noSuchEdition: 'Es gibt keine Ausgabe „{id}“: Eine Ausgabe hat eine Nummer oder eine UUID',
-  mayBeOld: '{reason}. Was Sie sehen, kann veraltet sein.',
+  mayBeOld: '{reason} Was Sie sehen, kann veraltet sein.',
   cannotBeShown: 'Diese Ausgabe kann nicht gezeigt werden',
   openingEdition: 'Ausgabe {id} wird geöffnet',
   duplicate: 'Duplizieren',

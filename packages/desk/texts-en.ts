@@ -192,7 +192,7 @@ export const en = {
   // An edition
   noSuchPage: 'There is no such page',
   noSuchEdition: 'There is no edition “{id}”: an edition has a number or a UUID',
-  mayBeOld: '{reason}. What you see may be out of date.',
+  mayBeOld: '{reason} What you see may be out of date.',
   cannotBeShown: 'This edition cannot be shown',
   openingEdition: 'Opening edition {id}',
   duplicate: 'Duplicate',

@@ -192,7 +192,7 @@ export const fr: Texts = {
   // An edition
   noSuchPage: 'Cette page n’existe pas',
   noSuchEdition: 'Il n’y a pas d’édition « {id} » : une édition a un numéro ou un UUID',
-  mayBeOld: '{reason}. Ce que vous voyez n’est peut-être plus à jour.',
+  mayBeOld: '{reason} Ce que vous voyez n’est peut-être plus à jour.',
   cannotBeShown: 'Cette édition ne peut pas être affichée',
   openingEdition: 'Ouverture de l’édition {id}',
   duplicate: 'Dupliquer',
