@@ -100,6 +100,16 @@ t.test('two editors at one edition', async (t) => {
     t.match(await lockOf(id), { userData: { uid: 'ben' } })
   })
 
+  t.test('letters have the size that the reader has chosen in the browser', async (t) => {
+    const id = await edition('Large letters', [4])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Large letters')
+    const sizes = () => anna.evaluate("[...new Set([...document.querySelectorAll('body, main *')].map((element) => Number.parseFloat(getComputedStyle(element).fontSize)))]") as Promise<number[]>
+    const before = await sizes()
+    await anna.evaluate("document.documentElement.style.fontSize = '200%'")
+    t.strictSame(await sizes(), before.map((size) => 2 * size))
+  })
+
   t.test('a tab that is closed lets go of its field', async (t) => {
     const id = await edition('The fourth')
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
