@@ -26,13 +26,13 @@ export function createCopy () {
     isOwn: (text: string): boolean => ownTexts.has(text),
     /** Notes a text that goes with the request for the lock. */
     give: (text: string): void => { ownTexts.add(text) },
-    /** Sends a text to the lock. @returns the failure, if there was one */
-    async send (lock: Held, text: string): Promise<QuoinError | undefined> {
+    /** Sends a text to the lock. @param age how long ago it was typed, in milliseconds @returns the failure, if there was one */
+    async send (lock: Held, text: string, age: number): Promise<QuoinError | undefined> {
       lastSent = text
       ownTexts.add(text)
       const then = lockCount
       try {
-        await lock.save(text)
+        await lock.save(text, { age })
         if (then !== lockCount) return
         arrived = text
         ownTexts = new Set([text])

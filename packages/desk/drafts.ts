@@ -64,6 +64,15 @@ export function isSameText (one: EditorDraft, other: EditorDraft): boolean {
 /** Where a browser keeps texts that outlive a crash, such as localStorage. */
 export type TextStorage = Pick<Storage, 'length' | 'key' | 'getItem' | 'setItem' | 'removeItem'>
 
+/** The storage of a browser's window; where the browser gives none, one without room. */
+export function storageOf (window: { readonly localStorage: TextStorage }): TextStorage {
+  try {
+    return window.localStorage
+  } catch {
+    return { length: 0, key: () => null, getItem: () => null, setItem () { throw new Error('There is no storage') }, removeItem () {} }
+  }
+}
+
 interface StoredDraft extends EditorDraft {
   /** Its key in the store. */
   key: string

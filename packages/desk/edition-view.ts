@@ -14,7 +14,7 @@ import { journalButton, journalDoorView } from './journal-door-view.ts'
 import { draftsView } from './drafts-view.ts'
 import { goToFinder, orderView } from './order-view.ts'
 import { entityOf, languageOf, valueOf, type Item, type Settings } from './settings.ts'
-import { reasonOf } from './reasons.ts'
+import { reasonOf, sentenceOf } from './reasons.ts'
 import { say, sayWith } from './texts.ts'
 import { day, duration, nameOf, since, type Somebody } from './words.ts'
 
@@ -47,7 +47,7 @@ export function editionView (session: Session, context: EditionContext): Templat
   return html`
     ${crumbs()}
     ${failure
-      ? notice('bad', edition ? say('mayBeOld', { reason: reasonOf(failure) }) : reasonOf(failure), html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
+      ? notice('bad', edition ? say('mayBeOld', { reason: sentenceOf(failure) }) : reasonOf(failure), html`<button type="button" @click=${session.load}>${say('tryAgain')}</button>`)
       : nothing}
     ${edition ? content(session, context) : failure ? html`<h1 tabindex="-1">${say('cannotBeShown')}</h1>` : html`<h1 tabindex="-1" class="quiet">${say('openingEdition', { id: session.id })}</h1>`}`
 }

@@ -1,5 +1,5 @@
 import type { Field } from './field.ts'
-import type { Editor } from './formatted-editor.ts'
+import type { Editor, EditorDeps } from './formatted-editor.ts'
 
 interface Door {
   isOpen: boolean
@@ -37,8 +37,10 @@ export function isFormatted ({ shape: { template } }: Field): boolean {
   return 'format' in template && template['format'] !== 'plain_text'
 }
 
+export interface DoorDeps extends Pick<EditorDeps, 'language' | 'undo' | 'redo'> { onChange: () => void }
+
 /** The editor of a field. Its script loads when an editor is first opened. Without it, or while it is closed, the source is edited. */
-export function editorDoor (field: Field, { language, onChange }: { language: string | undefined, onChange: () => void }) {
+export function editorDoor (field: Field, { onChange, ...deps }: DoorDeps) {
   const door: Door = doors.get(field) ?? { isOpen: false, isMissing: false }
   const isNew = !doors.has(field)
   doors.set(field, door)
@@ -62,7 +64,7 @@ export function editorDoor (field: Field, { language, onChange }: { language: st
     door.isMissing = module === undefined
     if (!module || !door.isOpen || door.editor) return onChange()
     try {
-      door.editor = module.createEditor({ field, language, onLeave: leave })
+      door.editor = module.createEditor({ field, ...deps, onLeave: leave })
     } catch (error) {
       door.reason = module.reasonIn(error)
     }

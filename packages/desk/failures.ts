@@ -44,7 +44,7 @@ export function createTrouble (isKept: () => boolean, onChange: () => void) {
   return {
     get words () { return isAway ? say(isKept() ? 'lockServiceAway' : 'lockServiceAwayAlone') : words },
     failed (error: QuoinError): void {
-      is(reasonOf(error))
+      is(error.status === 413 ? say('lockTooLarge') : reasonOf(error))
       isAway = error.passes
     },
     /** Waits for a write, and says so when it takes long: it may never arrive. */

@@ -4,15 +4,15 @@ import type { Named } from '../client/src/client.ts'
 import { askView, petitionsView, type PetitionActs } from './petitions-view.ts'
 import { boxesView } from './boxes-view.ts'
 import type { TextChoice } from './choices.ts'
-import { editorDoor, isFormatted } from './editor-door.ts'
+import { editorDoor, isFormatted, type DoorDeps } from './editor-door.ts'
 import { differenceView, hasPieces } from './difference-view.ts'
 import type { Field } from './field.ts'
 import { previewView, type PreviewActs } from './preview-view.ts'
 import { say, sayWith } from './texts.ts'
 import { avatar, icon, type View } from './ui.ts'
-import { at, nameOf, since } from './words.ts'
+import { at, beginning, nameOf, since } from './words.ts'
 
-export interface FieldActs extends PreviewActs, PetitionActs {
+export interface FieldActs extends PreviewActs, PetitionActs, Pick<DoorDeps, 'undo' | 'redo'> {
   revert: (field: Field) => void
   /** What is chosen of the difference to a text that was typed before. */
   choiceOf: (field: Field, text: string) => TextChoice
@@ -23,7 +23,7 @@ export interface FieldActs extends PreviewActs, PetitionActs {
 export function fieldView (field: Field, types: Named[], acts: FieldActs, language?: string): TemplateResult {
   const { shape: { name, label, kind, zone, help, isRequired }, holder, isHeld } = field
   const { revert } = acts
-  const door = isFormatted(field) ? editorDoor(field, { language, onChange: acts.onChange }) : undefined
+  const door = isFormatted(field) ? editorDoor(field, { language, onChange: acts.onChange, undo: acts.undo, redo: acts.redo }) : undefined
   const state = holder || field.whyForbidden !== undefined ? 'is-locked' : isHeld ? 'is-held' : ''
   return html`
     <div class="field kind-${kind} ${state}" data-field=${name} @keydown=${(event: KeyboardEvent) => { if (event.key === 'Escape' && !event.isComposing && field.isDirty) revert(field) }}>
@@ -64,7 +64,7 @@ function control (field: Field, types: Named[], language: string | undefined): T
 /** Who has it, what was typed before, what somebody else has saved, and what is wrong. */
 export function notes (field: Field, acts?: FieldActs): View {
   const { shape: { label, kind }, holder, isHeld, keptAt, offer, theirs, problems, whyForbidden, hint, trouble } = field
-  const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${text.slice(0, 160)}…` : text })
+  const quote = (text: string) => kind === 'order' ? say('anotherOrder') : text === '' ? say('nothing') : say('quoted', { text: text.length > 160 ? `${beginning(text, 160)}…` : text })
   const choice = offer === undefined ? undefined : acts?.choiceOf(field, offer)
   return html`
     ${holder

@@ -49,8 +49,11 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   let whyForbidden: string | undefined
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
+  /** The text that was typed last, and when, in milliseconds. */
+  let latest = backup
 
   function update (): void {
+    if (text.now !== latest.text) latest = { text: text.now, at: Date.now() }
     const isSafe = mirror(isKept() ? undefined : text.now)
     if (isSafe && text.now !== backup.text) backup = { text: text.now, at: Date.now() / 1000 }
     onChange()
@@ -114,7 +117,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
     if (text.now === copy.sent) return
     offer.yield()
     const lock = ownLock
-    const failure = await trouble.patient(copy.send(lock, text.now))
+    const failure = await trouble.patient(copy.send(lock, text.now, Date.now() - latest.at))
     // A lock that was lost meanwhile says nothing of the one that has been taken since.
     if (ownLock !== lock) return
     if (failure) takeRefusal(failure)

@@ -26,6 +26,9 @@ export interface EditorDeps {
   language: string | undefined
   /** Told in a sentence why the text can be shown as its source only. */
   onLeave: (reason: string) => void
+  /** Undo and redo what the page has put into the field. They say whether there was anything. */
+  undo: (field: Field) => boolean
+  redo: (field: Field) => boolean
 }
 
 const { li, br, paragraph } = schema.nodes
@@ -75,7 +78,7 @@ function addStyle (): void {
 let copied: { html: string, slice: Slice } | undefined
 
 /** An editor of the formatted text of one field, with its tools. The field has each input at once. */
-export function createEditor ({ field, language, onLeave }: EditorDeps): Editor {
+export function createEditor ({ field, language, onLeave, ...page }: EditorDeps): Editor {
   addStyle()
   const { name, label, help } = field.shape
   const element = document.createElement('div')
@@ -93,12 +96,14 @@ export function createEditor ({ field, language, onLeave }: EditorDeps): Editor 
     dispatch?.(state.tr.replaceSelectionWith(br!.create()).scrollIntoView())
     return true
   })
+  const redoAny = chainCommands(redo, () => page.redo(field))
   const plugins = [
     history(),
     keymap({
-      'Mod-z': undo,
-      'Mod-y': redo,
-      'Shift-Mod-z': redo,
+      // ProseMirror hands on none of these keys, so the page does not hear them.
+      'Mod-z': chainCommands(undo, () => page.undo(field)),
+      'Mod-y': redoAny,
+      'Shift-Mod-z': redoAny,
       'Mod-b': bold,
       'Mod-i': italic,
       'Mod-k': () => askAddress(),

@@ -1,5 +1,6 @@
 import { Schema, type DOMOutputSpec, type Node } from 'prosemirror-model'
 import { collapse, decode, encode, essence, isBlock, isVoid, NotKept, tokensOf, startTag, type HtmlAttribute, type Token } from './markup.ts'
+import { beginning } from './words.ts'
 
 /** How long a text may be that the editor opens, in characters. */
 const LONGEST = 100_000
@@ -26,7 +27,7 @@ const attributesOf = (node: { attrs: Record<string, unknown> }) => node.attrs['a
 /** What stands for something that the editor leaves as it is. */
 function pieceOf ({ attrs }: Node, name: string): DOMOutputSpec {
   const source = String(attrs['source'])
-  return [name, { class: 'piece', title: source.slice(0, 1000) }, source.length > 80 ? `${source.slice(0, 80)}…` : source]
+  return [name, { class: 'piece', title: beginning(source, 1000) }, source.length > 80 ? `${beginning(source, 80)}…` : source]
 }
 
 /**

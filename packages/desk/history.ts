@@ -57,7 +57,7 @@ export function createHistory () {
       if (changes.length === 0) return
       for (const { field, after } of changes) field.type(after)
       const turn = (is: 'before' | 'after', becomes: 'before' | 'after') => () => {
-        const same = changes.filter((change) => change.field.text === change[is])
+        const same = changes.filter(({ field, [is]: text }) => !field.holder && field.text === text)
         for (const change of same) change.field.type(change[becomes])
         return same.length > 0
       }

@@ -7,7 +7,7 @@ import { reasonOf } from './reasons.ts'
 import type { Edition, Item } from './settings.ts'
 import { sayHere } from './texts-journal.ts'
 import { localeOfReader } from './texts.ts'
-import { day } from './words.ts'
+import { beginning, day } from './words.ts'
 
 /** How many entries are asked for at once. */
 const PAGE = 20
@@ -226,7 +226,7 @@ export function createJournal ({ editions, labels, id, shapeOf, labelOf, isOffer
 
 /** A piece without what is too long to be read here. */
 function cut (piece: Piece): Piece {
-  const short = (text: string) => text.length > LETTERS ? `${text.slice(0, LETTERS)} …` : text
+  const short = (text: string) => text.length > LETTERS ? `${beginning(text, LETTERS)} …` : text
   return isChange(piece) ? { gone: short(piece.gone), came: short(piece.came) } : piece
 }
 

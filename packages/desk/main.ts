@@ -15,7 +15,7 @@ import { makerView } from './maker-view.ts'
 import { goToFinder } from './order-view.ts'
 import { outlive } from './petitions.ts'
 import { createBackground } from './background.ts'
-import { createDraftStorage, isAtRisk, type DraftStorage } from './drafts.ts'
+import { createDraftStorage, isAtRisk, storageOf, type DraftStorage } from './drafts.ts'
 import { createNotifier, type NotificationClass } from './notifier.ts'
 import { createPress } from './press.ts'
 import { createSamples, type Samples } from './samples.ts'
@@ -216,13 +216,15 @@ async function open (isFirst = false): Promise<void> {
 if (here.user) {
   client = createClient({ ...here.options, fetch: outlive(here.options.fetch ?? fetchOnce), url: serviceOf(location.pathname), entityType: settings.model.entityType })
   samples = createSamples((id) => ask(`api/desk/samples/${encodeURIComponent(id)}`, here))
-  storage = createDraftStorage(localStorage, here.user.uid)
+  storage = createDraftStorage(storageOf(window), here.user.uid)
   windows = createWindows({ channel: new BroadcastChannel('quoin-desk'), uid: here.user.uid, onChange: refresh })
   // First, so that a lock with a text that was typed just now is not released.
   addEventListener('pagehide', () => {
     for (const one of sessions()) one.keep()
     windows.show(undefined)
   })
+  // The browser may show the same page again.
+  addEventListener('pageshow', () => windows.show(session?.id))
   client.locks.releaseOnPageHide()
   addEventListener('beforeunload', (event) => { if (maker?.isAtRisk || isAtRisk(sessions().flatMap(({ fields }) => fields), here.other !== undefined) || sessions().some(({ orders }) => orders.some(({ isSaving }) => isSaving))) event.preventDefault() })
   loadNames()

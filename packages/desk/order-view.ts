@@ -48,7 +48,7 @@ export function orderView (field: Field, order: Order, context: OrderContext): T
       </ol>
       ${rows.length > 0
         ? nothing
-        : html`<p class="invitation" @dragover=${allow(field)} @drop=${onDrop(field, context, 0)}>${sayWith('noArticlesYet', { link: html`<a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>${say('findFirst')}</a>` })}</p>`}
+        : html`<p class="invitation" @dragover=${allow(field)} @drop=${onDrop(field, context, () => 0)}>${sayWith('noArticlesYet', { link: html`<a href="#find" @click=${(event: Event) => { event.preventDefault(); goToFinder() }}>${say('findFirst')}</a>` })}</p>`}
     </section>`
 }
 
@@ -62,6 +62,11 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   const address = addressOf(item)
   const isLocked = field.holder !== undefined
   const locks = locksOf(item)
+  /** While something is pressed or dragged, the order may change without being shown. */
+  function indexNow (): number {
+    const now = [...tokensOf(order.items).keys()].indexOf(token)
+    return now < 0 ? index : now
+  }
   async function move (to: number, list: Element, direction: string): Promise<void> {
     context.move(token, to)
     await Promise.resolve()
@@ -105,10 +110,10 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
   // What moves loses the focus for a moment.
   const placeLeft = ({ currentTarget }: Event) => setTimeout(() => { if (document.activeElement !== currentTarget && placed.get(order)?.token === token) endPlace() })
   const listOf = (event: Event) => (event.currentTarget as Element).closest('ol')!
-  const button = (to: 'up' | 'down', arrow: string, target: number) => {
-    const isUseless = isLocked || target < 0 || target >= length
+  const button = (to: 'up' | 'down', arrow: string, step: number) => {
+    const isUseless = isLocked || index + step < 0 || index + step >= length
     return html`<button type="button" class="icon-only" data-to=${to} aria-disabled=${isUseless ? 'true' : 'false'} aria-label=${say(to === 'up' ? 'moveUp' : 'moveDown', { title })}
-      @click=${(event: Event) => { if (!isUseless) move(target, listOf(event), to) }}>${icon(arrow)}</button>`
+      @click=${(event: Event) => { if (!isUseless) move(indexNow() + step, listOf(event), to) }}>${icon(arrow)}</button>`
   }
   return html`
     <li data-token=${token} draggable=${isLocked ? 'false' : 'true'}
@@ -129,7 +134,7 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
       @dragover=${allow(field)}
       @dragenter=${(event: DragEvent) => { if (contentOfDrag()) (event.currentTarget as Element).classList.add('is-target') }}
       @dragleave=${(event: DragEvent) => { if (!(event.currentTarget as Element).contains(event.relatedTarget as Node | null)) (event.currentTarget as Element).classList.remove('is-target') }}
-      @drop=${onDrop(field, context, index, index === length - 1)}
+      @drop=${onDrop(field, context, indexNow, index === length - 1)}
       @dragend=${endDrag}>
       <span class="grip">${icon('grip-vertical')}</span>${isPlaced
         ? html`<input class="place" type="text" inputmode="numeric" autocomplete="off" value=${placed.get(order)!.digit || String(index + 1)} aria-label=${say('newPlace', { title })} @keydown=${placeTyped} @blur=${placeLeft}>`
@@ -138,7 +143,7 @@ function row (field: Field, order: Order, { titleOf, isPublished, hasImages, has
       <span class="what"><span class="title" dir="auto">${address === undefined ? title : html`<a href=${address} target="_blank" rel="noopener" title=${say('openInDrupal')}>${title}</a>`}</span>${hasSections ? html`<small class="section" dir="auto">${sectionOf(item)}</small>` : nothing}</span>
       ${isPublished(item) === false ? html`<span class="pill">${say('notPublished')}</span>` : nothing}
       <span class="people">${locks.length === 0 ? nothing : html`<span class="spoken">${say('atWorkHere')}</span>${locks.map(({ userData }) => avatar(userData))}`}</span>
-      ${button('up', 'arrow-up', index - 1)}${button('down', 'arrow-down', index + 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
+      ${button('up', 'arrow-up', -1)}${button('down', 'arrow-down', 1)}<button type="button" class="icon-only remove" aria-disabled=${isLocked ? 'true' : 'false'} aria-label=${say('removeTitle', { title })}
         @click=${(event: Event) => { if (!isLocked) remove(listOf(event)) }}>${icon('x')}</button>
     </li>`
 }
@@ -147,8 +152,8 @@ function allow ({ holder }: Field): (event: DragEvent) => void {
   return (event) => { if (contentOfDrag() && !holder) event.preventDefault() }
 }
 
-/** What is dropped at an index; behind it, if its lower half is the end of the list. */
-function onDrop (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'insert'>, index: number, isLast = false): (event: DragEvent) => void {
+/** What is dropped at the index of an article; behind it, if its lower half is the end of the list. */
+function onDrop (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'insert'>, indexNow: () => number, isLast = false): (event: DragEvent) => void {
   return (event) => {
     event.preventDefault()
     const target = event.currentTarget as Element
@@ -158,12 +163,12 @@ function onDrop (field: Field, { move, insert }: Pick<OrderContext, 'move' | 'in
     if (!what || field.holder) return
     if ('token' in what) {
       if (what.order !== field.shape.name) return
-      move(what.token, index)
+      move(what.token, indexNow())
       target.closest('ol')?.querySelector<HTMLElement>(`[data-token="${CSS.escape(what.token)}"] button[data-to]`)?.focus()
       return
     }
     const { top, height } = target.getBoundingClientRect()
-    insert(what.article, what.title, isLast && event.clientY > top + height / 2 ? index + 1 : index)
+    insert(what.article, what.title, isLast && event.clientY > top + height / 2 ? indexNow() + 1 : indexNow())
   }
 }
 

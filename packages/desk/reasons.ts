@@ -10,6 +10,11 @@ export function reasonOf ({ code, message }: Pick<QuoinError, 'code' | 'message'
   return codeText(code, { message }) ?? message
 }
 
+/** The same as a sentence, with its full stop, before others. */
+export function sentenceOf (failure: Pick<QuoinError, 'code' | 'message'>): string {
+  return reasonOf(failure).trim().replace(/\.?$/, '.')
+}
+
 /** Why nobody could tell who sits here: what the service says, or that there is no answer of the service. */
 export function signInReason (body?: Partial<Pick<QuoinError, 'code' | 'message'>>): string {
   return body?.message ? reasonOf(body as Pick<QuoinError, 'code' | 'message'>) : say('serviceAway')

@@ -1,5 +1,5 @@
 import type { QuoinError } from '../client/src/client.ts'
-import { reasonOf } from './reasons.ts'
+import { sentenceOf } from './reasons.ts'
 import { say } from './texts.ts'
 import { nameOf } from './words.ts'
 
@@ -54,7 +54,7 @@ export function refusalOf (error: Pick<QuoinError, 'code' | 'status' | 'message'
     if (fields.size > 0) return [say(isNew ? 'notMadeWrong' : 'notSavedWrong'), ...others].join(' ')
     if (locks) return say(isNew ? 'notMade' : 'notSaved', { reason: `${locks.map(({ fieldName, userData }) => say('isEditedBy', { label: labels.get(fieldName) ?? fieldName, name: nameOf(userData) })).join(', ')}.` })
     const waits = status === 0 || status >= 500
-    const what = say(isNew ? 'notMade' : 'notSaved', { reason: reasonOf({ code, message }).trim().replace(/\.?$/, '.') })
+    const what = say(isNew ? 'notMade' : 'notSaved', { reason: sentenceOf({ code, message }) })
     return !waits || isNew ? what : say(isAtRisk ? 'saveLater' : 'keptSaveLater', { what })
   }
 }

@@ -46,7 +46,7 @@ export function createRestoration ({ drafts, history, onChange }: RestorationDep
       if (text === payload) drafts.forget({ fieldName: name, payload })
       marks = [...marks, { name, before, payload }]
       const turn = (is: string, becomes: string) => () => {
-        const isSame = field.text === is
+        const isSame = !field.holder && field.text === is
         if (isSame) field.type(becomes)
         return isSame
       }

@@ -82,6 +82,7 @@ export const de: Texts = {
   timeTwice: 'Diese Uhrzeit gibt es in {zone} zweimal, weil die Uhren zurückgestellt werden. Gemeint ist die erste.',
   lockServiceAway: 'Der Sperrdienst antwortet nicht.',
   lockServiceAwayAlone: 'Der Sperrdienst antwortet nicht. Ihr Text ist nur in diesem Browser.',
+  lockTooLarge: 'Dieser Text ist zu lang für seine Sperre. Bis Sie ihn speichern, ist er nur in diesem Browser.',
   otherWindow: 'Sie haben dieses Feld in einem anderen Fenster weiterbearbeitet.',
   isRequired: 'erforderlich',
   formatted: 'Formatiert',
@@ -142,7 +143,7 @@ export const de: Texts = {
   everythingAsSaved: 'Alles wie gespeichert',
   undone: 'Rückgängig gemacht: {what}',
   redone: 'Wiederholt: {what}',
-  leftAlone: 'Nicht angerührt, denn es wurde inzwischen geändert: {what}',
+  leftAlone: 'Nicht angerührt, denn es wurde inzwischen geändert oder übernommen: {what}',
 
   // The page
   toContent: 'Zum Inhalt',
@@ -191,7 +192,7 @@ export const de: Texts = {
   // An edition
   noSuchPage: 'Diese Seite gibt es nicht',
   noSuchEdition: 'Es gibt keine Ausgabe „{id}“: Eine Ausgabe hat eine Nummer oder eine UUID',
-  mayBeOld: '{reason}. Was Sie sehen, kann veraltet sein.',
+  mayBeOld: '{reason} Was Sie sehen, kann veraltet sein.',
   cannotBeShown: 'Diese Ausgabe kann nicht gezeigt werden',
   openingEdition: 'Ausgabe {id} wird geöffnet',
   duplicate: 'Duplizieren',

@@ -82,6 +82,7 @@ export const en = {
   timeTwice: 'In {zone} this time comes twice, since the clocks are put back. The first one is meant.',
   lockServiceAway: 'The lock service does not answer.',
   lockServiceAwayAlone: 'The lock service does not answer. Your text is in this browser alone.',
+  lockTooLarge: 'This text is too long for its lock. Until you save it, it is in this browser alone.',
   otherWindow: 'You went on with this field in another window.',
   isRequired: 'required',
   formatted: 'Formatted',
@@ -142,7 +143,7 @@ export const en = {
   everythingAsSaved: 'Everything as it is saved',
   undone: 'Undone: {what}',
   redone: 'Done again: {what}',
-  leftAlone: 'Left alone, since it has been changed: {what}',
+  leftAlone: 'Left alone, since it has been changed or taken: {what}',
 
   // The page
   toContent: 'To the content',
@@ -191,7 +192,7 @@ export const en = {
   // An edition
   noSuchPage: 'There is no such page',
   noSuchEdition: 'There is no edition “{id}”: an edition has a number or a UUID',
-  mayBeOld: '{reason}. What you see may be out of date.',
+  mayBeOld: '{reason} What you see may be out of date.',
   cannotBeShown: 'This edition cannot be shown',
   openingEdition: 'Opening edition {id}',
   duplicate: 'Duplicate',

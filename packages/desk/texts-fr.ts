@@ -82,6 +82,7 @@ export const fr: Texts = {
   timeTwice: 'À {zone}, cette heure vient deux fois, car on recule les horloges. C’est la première qui compte.',
   lockServiceAway: 'Le service de verrous ne répond pas.',
   lockServiceAwayAlone: 'Le service de verrous ne répond pas. Votre texte n’est que dans ce navigateur.',
+  lockTooLarge: 'Ce texte est trop long pour son verrou. Tant que vous ne l’enregistrez pas, il n’est que dans ce navigateur.',
   otherWindow: 'Vous avez continué ce champ dans une autre fenêtre.',
   isRequired: 'obligatoire',
   formatted: 'Mis en forme',
@@ -191,7 +192,7 @@ export const fr: Texts = {
   // An edition
   noSuchPage: 'Cette page n’existe pas',
   noSuchEdition: 'Il n’y a pas d’édition « {id} » : une édition a un numéro ou un UUID',
-  mayBeOld: '{reason}. Ce que vous voyez n’est peut-être plus à jour.',
+  mayBeOld: '{reason} Ce que vous voyez n’est peut-être plus à jour.',
   cannotBeShown: 'Cette édition ne peut pas être affichée',
   openingEdition: 'Ouverture de l’édition {id}',
   duplicate: 'Dupliquer',

@@ -44,6 +44,11 @@ export function day (text: string): string {
   return Number.isNaN(date.getTime()) ? text : date.toLocaleDateString(localeOfReader(), { day: 'numeric', month: 'short', year: 'numeric', timeZone: text.includes('T') ? zone : 'UTC' })
 }
 
+/** The beginning of a text, in which no character is cut in two. */
+export function beginning (text: string, length: number): string {
+  return text.slice(0, length).replace(/\p{Surrogate}$/u, '')
+}
+
 export interface Somebody { uid: string | number, name?: string | undefined }
 
 /** What the others call somebody. */

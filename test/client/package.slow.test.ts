@@ -68,7 +68,7 @@ const field = { ...entity, fieldName: 'title' }
 export async function everyVerb (): Promise<void> {
   const held: Held = await locks.acquire(field, { payload: 'Harbour', onLost: (error) => { console.log(error.lock?.userData.name) }, signal })
   const taken: Held = await locks.overwrite(field, { payload: 'Harbour', version: held.version, signal })
-  await taken.save('Harbour bridge', { signal })
+  await taken.save('Harbour bridge', { age: 400, signal })
   await taken.release({ signal })
   await locks.release(field, { version: held.version, signal })
   await locks.release(entity)

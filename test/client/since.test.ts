@@ -108,6 +108,10 @@ t.test('a lock says by the clock of the service when its user last typed; a rene
   t.ok(last.typedAt! > now + 7190, 'and what a page sends on its way out')
   t.match(await locks.acquire(title), { found: 'Harbour bridge' })
   t.match(await locks.list(title), [{ userData: { typedAt: last.typedAt } }], 'the page that takes its own lock anew')
+  const { save } = await locks.acquire(title)
+  await save('Harbour bridge opens', { age: 60_000 })
+  const { typedAt: earlier } = sent.at(-1)!
+  t.ok(earlier! > now + 7130 && earlier! < now + 7190, 'a text that was typed a minute ago')
   await seat(ben).locks.overwrite(title)
   t.strictSame((await locks.list(title))[0]?.userData, ben, 'who takes over has not typed')
 })

@@ -16,7 +16,7 @@ const away = () => new QuoinError(503, 'STORE_UNAVAILABLE', 'away')
 mock.timers.enable({ apis: ['setTimeout', 'Date'] })
 t.teardown(() => mock.timers.reset())
 
-interface Call { name: string, payload?: string | undefined, version?: string | undefined, answer: (how: QuoinError | string | Error) => Promise<void>, onLost?: AcquireOptions['onLost'] }
+interface Call { name: string, payload?: string | undefined, version?: string | undefined, age?: number | undefined, answer: (how: QuoinError | string | Error) => Promise<void>, onLost?: AcquireOptions['onLost'] }
 
 /**
  * A field of Anna's, and a lock service that answers when the test says so: an error, or the text that her lock had
@@ -28,11 +28,12 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   const aside: string[] = []
   let changes = 0
   let mirrored: string | undefined
-  function call<Result> (name: string, result: (found: string) => Result, { payload, version, onLost }: AcquireOptions & { version?: string | undefined } = {}): Promise<Result> {
+  function call<Result> (name: string, result: (found: string) => Result, { payload, version, age, onLost }: AcquireOptions & { version?: string | undefined, age?: number } = {}): Promise<Result> {
     return new Promise((resolve, reject) => calls.push({
       name,
       payload,
       version,
+      age,
       onLost,
       async answer (how) {
         if (how instanceof Error) reject(how)
@@ -43,9 +44,9 @@ function open (t: Test, kind: Kind = 'line', hasRoom = true) {
   }
   const held = (found: string) => {
     let isTyped = found !== ''
-    const save = (payload: string) => {
+    const save = (payload: string, options: { age: number }) => {
       isTyped = true
-      return call('save', () => {}, { payload })
+      return call('save', () => {}, { payload, ...options })
     }
     return { version: 'v', found: found || undefined, get isTyped () { return isTyped }, save, release: () => call('release', () => {}) } as unknown as Held
   }
@@ -175,6 +176,24 @@ t.test('who types without a pause has the text kept all the same, and a page tha
   field.keep()
   await pass(2000)
   called()
+})
+
+t.test('the lock is told how long ago its text was typed, as after the sleep of a laptop', async (t) => {
+  const { field, called, pass } = open(t)
+  field.type('A')
+  const acquire = called('acquire A')[0]!
+  await pass(1000)
+  await acquire.answer('')
+  const first = called('save A')[0]!
+  t.equal(first.age, 1000)
+  await first.answer('')
+  field.type('AB')
+  await pass(3_600_000)
+  const second = called('save AB')[0]!
+  t.equal(second.age, 3_600_000)
+  await second.answer(away())
+  await pass(5000)
+  t.equal(called('save AB')[0]!.age, 3_605_000)
 })
 
 t.test('a field of somebody else is refused; what was typed before that was known is not lost', async (t) => {
@@ -380,9 +399,23 @@ t.test('while the lock service is away the text stays here and is sent again', a
   field.type('Too long')
   await pass(400)
   await called('save Too long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'It is too large'))
-  t.equal(field.trouble, 'It is too large')
+  t.match(field.trouble, 'too long for its lock')
   await pass(60_000)
   called()
+})
+
+t.test('a text that is too long for its lock is in the browser alone, and its editor is told', async (t) => {
+  const { field, called, pass, mirrored } = open(t)
+  field.focus()
+  await called('acquire')[0]!.answer('')
+  field.type('long')
+  await pass(400)
+  await called('save long')[0]!.answer(new QuoinError(413, 'TOO_LARGE', 'The lock would have 482671 bytes in the store; at most 409600 bytes are taken'))
+  t.strictSame([field.trouble, mirrored()], ['This text is too long for its lock. Until you save it, it is in this browser alone.', 'long'])
+  field.type('short')
+  await pass(400)
+  await called('save short')[0]!.answer('')
+  t.strictSame([field.trouble, mirrored()], [undefined, undefined])
 })
 
 t.test('that the lock service does not answer is said no longer than that', async (t) => {

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import t from 'tap'
 import { criteriaOf, editionAddress, listAddress, newAddress, placeOf, seatOf, serviceOf } from '../../packages/desk/address.ts'
 import { itemsOf, labelOf, shapesOf, textOf, timesOf, tokensOf, type Kind } from '../../packages/desk/fields.ts'
-import { createDrafts, createDraftStorage } from '../../packages/desk/drafts.ts'
+import { createDrafts, createDraftStorage, storageOf } from '../../packages/desk/drafts.ts'
 import { storeOf } from './fixtures.ts'
 import { fit, rebase, settle } from '../../packages/desk/merge.ts'
 import { apply, indexOf, insertAt, isSameArticle, isUnmoved, moveTo, spotOf, removeAt } from '../../packages/desk/operations.ts'
@@ -12,7 +12,7 @@ import { entityOf, isPublished, languageOf, valueOf, type Edition, type Item, ty
 import { say } from '../../packages/desk/texts.ts'
 import { createText } from '../../packages/desk/text.ts'
 import { localIn, readIn } from '../../packages/desk/zone.ts'
-import { at, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
+import { at, beginning, day, duration, initials, nameOf, since, toneOf, useZone } from '../../packages/desk/words.ts'
 import { QuoinError, type Draft } from '../../packages/client/src/client.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { rearrange } from '../../lib/editions/order/operations.ts'
@@ -287,6 +287,7 @@ t.test('times, numbers and people in words', async (t) => {
   t.strictSame([day('2026-11-17T16:00:00Z'), day('2026-11-17'), at(1_795_017_600, 1_795_017_600_000), at(1_795_017_600, 1_795_104_000_000)], ['18 Nov 2026', '17 Nov 2026', '01:00', '19 Nov, 01:00'], 'or by that of the site')
   t.strictSame([{ uid: '7', name: 'Ada Lovelace' }, { uid: '7', name: 'ada' }, { uid: '7', name: ' Ada King Lovelace ' }, { uid: 7 }, { uid: '7', name: '' }, { uid: '7', name: '😀 x' }, { uid: '7', name: ' ' }].map(initials), ['AL', 'A', 'AL', 'U7', 'U7', '😀X', ''])
   t.equal(nameOf({ uid: 7 }), 'User 7')
+  t.strictSame([1, 2, 3, 9].map((length) => beginning('a😀b', length)), ['a', 'a', 'a😀', 'a😀b'])
   t.equal(toneOf({ uid: 7 }), toneOf({ uid: '7', name: 'Ada' }), 'the colour is that of the uid')
   t.not(toneOf({ uid: 'anna' }), toneOf({ uid: 'ben' }))
 })
@@ -396,6 +397,18 @@ t.test('what is in the browser alone outlives the window, each with its editor a
   t.strictSame([createDraftStorage(store, 'anna').of('node/1'), store.length], [[], 0])
   again.put('node/1', { ...title, payload: 'x'.repeat(200) })
   t.equal(again.of('node/1').length, 1, 'what there is no room for is in the page still')
+})
+
+t.test('a browser that gives no storage has no room', async (t) => {
+  const store = storeOf()
+  t.equal(storageOf({ localStorage: store }), store)
+  const none = storageOf({ get localStorage (): never { throw new Error('denied') } })
+  const storage = createDraftStorage(none, 'anna')
+  storage.put('node/1', { fieldName: 'title', payload: 'A' })
+  t.match(storage.of('node/1'), [{ payload: 'A' }], 'it is in the page')
+  storage.drop(() => true, 'node/1')
+  const mirror = storage.mirror('node/1', 'title')
+  t.strictSame([mirror('A'), mirror(undefined), storage.of('node/1'), none.key(0)], [false, true, [], null])
 })
 
 t.test('what is typed is in the browser from the first letter, and no longer than it has to be', async (t) => {

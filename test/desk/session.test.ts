@@ -500,7 +500,7 @@ t.test('what was reverted comes back, and what has been changed since, or is som
   t.strictSame([texts(), session.history.canRedo, said.at(-1)], [['Saved', 'key'], false, 'Title as it is saved'])
   field().type('Typed later')
   session.undo()
-  t.strictSame([field().text, said.at(-1)], ['Typed later', 'Left alone, since it has been changed: Title as it is saved'])
+  t.strictSame([field().text, said.at(-1)], ['Typed later', 'Left alone, since it has been changed or taken: Title as it is saved'])
   await turn()
   field('field_key').type('half', false)
   session.revert(field('field_key'))
@@ -508,6 +508,25 @@ t.test('what was reverted comes back, and what has been changed since, or is som
   await board(lockOf('ben'))
   session.revert()
   t.equal(field().text, 'Saved')
+})
+
+t.test('nothing is said to be undone in a field that somebody else has by now', async (t) => {
+  const { session, field, board, said } = open(t)
+  await turn()
+  field().type('Typed')
+  session.revert()
+  await session.restore({ id: 'v', fieldName: 'title', payload: 'Earlier' })
+  session.undo()
+  await turn()
+  await board(lockOf('ben'))
+  for (const [step, words] of [['redo', 'Title as it is in the draft'], ['undo', 'Title as it is in the draft'], ['undo', 'Everything as it is saved']] as const) {
+    session[step]()
+    t.strictSame([field().text, said.at(-1)], ['Saved', `Left alone, since it has been changed or taken: ${words}`])
+  }
+  await board()
+  session.redo()
+  session.undo()
+  t.strictSame([field().text, said.at(-1)], ['Typed', 'Undone: Everything as it is saved'])
 })
 
 t.test('what was typed and is in no lock is there in the next window, until it is saved or thrown away', async (t) => {
@@ -773,7 +792,7 @@ t.test('what others do to a running order comes in, and is not undone', async (t
   await pass(50)
   t.strictSame([numbers(order.items), session.title], [[1, 2, 3, 4, 5], 'Theirs'])
   session.undo()
-  t.match(said.at(-1), /^Left alone, since it has been changed: /)
+  t.match(said.at(-1), /^Left alone, since it has been changed or taken: /)
   service.listener!.saved!({ entityType: 'x', entityId: '5', etag: '3', fields: [] })
   await pass(1000)
   t.equal(session.title, 'Theirs', 'a save of its own is no news')

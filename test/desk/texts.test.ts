@@ -4,7 +4,7 @@ import t from 'tap'
 import { failures } from '../../lib/errors.ts'
 import { FINDING_CODES } from '../../lib/editions/model.ts'
 import type { Finding, LockView } from '../../packages/client/src/client.ts'
-import { reasonOf, signInReason, wordsOfFinding } from '../../packages/desk/reasons.ts'
+import { reasonOf, sentenceOf, signInReason, wordsOfFinding } from '../../packages/desk/reasons.ts'
 import { de } from '../../packages/desk/texts-de.ts'
 import { en } from '../../packages/desk/texts-en.ts'
 import { fr } from '../../packages/desk/texts-fr.ts'
@@ -131,6 +131,7 @@ t.test('failures and findings are told in the language of the reader as far as t
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, { what: 'the edition', label: 'Title' })], [failure.message, 'Ben is editing Title of the edition'], 'English is what the service speaks')
   useLanguage(['de'])
   t.strictSame([reasonOf(failure), wordsOfFinding(finding, about)], ['Das CMS antwortet nicht rechtzeitig.', 'Ben bearbeitet Titel (Ausgabe)'])
+  t.equal(say('mayBeOld', { reason: sentenceOf(failure) }), 'Das CMS antwortet nicht rechtzeitig. Was Sie sehen, kann veraltet sein.', 'with one full stop')
   t.equal(reasonOf({ code: 'CMS_FORBIDDEN', message: 'Access denied' }), 'Drupal lässt das nicht zu: Access denied', 'Drupal says why')
   t.equal(reasonOf({ code: 'MISDIRECTED', message: 'Another host' }), 'Another host', 'a code without a text')
   t.equal(wordsOfFinding({ ...finding, lock: { ...finding.lock!, userData: { uid: '8' } } }, about), 'jemand bearbeitet Titel (Ausgabe)', 'whose name is not told')

@@ -100,6 +100,16 @@ t.test('two editors at one edition', async (t) => {
     t.match(await lockOf(id), { userData: { uid: 'ben' } })
   })
 
+  t.test('letters have the size that the reader has chosen in the browser', async (t) => {
+    const id = await edition('Large letters', [4])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Large letters')
+    const sizes = () => anna.evaluate("[...new Set([...document.querySelectorAll('body, main *')].map((element) => Number.parseFloat(getComputedStyle(element).fontSize)))]") as Promise<number[]>
+    const before = await sizes()
+    await anna.evaluate("document.documentElement.style.fontSize = '200%'")
+    t.strictSame(await sizes(), before.map((size) => 2 * size))
+  })
+
   t.test('a tab that is closed lets go of its field', async (t) => {
     const id = await edition('The fourth')
     const [anna, ben] = [await seat(t, 'anna'), await seat(t, 'ben')]
@@ -250,6 +260,47 @@ t.test('two editors at one edition', async (t) => {
     await shows(anna.getByText('Saved.'))
     t.match((await looker.editions.read(id)).edition, { field_publication_date: [] }, 'one that was emptied is')
   })
+})
+
+t.test('what has the focus is never behind the bars, however small the window', async (t) => {
+  const { seat, edition } = await newsroom(t)
+  const id = await edition('The focus', [4, 2, 9, 11])
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'The focus')
+  for (const name of ['title', 'field_key', 'field_price', 'field_page_count', 'field_rating', 'field_internal_note', 'field_description']) await anna.locator(`#field-${name}`).fill('1')
+  await press(button(anna, 'Save changes'))
+  await shows(anna.getByText(/^Not saved: Drupal does not let you change Internal note/))
+  for (const [width, height] of [[1280, 900], [640, 500], [320, 568]] as const) {
+    await anna.setViewportSize({ width, height })
+    await anna.getByRole('heading', { level: 1 }).focus()
+    const behind = new Set<unknown>()
+    for (const key of [...Array(60).fill('Tab'), ...Array(60).fill('Shift+Tab')]) {
+      await anna.keyboard.press(key)
+      behind.add(await anna.evaluate(`(() => {
+        const { activeElement: element } = document
+        const { left, top, width, height } = element.getBoundingClientRect()
+        const bar = document.elementFromPoint(left + width / 2, top + height / 2)?.closest('.bar, .savebar')
+        return bar?.contains(element) === false ? element.id || element.ariaLabel || element.textContent : ''
+      })()`))
+    }
+    t.strictSame([...behind], [''], `${width} x ${height}`)
+  }
+})
+
+t.test('on paper an edition has its whole texts, its order by number, and nothing to press', async (t) => {
+  const { seat, edition, client } = await newsroom(t)
+  const id = await edition('On paper', [4, 2])
+  await client('maker').editions.update(id, { field_description: [{ value: 'A line.\n'.repeat(40), format: 'plain_text' }] })
+  const anna = await seat(t, 'anna')
+  await openEdition(anna, id, 'On paper')
+  const text = anna.getByRole('textbox', { name: 'Description' })
+  const isWhole = () => text.evaluate((box: unknown) => (box as Record<string, number>)['scrollHeight']! <= (box as Record<string, number>)['clientHeight']!)
+  t.equal(await isWhole(), false)
+  await anna.emulateMedia({ media: 'print' })
+  t.equal(await isWhole(), true)
+  const pressable = anna.locator('button:visible, .bar:visible, .savebar:visible, aside:visible')
+  t.strictSame(await pressable.allTextContents(), ['1', '2'])
+  await anna.emulateMedia({ media: 'screen' })
 })
 
 t.test('times are those of the site, wherever the reader is', async (t) => {

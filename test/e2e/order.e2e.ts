@@ -144,6 +144,35 @@ t.test('the running order', async (t) => {
     await isSaved(id, 13, 4, 9, 2, 11, 7)
   })
 
+  t.test('what is pressed or dropped goes beside the article that is seen there, whatever others insert meanwhile', async (t) => {
+    const id = await edition('Order seen', [4, 2, 9, 11, 7])
+    const anna = await seat(t, 'anna')
+    await openEdition(anna, id, 'Order seen')
+    await shows(mover(anna, 9, 'up'))
+    const rows = anna.getByRole('region', { name: /^Running order/ }).getByRole('listitem')
+    /** Ben inserts one before all others, which the page learns and does not show yet. */
+    async function insert (article: number): Promise<void> {
+      const read = anna.waitForResponse(new RegExp(`/api/collection/${id}$`))
+      await client('ben').editions.arrange(id, [{ op: 'insert', article: { target_id: article }, at: 'start' }])
+      await (await read).finished()
+      await anna.waitForTimeout(100)
+    }
+    await rows.nth(0).hover()
+    await anna.mouse.down()
+    await rows.nth(2).hover()
+    await insert(13)
+    await rows.nth(3).hover()
+    await anna.mouse.up()
+    await inOrder(anna, 13, 2, 9, 11, 4, 7)
+
+    await mover(anna, 11, 'up').hover()
+    await anna.mouse.down()
+    await insert(15)
+    await anna.mouse.up()
+    await inOrder(anna, 15, 13, 2, 11, 9, 4, 7)
+    await isSaved(id, 15, 13, 2, 11, 9, 4, 7)
+  })
+
   t.test('what was moved while the service was away is sent once it answers', async (t) => {
     const id = await edition('Order three', [4, 2, 9])
     const anna = await seat(t, 'anna')

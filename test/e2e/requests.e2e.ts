@@ -41,6 +41,11 @@ t.test('an editor asks the one who has a field for it', async (t) => {
     await other.goto(anna.url())
     for (const page of [anna, other]) await shows(page.getByText(note))
     t.equal(await ben.getByText(note).count(), 0)
+    // As a browser does that keeps a page for the way back to it.
+    await other.evaluate("dispatchEvent(new Event('pagehide'))")
+    await hides(anna.getByText(note))
+    await other.evaluate("dispatchEvent(new Event('pageshow'))")
+    await shows(anna.getByText(note))
     await other.close({ runBeforeUnload: true })
     await hides(anna.getByText(note))
   })

@@ -33,9 +33,10 @@ export interface Held extends Field {
    * Keeps the text in the lock. The client sends one text at a time; of those that are typed meanwhile, the last follows.
    * A text that could not be sent for the moment is sent again. An aborted one gives way to the text before it; if it was
    * on its way already, it may be in the lock until the next write.
+   * @param options.age how long ago it was typed, in milliseconds; by default it was just now
    * @throws {QuoinError} FIELD_LOCKED, LOCK_CHANGED when the lock is not this one any more: nothing was written
    */
-  save (payload: string, options?: Abortable): Promise<void>
+  save (payload: string, options?: Abortable & { age?: number }): Promise<void>
   /**
    * Releases the field. A lock that has become another's is left alone. A release that fails for the moment is tried again,
    * unless it is aborted.
@@ -199,11 +200,11 @@ export function hold ({ field, grant, text: firstText, found, onLost, later, wri
     return end instanceof QuoinError ? end : new QuoinError(0, 'LOCK_CHANGED', 'The lock was released')
   }
 
-  async function save (payload: string, { signal }: Abortable = {}): Promise<void> {
+  async function save (payload: string, { signal, age = 0 }: Abortable & { age?: number } = {}): Promise<void> {
     signal?.throwIfAborted()
     if (end) throw over()
     const before = text
-    const typedAt = isTyped && payload === before.payload ? before.typedAt : Math.floor(now() / 1000)
+    const typedAt = isTyped && payload === before.payload ? before.typedAt : Math.floor((now() - age) / 1000)
     const own = text = { ...before, payload, typedAt }
     isTyped = true
     return unlessAborted(flush(), signal).catch((error) => {
