@@ -109,12 +109,17 @@ const listSchema = {
 }
 
 const list: Handler<typeof listSchema> = async function (request, reply) {
-  const { params, query, headers } = request
+  const { params, query, headers, method } = request
   await request.demand('view', params)
   const data = await this.locks.list(params, query)
   const etag = listTag(data)
   reply.headers({ etag, 'cache-control': 'private, no-cache' })
-  return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : { success: true, data }
+  if (matchesWeakly(headers['if-none-match'], etag)) {
+    reply.code(304)
+    // Without a payload Fastify gives the answer to HEAD the length 0. That of a 304 may be no other than that of the 200 (RFC 9110 section 8.6).
+    if (method !== 'HEAD') return reply.send()
+  }
+  return { success: true, data }
 }
 
 const releaseSchema = {

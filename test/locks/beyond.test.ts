@@ -208,6 +208,8 @@ for (const engine of engineNames) {
         for (const known of [etag, `"x", ${etag}`, etag.slice(2), '*']) {
           const second = await send(app, 'GET', `poll${query}`, undefined, { 'if-none-match': known })
           t.match([second.statusCode, second.body, second.headers.etag], [304, '', etag])
+          const head = await send(app, 'HEAD', `poll${query}`, undefined, { 'if-none-match': known })
+          t.match([head.statusCode, head.headers.etag, head.headers['content-length']], [304, etag, first.headers['content-length']], 'HEAD tells the length of the whole answer')
         }
         await send(app, 'POST', 'poll', { fieldName: 'title', userData: ada, payload: 'longer', timestamp: 1 })
         const third = await send(app, 'GET', `poll${query}`, undefined, { 'if-none-match': etag })
@@ -367,7 +369,7 @@ async function refused (t: Test, reply: Awaited<ReturnType<FastifyInstance['inje
   t.strictSame(lock, { fieldName: 'title', userData }, 'the present holder, without the payload')
 }
 
-function send (app: FastifyInstance, method: 'POST' | 'PUT' | 'GET' | 'DELETE', id: string, body?: object, headers: Record<string, string> = {}) {
+function send (app: FastifyInstance, method: 'POST' | 'PUT' | 'GET' | 'HEAD' | 'DELETE', id: string, body?: object, headers: Record<string, string> = {}) {
   return app.inject({ method, url: `/api/cloud/data-state/node/${id}`, headers, ...(body && { body }) })
 }
 
