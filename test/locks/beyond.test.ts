@@ -154,7 +154,7 @@ for (const engine of engineNames) {
       t.match([other.statusCode, other.json().error.code], [400, 'BAD_REQUEST'])
       for (const [method, path] of [['PUT', 'tabs'], ['DELETE', 'tabs?fieldName=title'], ['POST', 'tabs/release?fieldName=title']] as const) {
         const { statusCode, json } = await send(app, method, path, method === 'PUT' ? { ...body, userData: bob } : undefined, alone)
-        t.strictSame([statusCode, json().error.message], [400, 'headers/if-none-match is taken only by the POST that locks a field'], method)
+        t.strictSame([statusCode, json().error.message], [400, 'headers/if-none-match is taken only by reads and by the POST that locks a field'], method)
       }
       t.match((await stored('tabs'))!['userData'], ada, 'and changes nothing')
     })
