@@ -185,6 +185,8 @@ t.test('what is not HTTP, or too much of it, is refused in shape and the process
     ['edition', 431, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['lock', 400, `NONSENSE ${LOCK} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['edition', 400, `NONSENSE ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['edition', 400, `get ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['edition', 400, `X-Odd_1 ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['lock', 400, `POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Length: nine\r\n\r\n`],
     ['edition', 400, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc`],
     ['lock', 400, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n`],
