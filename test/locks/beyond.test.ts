@@ -234,6 +234,7 @@ t.test('entity tags are read and compared as HTTP has it', async (t) => {
   t.strictSame(['"a"', 'W/"a"', '"b", W/"a"', '*', '"b"', ''].map((tags) => matchesWeakly(tags, 'W/"a"')), [true, true, true, true, false, false])
   const tag = (...Items: object[]) => listTag({ Items, Count: 0, ScannedCount: 0 } as unknown as LockList)
   t.equal(tag({ version, a: 1, b: 2 }), tag({ b: 2, version, a: 1 }), 'an engine keeps no order of members')
+  t.equal(tag({ a: 1, userData: { uid: '7', list: [{ b: 1, c: null }, 2] } }), tag({ userData: { list: [{ c: null, b: 1 }, 2], uid: '7' }, a: 1 }), 'nor of those of a record of others')
   t.equal(new Set([tag(), tag({ version }), tag({ version: 'x' }), tag({ version }, { version }), tag({ a: 1 }), tag({ a: 2 })]).size, 6, 'a record of others counts with all it has')
 })
 
