@@ -26,3 +26,10 @@ export function jsonArray<T> (items: Array<JsonText<T>>): JsonText<T[]> {
 export function asText<T extends TSchema> (schema: T) {
   return Type.Unsafe<JsonText<Static<T>>>(schema)
 }
+
+/** JSON with the members of each object in one order. The engines of the lock store keep none, so the same item may be read with another. */
+export function sortedJson (value: unknown): string {
+  return JSON.stringify(value, (_name, member: unknown) => typeof member === 'object' && member !== null && !Array.isArray(member)
+    ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => a < b ? -1 : 1))
+    : member)
+}

@@ -23,6 +23,7 @@ export const RETRY_AFTER = { type: 'integer', description: 'After how many secon
 const OF_FAILURES: Record<number, Record<string, object>> = {
   401: { 'WWW-Authenticate': { type: 'string', description: 'How to say who calls' } },
   405: { Allow: { type: 'string', description: 'The methods that this path takes' } },
+  415: { 'Accept-Encoding': { type: 'string', enum: ['identity'], description: 'Only if the body came with another Content-Encoding' } },
   429: { 'Retry-After': RETRY_AFTER },
   503: { 'Retry-After': RETRY_AFTER }
 }

@@ -88,7 +88,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     setImmediate(() => reply.sent ? socket.destroySoon() : answer(failure, reply.request, reply.header('connection', 'close')))
     return
   }
-  const path = /^[A-Z]+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
+  const path = /^\S+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
   const { statusCode, code } = failure
   const reqId = randomUUID()

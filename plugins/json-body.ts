@@ -17,7 +17,7 @@ declare module 'fastify' {
 /**
  * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused, since a store would
  * silently put U+FFFD in its place: bytes that are not UTF-8 (RFC 8259 section 8.1) and lone surrogates (section 8.2).
- * An empty body is no body. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
+ * An empty body is no body, and a compressed one is refused. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
  */
 async function jsonBody (fastify: FastifyInstance) {
   fastify.addHook('onRoute', (route) => { route.bodyLimit ??= BODY_LIMIT })
@@ -25,6 +25,8 @@ async function jsonBody (fastify: FastifyInstance) {
   fastify.removeAllContentTypeParsers()
   fastify.decorate('parseJson', (request, bytes, done) => {
     if (bytes.length === 0) return done(null, undefined)
+    const { 'content-encoding': coding = 'identity' } = request.headers
+    if (coding.toLowerCase() !== 'identity') return done(new Failure('UNSUPPORTED_MEDIA_TYPE', 'headers/content-encoding must be identity: bodies are taken uncompressed', { headers: { 'accept-encoding': 'identity' } }))
     if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
     const text = bytes.toString('utf8')
     return parse(request, text, (error, value) => {

@@ -6,11 +6,11 @@ import Negotiator from 'negotiator'
 import type { Config } from '../config/env.ts'
 import { LOOKS_MAX } from '../lib/editions/lookup/list-looks.ts'
 import { EditionParams, ListedParams } from '../lib/editions/schemas.ts'
-import { matchesWeakly } from '../lib/http/entity-tag.ts'
 import { Failure } from '../lib/errors.ts'
 import { UUID_PATTERN } from '../lib/patterns.ts'
 import { OF_PAGES } from '../lib/http/security-headers.ts'
 import { LANGUAGES, readSources, type DeskFile, type Language } from '../lib/desk/sources.ts'
+import { notModified } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
@@ -27,12 +27,12 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   const { origin } = new URL(config.cms.url)
   const settings = settingsOf(config, origin)
 
-  fastify.get('/desk', { schema }, async ({ headers }, reply) => {
+  fastify.get('/desk', { schema, onSend: notModified }, async ({ headers }, reply) => {
     const { page, inlineHash } = await readSources()
     const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
     const { body, etag } = page(language ?? LANGUAGES[0], settings)
     reply.headers({ ...OF_PAGES, 'content-security-policy': policyFor(origin, inlineHash), etag, 'cache-control': 'no-cache' }).vary('accept-language')
-    return matchesWeakly(headers['if-none-match'], etag) ? reply.code(304).send() : reply.type('text/html; charset=utf-8').send(body)
+    return reply.type('text/html; charset=utf-8').send(body)
   })
 
   fastify.withTypeProvider<TypeBoxTypeProvider>().get('/desk/files/:name', { schema: fileSchema }, async ({ params: { name }, headers }, reply) => {

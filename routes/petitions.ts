@@ -20,7 +20,7 @@ const fileSchema = ({ authenticates }: FastifyInstance) => ({
   operationId: 'requestLock',
   tags: ['locks'],
   summary: 'Ask the holder of a field for it',
-  description: 'Whoever watches the entity gets the event `requested`. Nothing is taken from the holder. The request ends after 60 seconds, or when the field is released or taken over. Sent again, it goes on. At most 5 users ask for one field at once, and 20 for all fields of one entity.',
+  description: 'Whoever watches the entity gets the event `requested`. Nothing is taken from the holder. The request ends after 60 seconds. While the field is free or yours, watchers are told that it has ended; withdraw it then, or the next holder within the 60 seconds is asked. Sent again, it goes on. At most 5 users ask for one field at once, and 20 for all fields of one entity.',
   params: Entity,
   body: Type.Unsafe<OwnPetitionRequest>(authenticates ? OwnPetitionRequest : PetitionRequest),
   response: { 202: doneAnswer('The holder is told, if a page of theirs watches the entity'), 400: wrong, 405: otherMethod, 409: unheld, 413: largeBody, 415: otherType, 429: crowded, 500: broken, 503: unavailable }

@@ -1,7 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { answers, orReplayed, withHeaders } from '../lib/editions/answers.ts'
-import { CreateHeaders, Edition, EditionBody, EditionFailure, KeyParams } from '../lib/editions/schemas.ts'
+import { Edition, EditionBody, EditionFailure, KeyParams, UpdateHeaders } from '../lib/editions/schemas.ts'
 import { asText, JSON_TYPE } from '../lib/json-text.ts'
 import { authorOf } from './author-of.ts'
 import { locationOf, ofSave } from './edition-answers.ts'
@@ -20,20 +20,20 @@ const putSchema = {
   operationId: 'putEditionByKey',
   tags: ['editions'],
   summary: 'Create the edition with a key, or change it',
-  description: 'Creates one edition, even if the request is sent several times at once and through several instances. Changes only the fields that are sent, and writes nothing if none of them differs. The body may leave out the key and the bundle.',
+  description: 'Creates one edition, even if the request is sent several times at once and through several instances. Changes only the fields that are sent, and writes nothing if none of them differs. The body may leave out the key and the bundle. With If-Match it changes an edition in that state, and creates none.',
   params: KeyParams,
-  headers: CreateHeaders,
+  headers: UpdateHeaders,
   body: EditionBody,
   response: answers({
     201: orReplayed(withHeaders(asText({ ...Edition, description: 'The new edition with all its fields. Location has its path' }), 'Location', 'Edition-Turn')),
     200: orReplayed(withHeaders(asText({ ...Edition, description: 'The existing edition as it is now, with all its fields. Location has its path' }), 'Location', 'Edition-Turn'))
-  }, 400, 401, 403, 404, 405, 409, 413, 415, 422, 423, 500, 502, 503, 504)
+  }, 400, 401, 403, 404, 405, 409, 412, 413, 415, 422, 423, 500, 502, 503, 504)
 }
 
 const put: Handler<typeof putSchema> = async function (request, reply) {
-  const { params: { bundle, key }, body, caller } = request
+  const { params: { bundle, key }, headers: { 'if-match': ifMatch }, body, caller } = request
   const { json, etag, id, isShared } = await repeatable(request, reply, {
-    save: (attempt) => this.upserts.upsert(bundle, key, body, caller, { ...authorOf(request), attempt }),
+    save: (attempt) => this.upserts.upsert(bundle, key, body, caller, { ...authorOf(request), ifMatch, attempt }),
     replay: async ({ uuid, status }) => ({ ...await this.editions.read(uuid, caller), isShared: true, isNew: status === 201 }),
     status: ({ isNew }) => isNew ? 201 : 200
   })

@@ -4,6 +4,7 @@ import type { ContentModel } from '../editions/model.ts'
 import type { Author } from '../editions/save/recorder.ts'
 import { Failure, texts } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
+import { sortedJson } from '../json-text.ts'
 import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
 import { ownerOf } from '../locks/record.ts'
@@ -28,7 +29,7 @@ export interface ClosingEditor extends Author {
 
 /** What was checked, and the findings against closing. */
 export interface ReadinessLook extends Readiness {
-  /** Names the state of all that was looked at. */
+  /** Names the state of all that was looked at. A weak one, since engines keep no order of members. */
   etag: string
 }
 
@@ -107,7 +108,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
       ready: !findings.some(({ code }) => blockerCodes.has(code)),
       blockers: findings.filter(({ code }) => blockerCodes.has(code)),
       warnings: findings.filter(({ code }) => !blockerCodes.has(code)),
-      etag: `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
+      etag: `W/"${hash('sha256', sortedJson(state), 'base64url').slice(0, 22)}"`
     }
 
     function atWork (entity: Entity, { locks: lockStates, drafts, isShown }: Work): Finding[] {

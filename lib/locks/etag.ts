@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import { tagsIn } from '../http/entity-tag.ts'
+import { sortedJson } from '../json-text.ts'
 import type { Versions } from './record.ts'
 import type { LockList } from './schemas.ts'
 
@@ -30,6 +31,6 @@ export function versionsIn (ifMatch: string): Versions {
  * one of another program has no version, so all its members count.
  */
 export function listTag ({ Items, ScannedCount }: LockList): string {
-  const states = Items.map(({ version, ...record }) => version === undefined ? JSON.stringify(record) : `"${version}"`)
+  const states = Items.map(({ version, ...record }) => version === undefined ? sortedJson(record) : `"${version}"`)
   return `W/"${createHash('sha256').update([ScannedCount, ...states].join('\n')).digest('base64url').slice(0, 22)}"`
 }

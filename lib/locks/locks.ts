@@ -123,7 +123,7 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
       const hasExpired = record && isExpired(record, moment())
       if (record && !hasExpired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
       if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
-      if (hasExpired) return 'displace'
+      if (hasExpired && (alone || ownerOf(record) !== uid)) return 'displace'
       return record && alone ? changedOutcome(record) : 'again'
     })
   }

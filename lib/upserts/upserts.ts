@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import type { Editions, SaveOptions } from '../editions/editions.ts'
+import type { Editions, UpdateOptions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { editionAddress, isUncertain } from '../editions/save/outcome.ts'
 import { busy } from '../editions/save/save-queue.ts'
@@ -66,10 +66,11 @@ export function createUpserts ({ client, table: name, environment, editions, mod
    * @param bundle of editions, or an edition type
    * @returns `isNew`: whether this call, or an earlier attempt at it, has created the edition
    * @throws {Failure} BAD_REQUEST where editions have no key; NOT_FOUND for an unknown bundle; UNPROCESSABLE for a body with
-   *   another key or bundle; CONFLICT where several editions have the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
+   *   another key or bundle; CONFLICT where several editions have the key; PRECONDITION_FAILED where If-Match names another
+   *   state, or none has the key; EDITION_BUSY; STORE_UNAVAILABLE, STORE_FAILED;
    *   as `editions.create` and `editions.update`
    */
-  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: SaveOptions = {}): Promise<UpsertResult> {
+  async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<UpsertResult> {
     const body = await complete(bundle, key, json, caller)
     const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
     const deadline = monotonic() + WAIT_MS
@@ -80,6 +81,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     async function attempt (pause: number): Promise<UpsertResult> {
       const uuid = await find(bundle, key, caller)
       if (uuid !== undefined) return change(uuid)
+      if (options.ifMatch !== undefined) throw new Failure('PRECONDITION_FAILED', `There is no edition with the key "${key}", so none that If-Match could name. Nothing was saved.`)
       const other = creations.get(recordKey.env_entityType_entityId)
       if (other) {
         await other
@@ -108,7 +110,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
     }
 
     async function change (uuid: string): Promise<UpsertResult> {
-      const edition = await editions.update(uuid, body, caller, { ...options, unlessSame: true })
+      const edition = await editions.update(uuid, body, caller, { ...options, unlessSame: options.ifMatch === undefined })
       return { ...edition, isNew: wasCreate && options.attempt?.earlier !== undefined }
     }
 

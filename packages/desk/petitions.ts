@@ -102,10 +102,10 @@ export function createPetitions ({ locks, entity, uid, onBegin, onRefuse, onChan
       onChange()
     },
 
-    /** The locks of the entity now: what nobody else holds is asked for no longer. */
+    /** The locks of the entity now: what nobody else holds is asked for no longer. Unless withdrawn, the petition would be told to the next holder. */
     board (present: LockView[]): void {
       for (const fieldName of mine.keys()) {
-        if (!present.some((lock) => lock.fieldName === fieldName && lock.userData.uid !== uid)) forget(fieldName)
+        if (!present.some((lock) => lock.fieldName === fieldName && lock.userData.uid !== uid)) withdraw(fieldName)
       }
     },
 

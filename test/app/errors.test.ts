@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, METHODS, request, type Server } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { Ajv } from 'ajv'
 import Fastify, { type FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -184,6 +185,8 @@ t.test('what is not HTTP, or too much of it, is refused in shape and the process
     ['edition', 431, `GET /${'x'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['lock', 400, `NONSENSE ${LOCK} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['edition', 400, `NONSENSE ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['edition', 400, `get ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
+    ['edition', 400, `X-Odd_1 ${EDITION} HTTP/1.1\r\nHost: x\r\n\r\n`],
     ['lock', 400, `POST ${LOCK} HTTP/1.1\r\nHost: x\r\nContent-Length: nine\r\n\r\n`],
     ['edition', 400, `POST ${EDITION} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\nabc`],
     ['lock', 400, `GET ${LOCK} HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n`],
@@ -311,6 +314,13 @@ t.test('a body is taken as JSON letter by letter, or refused', async (t) => {
       t.equal(reply.statusCode, 415, type)
       isShaped(t, half, 415, reply.json(), type)
     }
+    for (const coding of ['gzip', 'br', 'identity, gzip', 'unknown']) {
+      const reply = await post(url, gzipSync('{}'), { ...json, 'content-encoding': coding })
+      t.match([reply.statusCode, reply.headers['accept-encoding']], [415, 'identity'], coding)
+      isShaped(t, half, 415, reply.json(), coding)
+      t.match(reply.json().message, /headers\/content-encoding must be identity/)
+    }
+    t.equal((await post(url, 'null', { ...json, 'content-encoding': 'Identity' })).statusCode, 400, 'no coding is taken')
     const unannounced = await raw(port, `POST ${url} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${(fastifyOptions.bodyLimit + 1).toString(16)}\r\n${' '.repeat(fastifyOptions.bodyLimit + 1)}\r\n`)
     t.equal(unannounced.status, 413)
     isShaped(t, half, 413, unannounced.body, 'a body that turns out to be too large')

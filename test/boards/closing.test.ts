@@ -185,6 +185,17 @@ t.test('what comes between the check and the save is told, and a second look tha
   t.equal((await closing.close('1', {}, blind)).since, null)
 })
 
+t.test('the entity tag of a readiness is a weak one, the same in whatever order an engine reads the members of a lock', async (t) => {
+  const etagOf = async (userData: object) => {
+    const locks = { list: async () => ({ Items: [{ ...record, userData }], Count: 1, ScannedCount: 1 }), drafts: nothing.drafts }
+    return (await createClosing({ locks: locks as never, model: contentModel({}), editions: { inspect: async () => clean } as never }).readiness('1', {}, everybody)).etag
+  }
+  const etag = await etagOf({ uid: '7', name: 'Ada' })
+  t.match(etag, /^W\/"[\w-]{22}"$/)
+  t.equal(await etagOf({ name: 'Ada', uid: '7' }), etag)
+  t.not(await etagOf({ name: 'Bob', uid: '7' }), etag)
+})
+
 t.test('what is hidden from the caller blocks without names', async (t) => {
   const locks = {
     list: async ({ type }: { type: string }) => ({ Items: type === 'node' ? [record, { ...record, fieldName: 'body', userData: undefined }, { ...record, fieldName: 'teaser', userData: { uid: '5' } }] : [], Count: 0, ScannedCount: 0 }),

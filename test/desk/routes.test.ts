@@ -133,6 +133,8 @@ t.test('a browser that has the page asks again and is told that nothing has chan
   t.match(headers, { etag: /^"\w{10,22}"$/, 'cache-control': 'no-cache' })
   const { statusCode, body, headers: again } = await get('/desk', { 'if-none-match': headers.etag as string })
   t.strictSame({ statusCode, body, etag: again.etag }, { statusCode: 304, body: '', etag: headers.etag })
+  const head = await fastify.inject({ method: 'HEAD', url: '/desk', headers: { 'if-none-match': '*' } })
+  t.strictSame([head.statusCode, head.headers['content-length']], [304, headers['content-length']], 'HEAD tells the length of the whole page')
   t.equal((await get('/desk', { 'if-none-match': `W/"other", W/${headers.etag}` })).statusCode, 304, 'among others, and made weak on the way')
   t.equal((await get('/desk', { 'if-none-match': '"other"' })).statusCode, 200)
 })

@@ -213,6 +213,16 @@ t.test('a GET with If-None-Match or If-Match', async (t) => {
   failed(t, 'what is not there', await call('GET', '/api/collection/999', { as: 'editor', headers: { 'if-none-match': '*' } }), 404, 'NOT_FOUND')
 })
 
+t.test('a save with If-None-Match is refused, and nothing is sent', async (t) => {
+  const { app, cms } = await open(t)
+  const saves = [['POST', path], ['POST', `${path}/articles`], ['POST', `${path}/close`], ['POST', `${path}/restore`], ['PUT', '/api/collections/daily/by-key/x']] as const
+  for (const [method, url] of saves) {
+    const reply = await app.inject({ method, url, headers: { ...basic('editor'), 'if-none-match': '*' }, body: { title: [{ value: 'T' }] } })
+    t.match([reply.statusCode, reply.json().message], [400, 'headers/if-none-match is taken only by reads and by the POST that locks a field'], url)
+  }
+  t.strictSame(cms.requestLines, [])
+})
+
 t.test('a copy, while the CMS is down, has the tag that it had, also for who has it already', async (t) => {
   const { call, cms } = await openHostile(t)
   const { headers: { etag } } = await call('GET', path, { as: 'editor' })

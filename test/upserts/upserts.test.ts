@@ -53,6 +53,19 @@ t.test('an edition is made by its key, and changed by it', async (t) => {
   t.equal(cms.asked.filter(({ method }) => method !== 'GET').length, writes, 'what is there already is not written')
 })
 
+t.test('If-Match lets an upsert change the edition that it names, and create none', async (t) => {
+  const { instances: [put], cms, records } = await desk(t)
+  const absent = await put('daily/by-key/pushed', title('Monday'), { 'if-match': '*' })
+  t.match(absent, { status: 412, body: { code: 'PRECONDITION_FAILED', message: 'There is no edition with the key "pushed", so none that If-Match could name. Nothing was saved.' } })
+  t.strictSame([countCreates(cms), await records()], [0, []])
+
+  const { headers: { etag } } = await put('daily/by-key/pushed', title('Monday'))
+  t.match(await put('daily/by-key/pushed', title('Monday'), { 'if-match': '"stale.x"' }), { status: 412, headers: { etag } }, 'also where no field differs')
+  t.match(await put('daily/by-key/pushed', title('Late'), { 'if-match': String(etag) }), { status: 200, body: title('Late') })
+  t.match(await put('daily/by-key/pushed', title('Later'), { 'if-match': String(etag) }), { status: 412, body: { code: 'PRECONDITION_FAILED' } })
+  t.match(await put('daily/by-key/pushed', title('Late'), { 'if-match': '*' }), { status: 200, body: title('Late') })
+})
+
 t.test('of 30 at once through two instances one makes the edition, and the others get it', async (t) => {
   const { instances, cms } = await desk(t)
   // On a slow machine the create may take longer than the others wait.

@@ -111,7 +111,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
   }
 
   /** Creates the edition of a bundle with a key, or changes the fields in `body`, and answers the whole edition. */
-  async function upsert (bundle: string, key: string, body: EditionBody, options?: Repeatable): Promise<ReadEdition> {
+  async function upsert (bundle: string, key: string, body: EditionBody, options?: Conditions): Promise<ReadEdition> {
     return readIn(await save(pathOf(key, bundle, '/by-key'), body, options, 'PUT'))
   }
 
