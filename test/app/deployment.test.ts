@@ -189,12 +189,10 @@ t.test('the manifests for Kubernetes fit the service and each other', async (t) 
   t.strictSame(service.spec.ports.map(({ targetPort }: any) => targetPort), ['http'], 'metrics stay inside')
 
   const app = await build(t)
-  const probes = { startupProbe: '/health/ready', readinessProbe: '/health/live', livenessProbe: '/health/live' }
-  for (const [name, path] of Object.entries(probes)) {
-    t.match(container[name].httpGet, { path, port: 'http' })
-    t.ok(app.hasRoute({ method: 'GET', url: path }), path)
-  }
-  t.ok(container.startupProbe.timeoutSeconds > 5, '/health/ready gives a dependency 5 seconds')
+  const probes = Object.entries<any>(container).filter(([name]) => name.endsWith('Probe'))
+  t.strictSame(probes.map(([name]) => name).sort(), ['livenessProbe', 'readinessProbe'])
+  for (const [name, { httpGet }] of probes) t.match(httpGet, { path: '/health/live', port: 'http' }, `${name} does not fail while Drupal is down`)
+  t.ok(app.hasRoute({ method: 'GET', url: '/health/live' }))
 
   const [, pause] = container.lifecycle.preStop.exec.command
   t.ok(pod.terminationGracePeriodSeconds > Number(pause) + config.graceMs / 1000, 'it may finish what runs')
