@@ -214,13 +214,24 @@ t.test('the task definition for ECS fits the service', async (t) => {
   t.ok(container.ulimits[0].softLimit >= 20_000, 'for as many connections as Quoin holds')
 })
 
+t.test('the rules for Prometheus are of metrics that there are', async (t) => {
+  const [group, ...others] = parse(text('config/prometheus/rules.yaml')).groups
+  t.strictSame(others, [])
+  // A test of the metrics holds that page to the code.
+  const metrics = new Set(text('docs/operations.md').match(/\bquoin_[a-z_]+\b/g))
+  for (const { alert, expr, for: pause, annotations: { summary } } of group.rules) {
+    for (const [name] of expr.matchAll(/\bquoin_[a-z_]+\b/g)) t.ok(metrics.has(name.replace(/_count$/, '')), `${alert}: ${name}`)
+    t.match({ alert, pause, summary }, { alert: /^Quoin[A-Z]/, pause: /^\d+m$/, summary: /^[A-Z]/ })
+  }
+})
+
 t.test('the image has what production needs, and no more', async (t) => {
   const { first, named, ignored } = dockerignore()
   t.equal(first, '*', 'what is not named stays out')
   for (const path of [...named, ...ignored]) t.ok(globSync(path, { cwd: ROOT }).length > 0, `${path} is there`)
   const files = imageFiles()
   for (const needed of ['server.ts', 'app.ts', 'doctor.ts', 'model.ts', 'table.ts', 'package.json', 'config/node-version.cjs', 'config/content-model.json', 'config/content-model.schema.json', 'lib/locks/locks.ts', 'packages/desk/index.html', 'packages/desk/main.ts', 'packages/client/src/client.ts']) t.ok(files.includes(needed), needed)
-  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
+  t.strictSame(files.filter((path) => /^(?:test|dev|node_modules|\.|config\/(?:aws|compose|kubernetes|prometheus|terraform))/.test(path) || /\.(?:md|log)$|\.env/.test(path)), [])
   const dockerfile = text('Dockerfile')
   for (const [, sources] of dockerfile.matchAll(/^COPY (.*) \S+$/gm)) for (const source of sources!.split(' ')) t.ok(source === '.' || files.includes(source), `COPY ${source}`)
   t.match(dockerfile, /^FROM node:24-alpine@sha256:[\da-f]{64}$/m)
