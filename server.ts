@@ -4,7 +4,7 @@ import closeWithGrace from 'close-with-grace'
 import Fastify from 'fastify'
 import { standalone } from './app.ts'
 import { misspeltSettings, readConfig, SettingsError, type Config } from './config/env.ts'
-import { fastifyOptions, loggerOptions } from './config/fastify.ts'
+import { fastifyOptions, loggerOptions, standardOutput } from './config/fastify.ts'
 import { listening } from './config/listening.ts'
 import { answer, refuse } from './plugins/errors.ts'
 
@@ -13,7 +13,7 @@ export async function serve (config: Config): Promise<string> {
   const fastify = Fastify({
     ...fastifyOptions,
     trustProxy: config.trustedProxies,
-    logger: loggerOptions(config.logLevel, process.stdout.isTTY),
+    logger: loggerOptions(config.logLevel, process.stdout.isTTY, standardOutput()),
     frameworkErrors: answer,
     clientErrorHandler: refuse
   })

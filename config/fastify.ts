@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
-import { stdSerializers, type SerializedError } from 'pino'
+import { destination, stdSerializers, type DestinationStream, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
 import { createValidation } from './validation.ts'
@@ -70,15 +70,35 @@ function causesOf (error: Error): string {
 const LINE = '{msg}{if ms} {method} {path} {status} in {ms} ms{end}{if code} {code}{end}'
 const LINE_MEMBERS = 'pid,hostname,reqId,method,route,path,status,code,ms,upstreamMs,upstreamCalls'
 
+/** How much of the log waits while it cannot be written, in bytes. What is beyond it is lost. */
+const LOG_BACKLOG = 16 * 1024 * 1024
+
+/**
+ * Standard output, for the log. While it cannot be written, as on a full disk, the service goes on. pino by itself would end
+ * the process, and would first wait without end for the room to say so, while the port is still open.
+ */
+export function standardOutput ({ dest = 1, maxLength = LOG_BACKLOG }: { dest?: number, maxLength?: number } = {}): ReturnType<typeof destination> {
+  // Without a least length its flush does nothing.
+  const stream = destination({ dest, minLength: 1, maxLength, sync: false })
+  const { flushSync } = stream
+  let isBroken = false
+  stream.on('error', () => { isBroken = true })
+  stream.on('write', () => { isBroken = false })
+  stream.on('drop', () => stream.flush())
+  stream.flushSync = () => { if (!isBroken) flushSync.call(stream) }
+  return stream
+}
+
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
  * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
+ * @param stream where JSON lines go; without it pino's own standard output
  */
-export function loggerOptions (level: string, terminal: boolean): NonNullable<FastifyServerOptions['logger']> {
+export function loggerOptions (level: string, terminal: boolean, stream?: DestinationStream): NonNullable<FastifyServerOptions['logger']> {
   return {
     level,
     redact: { paths: REDACTED, censor },
     serializers: { err: errorAsLogged },
-    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
+    ...(terminal ? { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } } : { stream: stream! })
   }
 }

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
@@ -5,6 +6,15 @@ import fp from 'fastify-plugin'
 
 /** How many connections are held at once; one more is closed unread, before memory or file descriptors run out. */
 const CONNECTIONS = 10_000
+
+/** The share of the file descriptors that callers may have. The others are for Drupal, the store, the bus and files. */
+const SHARE = 0.5
+
+/** Where Linux says how many files this process may have open. */
+const LIMITS = '/proc/self/limits'
+
+/** How often the log says that connections are closed unread, in milliseconds. */
+const TOLD_MS = 60_000
 
 /** How long a connection waits for the next bytes of a body that is answered already, in milliseconds. */
 const REST_MS = 5000
@@ -22,8 +32,17 @@ const REST_MS = 5000
  *
  * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
-async function connections (fastify: FastifyInstance) {
-  fastify.server.maxConnections = CONNECTIONS
+async function connections (fastify: FastifyInstance, { limits = LIMITS }: { limits?: string }) {
+  const files = openFiles(limits)
+  const most = Math.min(CONNECTIONS, Math.floor(files * SHARE))
+  if (most < CONNECTIONS) fastify.log.warn(`this process may have ${files} files open, so it holds ${most} connections instead of ${CONNECTIONS}: raise ulimit -n to ${CONNECTIONS / SHARE}`)
+  fastify.server.maxConnections = most
+  let toldAt = -Infinity
+  fastify.server.on('drop', () => {
+    if (performance.now() - toldAt < TOLD_MS) return
+    toldAt = performance.now()
+    fastify.log.warn(`${most} connections are open, as many as this process holds: others are closed unread`)
+  })
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
   fastify.server.prependListener('request', (request, response) => {
     const { headers } = request
@@ -34,6 +53,11 @@ async function connections (fastify: FastifyInstance) {
     })
   })
   drain(fastify)
+}
+
+function openFiles (limits: string): number {
+  const [, files] = existsSync(limits) ? /^Max open files +(\d+)/m.exec(readFileSync(limits, 'utf8')) ?? [] : []
+  return files === undefined ? Infinity : Number(files)
 }
 
 /**

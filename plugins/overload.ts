@@ -1,4 +1,4 @@
-import underPressure from '@fastify/under-pressure'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { Failure } from '../lib/errors.ts'
@@ -11,32 +11,36 @@ import { ownPath } from './mount.ts'
  */
 const LATE_MS = 500
 const SAMPLE_MS = 1000
+const RESOLUTION_MS = 10
 
 /** How many samples in a row have to be late before Quoin refuses requests. A single pause, however long, does not count as overload. */
 const LATE_SAMPLES = 5
 
 /**
  * Sheds load: answers 503 while the event loop is late. It does so before the request does anything. /health is exempt, since
- * a failing check would restart an overloaded process, or move its load to the others.
+ * a failing check would restart an overloaded process, or move its load to the others. @fastify/under-pressure also reads
+ * the memory at each sample, from a file of /proc: without a free file descriptor that ends the process.
  */
 async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs = SAMPLE_MS }: { lateMs?: number, sampleMs?: number }) {
   const headers = { 'retry-after': String(Math.ceil(LATE_SAMPLES * sampleMs / 1000)) }
-  let samples = 0
-  let latest = 0
+  const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  let lateSamples = 0
 
-  await fastify.register(underPressure, {
-    maxEventLoopDelay: lateMs,
-    sampleInterval: sampleMs,
-    async pressureHandler ({ server, routeOptions: { url = '' } }, _reply, _type, delay) {
-      const now = performance.now()
-      if (now - latest >= sampleMs) {
-        // If a sample was in time meanwhile, or there were no requests, the count begins again.
-        samples = now - latest < 3 * Math.max(sampleMs, delay!) ? samples + 1 : 1
-        latest = now
-      }
-      if (samples < LATE_SAMPLES || ownPath(server, url).startsWith('/health/')) return
-      throw new Failure('OVERLOADED', 'There are more requests than can be answered in time; try again', { headers })
-    }
+  delay.enable()
+  const timer = setInterval(() => {
+    // Without a measurement the mean is not a number: the loop stood still.
+    const isInTime = delay.mean / 1e6 - RESOLUTION_MS <= lateMs
+    lateSamples = isInTime ? 0 : lateSamples + 1
+    delay.reset()
+  }, sampleMs).unref()
+  fastify.addHook('onClose', () => {
+    clearInterval(timer)
+    delay.disable()
+  })
+
+  fastify.addHook('onRequest', ({ server, routeOptions: { url = '' } }, _reply, done) => {
+    if (lateSamples < LATE_SAMPLES || ownPath(server, url).startsWith('/health/')) return done()
+    done(new Failure('OVERLOADED', 'There are more requests than can be answered in time; try again', { headers }))
   })
 }
 

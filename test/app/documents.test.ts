@@ -161,7 +161,8 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
 
   const fixed: Array<[figure: string, constant: string]> = [
     ['until 5 seconds pass without a byte', 'REST_MS = 5000'],
-    ['connections of one instance | 10 000 |', 'CONNECTIONS = 10_000'],
+    ['connections of one instance | 10 000, and half of the', 'CONNECTIONS = 10_000'],
+    ['and half of the file descriptors', 'SHARE = 0.5'],
     ['half a second, five seconds in a row', 'LATE_MS = 500'],
     ['half a second, five seconds in a row', 'LATE_SAMPLES = 5'],
     ['nesting of `userData` | 32 levels |', 'LEVELS = 32'],

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createSaveQueue } from '../../lib/editions/save/save-queue.ts'
+import { Failure } from '../../lib/errors.ts'
+import { CALLER_GONE } from '../../lib/http/calls.ts'
 import { createKeyedMutex, type Later } from '../../lib/keyed-mutex.ts'
 
 const refusal = (why: string) => new Error(why)
@@ -80,6 +82,22 @@ t.test('of the saves of one edition at most sixteen wait, ten seconds each; then
   t.strictSame([await done, await after], ['first', 'next'])
   t.equal(timers.size, 0)
   t.strictSame(late.begun, [])
+})
+
+t.test('a save whose time is over while it waits is refused as one that has waited too long', async (t) => {
+  const queue = createSaveQueue()
+  const first = task('first')
+  const done = queue.run('1', 0, async () => first.work(false))
+  const waiting = [new AbortController(), new AbortController()]
+  const late = waiting.map(({ signal }) => queue.run('1', 0, async () => 'late', signal))
+  waiting[0]!.abort(new Failure('CMS_TIMEOUT', 'The CMS is too slow to answer this within 6000 ms'))
+  waiting[1]!.abort(CALLER_GONE)
+  await t.rejects(late[0]!, { code: 'EDITION_BUSY', statusCode: 503, headers: { 'retry-after': '5' }, message: 'Other saves of this edition have taken longer than this one may wait. Nothing of yours was sent: try again later.' })
+  await t.rejects(late[1]!, CALLER_GONE)
+  first.end()
+  t.equal(await done, 'first')
+  const failing = queue.run('1', 0, async () => { throw new Failure('CMS_TIMEOUT', 'The CMS did not answer within 2000 ms') })
+  await t.rejects(failing, { code: 'CMS_TIMEOUT' }, 'a save that has begun')
 })
 
 t.test('who hangs up leaves the queue, but not work that has begun', async (t) => {

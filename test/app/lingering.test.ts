@@ -1,7 +1,12 @@
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { connect, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
 import t from 'tap'
 import { BODY_LIMIT } from '../../config/fastify.ts'
+import connections from '../../plugins/connections.ts'
 import { build } from '../helper.ts'
 
 const CHUNK = Buffer.alloc(256 * 1024, ' ')
@@ -30,4 +35,34 @@ t.test('a body that is too large is answered 413, not reset, when the client rea
     for await (const chunk of socket) text += chunk
     t.strictSame(text.match(/(?<=HTTP\/1\.1 )\d{3}/g), ['413', '200'], `${name}: the connection goes on`)
   }
+})
+
+t.test('callers take half of the file descriptors at most, and the log says so', async (t) => {
+  const limits = join(t.testdir(), 'limits')
+  const start = async (text?: string) => {
+    const lines: string[] = []
+    const fastify = Fastify({ logger: { level: 'warn', stream: { write (line: string) { lines.push(JSON.parse(line).msg) } } } })
+    t.teardown(() => fastify.close())
+    if (text !== undefined) writeFileSync(limits, text)
+    await fastify.register(connections, { limits: text === undefined ? join(limits, 'missing') : limits })
+    await fastify.listen({ host: '127.0.0.1', port: 0 })
+    return { fastify, lines }
+  }
+  const limitOf = (files: string) => `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${files.padEnd(20)} ${files.padEnd(20)} files\n`
+  for (const [text, most] of [[undefined, 10_000], [limitOf('unlimited'), 10_000], [limitOf('20000'), 10_000]] as const) {
+    const { fastify, lines } = await start(text)
+    t.equal(fastify.server.maxConnections, most)
+    t.strictSame(lines, [])
+  }
+
+  const { fastify, lines } = await start(limitOf('5'))
+  const { port } = fastify.server.address() as AddressInfo
+  const sockets = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}).resume())
+  t.teardown(() => sockets.forEach((socket) => socket.destroy()))
+  for (const end = Date.now() + 5000; sockets.filter(({ closed }) => closed).length < 2 && Date.now() < end;) await sleep(10)
+  t.equal(sockets.filter(({ closed }) => closed).length, 2)
+  t.strictSame(lines, [
+    'this process may have 5 files open, so it holds 2 connections instead of 10000: raise ulimit -n to 20000',
+    '2 connections are open, as many as this process holds: others are closed unread'
+  ])
 })

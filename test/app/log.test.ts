@@ -1,13 +1,14 @@
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import fs, { openSync, readFileSync } from 'node:fs'
 import { request, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { mock } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
-import { fastifyOptions } from '../../config/fastify.ts'
+import { fastifyOptions, standardOutput } from '../../config/fastify.ts'
 import { Failure, failures } from '../../lib/errors.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { buildLogged } from '../helper.ts'
@@ -358,4 +359,27 @@ t.test('docs/failures.md has every code with its status, and no other', async (t
     return codes!.map((code, index) => [code, Number(statuses![index] ?? statuses![0])])
   })
   t.strictSame(told.toSorted(), Object.entries(failures).map(([code, { status }]) => [code, status]).toSorted())
+})
+
+t.test('on a full disk the log waits for room, with a limit to what waits', async (t) => {
+  const path = join(t.testdir(), 'log')
+  const stream = standardOutput({ dest: openSync(path, 'w'), maxLength: 100 })
+  t.teardown(() => stream.destroy())
+  const full = mock.method(fs, 'write', (...args: unknown[]) => {
+    const done = args.at(-1) as (error: Error) => void
+    done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }))
+  })
+  t.teardown(() => full.mock.restore())
+  const line = (name: string) => `${name.padEnd(39)}\n`
+  for (const name of ['first', 'second', 'third', 'fourth']) stream.write(line(name))
+  t.equal(full.mock.callCount(), 4, 'each line tries again')
+  stream.flushSync()
+  t.equal(readFileSync(path, 'utf8'), '', 'nothing waits for room, also when the process ends')
+
+  full.mock.restore()
+  stream.write(line('too much, but it tries again'))
+  await once(stream, 'drain')
+  stream.write('later\n')
+  stream.flushSync()
+  t.equal(readFileSync(path, 'utf8'), `${line('first')}${line('second')}later\n`)
 })

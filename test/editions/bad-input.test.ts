@@ -41,7 +41,9 @@ const badBodies: Array<[what: string, body: string | Buffer, message: RegExp]> =
   ['Latin-1', Buffer.from(beside('"title":["Größe"]'), 'latin1'), /not UTF-8/],
   ['a surrogate in UTF-8', Buffer.concat([Buffer.from('{"title":["'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"]}')]), /not UTF-8/],
   ['lists deep enough to exhaust a stack', beside(`"title":${nested('[', 100_000, ']')}`), /^body is nested more than 500 levels deep$/],
-  ['objects deeper than PHP reads', beside(`"field_link":[${nested('{"a":', 500, '}')}]`), /^body is nested more than 500 levels deep$/]
+  ['objects deeper than PHP reads', beside(`"field_link":[${nested('{"a":', 500, '}')}]`), /^body is nested more than 500 levels deep$/],
+  ['more values than an edition can have', beside(`"title":[${'[],'.repeat(50_000)}[]]`), /^body has more than 50000 values, those of all levels together$/],
+  ['more fields than an edition can have', beside(Array.from({ length: 50_000 }, (_, index) => `"f${index}":0`).join()), /^body has more than 50000 values, those of all levels together$/]
 ]
 
 for (const [what, path] of endpoints) {

@@ -66,12 +66,22 @@ export function createSaveQueue ({ turns = ownTurns, later }: SaveQueueOptions =
 
   return {
     now: turns.now,
-    run: (uuid, since, save, signal) => mutex.run(uuid, async (hasWaited) => {
-      const turn = await turns.take(uuid, since, signal)
-      const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
-      await saving.then(() => turn.end(true), (error) => turn.end(!isUnfinishedWrite(error)))
-      return saving
-    }, signal)
+    async run (uuid, since, save, signal) {
+      let isWaiting = true
+      try {
+        return await mutex.run(uuid, async (hasWaited) => {
+          const turn = await turns.take(uuid, since, signal)
+          isWaiting = false
+          const saving = save(hasWaited ? { ...turn, isOutdated: true } : turn)
+          await saving.then(() => turn.end(true), (error) => turn.end(!isUnfinishedWrite(error)))
+          return saving
+        }, signal)
+      } catch (error) {
+        // The time of the call is over. It was not the CMS that took it.
+        if (isWaiting && (error as Failure).code === 'CMS_TIMEOUT') throw busy('Other saves of this edition have taken longer than this one may wait')
+        throw error
+      }
+    }
   }
 }
 

@@ -24,14 +24,17 @@ export type Resolve = (reference: { entityType: string, uuid?: string, id?: stri
 
 const DEPTH_MAX = 500
 
+/** A body of 4 MiB has room for two million values, and reading them would hold up all other requests for seconds. */
+const VALUES_MAX = 50_000
+
 /**
  * Reads a body in core REST's JSON. The value of a field is a list of items, or an object, or null for none. An item is an object
  * or the bare value of its main property. Empty items are dropped, as Drupal drops them.
  * @throws {Failure} UNPROCESSABLE with core's text where a field is a scalar
- *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep.
+ *   (Drupal\serialization\Normalizer\FieldNormalizer); BAD_REQUEST where it is nested too deep or has too many values.
  */
 export function normalize (body: Record<string, unknown>, model: ContentModel): EditionJson {
-  refuseDepth(body)
+  refuseExcess(body)
   return Object.fromEntries(Object.entries(body).map(([field, value]) => {
     if (value === null) return [field, []]
     if (field === model.keys.bundle && typeof value === 'string') return [field, [{ target_id: value }]]
@@ -58,11 +61,15 @@ function isNumbered (value: object): boolean {
 }
 
 /** PHP reads JSON of 512 levels, some of which the document around a body takes. The stack here would end later. */
-function refuseDepth (body: object): void {
+function refuseExcess (body: object): void {
   let level: object[] = [body]
+  let count = 0
   for (let depth = 0; level.length > 0; depth++) {
     if (depth === DEPTH_MAX) throw new Failure('BAD_REQUEST', `body is nested more than ${DEPTH_MAX} levels deep`)
-    level = level.flatMap((value) => Object.values(value)).filter((value) => typeof value === 'object' && value !== null)
+    const values: unknown[] = level.flatMap((value) => Object.values(value))
+    count += values.length
+    if (count > VALUES_MAX) throw new Failure('BAD_REQUEST', `body has more than ${VALUES_MAX} values, those of all levels together`)
+    level = values.filter((value) => typeof value === 'object' && value !== null)
   }
 }
 
