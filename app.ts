@@ -45,7 +45,12 @@ import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
 import upsertRoutes from './routes/upserts.ts'
 
+export type { AuthConfig } from './config/auth.ts'
+export type { CmsAuth } from './config/cms-auth.ts'
 export { readConfig, SettingsError, type Config } from './config/env.ts'
+export type { EventsConfig } from './config/events.ts'
+export type { JwtOptions } from './lib/auth/jwt.ts'
+export type { PublicKey } from './lib/auth/public-key.ts'
 
 export interface AppOptions {
   config: Config

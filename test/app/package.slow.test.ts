@@ -119,6 +119,15 @@ await host.close()
   for (const [url, [status, length]] of Object.entries(answers)) t.ok(status === 200 && length > 0, `${url}: ${status}, ${length} bytes`)
 })
 
+/** Each part of the settings, as a module of a host gives it away. */
+const PARTS = `import { readConfig } from 'quoin'
+export const config = readConfig(process.env)
+export const { auth, cms, contentModel, locks } = config
+export const jwt = auth?.kind === 'jwt' ? auth.jwt : undefined
+export const keys = jwt?.keys
+export const all = { ...config }
+`
+
 const require = createRequire(import.meta.url)
 
 /** tap brings one of its own. */
@@ -153,6 +162,7 @@ for (const [name, compiler] of Object.entries(compilers)) {
     }
     t.strictSame(problems(HOST), [])
     t.strictSame(problems(HOST, { skipLibCheck: false }).filter((line) => line.startsWith('/quoin/')), [], "nor is there a mistake in the package's own declarations")
+    t.strictSame(problems(PARTS, { declaration: true }), [], 'the declarations of a host can name every type that the settings have')
     t.match(problems(HOST.replace("prefix: '/quoin'", 'prefix: 5')), [/not assignable|No overload/], 'only what is made wrong on purpose is found')
   })
 }
