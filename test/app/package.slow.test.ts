@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -90,12 +90,26 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
 
 t.test('npx quoin refuses an older Node in one line', async (t) => {
   const preload = join(project, 'older-node.cjs')
+  const withoutNewer = "const builtin = require('node:module'); for (const name of ['enableCompileCache', 'findPackageJSON']) delete builtin[name]; builtin.syncBuiltinESMExports()"
   for (const [version, status, stderr] of [['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/], ['22.19.9', 1, /^Quoin needs Node/], ['22.20.0', 1, /ENVIRONMENT is missing/], ['26.0.0', 1, /ENVIRONMENT is missing/]] as const) {
-    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
+    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } }); ${version.startsWith('20.') ? withoutNewer : ''}`)
     const { stdout, ...said } = spawnSync(process.execPath, ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'], { cwd: project, env: {}, encoding: 'utf8' })
     t.match(said, { status, stderr }, version)
     t.equal(stdout, '')
   }
+})
+
+t.test('npx quoin keeps what Node has compiled, where it may write', (t) => {
+  const home = join(project, 'node_modules/quoin/node_modules')
+  const message = /ENVIRONMENT is missing/
+  rmSync(home, { recursive: true, force: true })
+  t.match(quoin('start'), { status: 1, stderr: message })
+  t.ok(globSync('.cache/node/*/*', { cwd: home }).length > 100)
+  rmSync(home, { recursive: true })
+  writeFileSync(home, 'no directory can be made here')
+  t.match(quoin('start'), { status: 1, stderr: message })
+  rmSync(home)
+  t.end()
 })
 
 /** A host, as docs/embedding.md has it. */
