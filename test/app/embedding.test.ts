@@ -1,5 +1,8 @@
+import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
+import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
@@ -226,6 +229,24 @@ t.test("what a host's own hook refuses below the prefix is answered in Quoin's s
     const reply = await host.inject({ url: `/quoin${LOCK}`, headers: { 'x-fail': String(status) } })
     t.match([reply.statusCode, reply.json()], [code === 'INTERNAL' ? 500 : status, { success: false, error: { code, message: code === 'INTERNAL' ? 'Internal Server Error' : 'not with me' } }])
   }
+})
+
+t.test('a host by HTTP/2 has the same names and the same own pages', async (t) => {
+  const { host } = hostOf(t, { http2: true } as FastifyServerOptions)
+  await host.register(app, { config: testConfig({ ...await stores(t), HOSTS: 'quoin.example' }), prefix: '/quoin' })
+  const session = connect(await host.listen({ host: '127.0.0.1', port: 0 }))
+  t.teardown(() => session.close())
+  async function statusOf (headers: OutgoingHttpHeaders, body = ''): Promise<number> {
+    const stream = session.request(headers, { endStream: false })
+    stream.end(body)
+    const [answered] = await once(stream, 'response')
+    await text(stream)
+    return answered[':status']
+  }
+  const release = (authority: string, origin: string) => statusOf({ ':method': 'POST', ':path': `/quoin${LOCK}/release`, ':authority': authority, origin, 'content-type': 'text/plain' }, '{"uid":"7"}')
+  for (const [status, authority] of [[200, 'quoin.example'], [200, 'localhost:8443'], [421, 'other.example']] as const) t.equal(await statusOf({ ':path': `/quoin${LOCK}`, ':authority': authority }), status, authority)
+  t.equal(await release('quoin.example', 'https://quoin.example'), 200)
+  t.equal(await release('quoin.example', 'https://other.example'), 403)
 })
 
 t.test("a host's deadline for handlers does not end what has deadlines of its own, or none", async (t) => {
