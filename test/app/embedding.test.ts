@@ -220,7 +220,7 @@ t.test('pages of other origins may call below a prefix', async (t) => {
 
 t.test("what a host's own hook refuses below the prefix is answered in Quoin's shape", async (t) => {
   const { host } = hostOf(t)
-  const refusals = [[401, 'UNAUTHENTICATED'], [403, 'FORBIDDEN'], [429, 'TOO_MANY_REQUESTS'], [507, 'INTERNAL']] as const
+  const refusals = [[401, 'UNAUTHENTICATED'], [403, 'FORBIDDEN'], [429, 'TOO_MANY_REQUESTS'], [503, 'OVERLOADED'], [507, 'INTERNAL']] as const
   host.addHook('onRequest', async ({ headers }) => {
     if (headers['x-fail']) throw Object.assign(new Error('not with me'), { statusCode: Number(headers['x-fail']) })
   })
@@ -229,6 +229,14 @@ t.test("what a host's own hook refuses below the prefix is answered in Quoin's s
     const reply = await host.inject({ url: `/quoin${LOCK}`, headers: { 'x-fail': String(status) } })
     t.match([reply.statusCode, reply.json()], [code === 'INTERNAL' ? 500 : status, { success: false, error: { code, message: code === 'INTERNAL' ? 'Internal Server Error' : 'not with me' } }])
   }
+})
+
+t.test("what a host's own overload protection refuses below the prefix says so, and when to try again", async (t) => {
+  const { host } = hostOf(t)
+  await host.register(underPressure, { healthCheck: async () => false, healthCheckInterval: 60_000, retryAfter: 7 })
+  await host.register(app, { config: testConfig(), prefix: '/quoin' })
+  const reply = await host.inject(`/quoin${LOCK}`)
+  t.match([reply.statusCode, reply.headers['retry-after'], reply.json()], [503, '7', { success: false, error: { code: 'OVERLOADED' } }])
 })
 
 t.test('a host by HTTP/2 has the same names and the same own pages', async (t) => {
