@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The path that Quoin is served below, such as `/quoin`; empty where it is served at the root. */
     basePath: string
+    /** Whether a path with a slash at its end and the path without are one. */
+    ignoresTrailingSlash: boolean
     /** What event streams have yet to send to slow readers. */
     backlog: Backlog
   }
@@ -28,7 +30,7 @@ export interface MountOptions {
  */
 async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOptions) {
   const { prefix, initialConfig } = fastify
-  const { routerOptions, maxParamLength, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
+  const { routerOptions, maxParamLength, ignoreTrailingSlash, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
   if (Number(routerOptions?.maxParamLength ?? maxParamLength) < MAX_PARAM_LENGTH) {
     throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
@@ -40,6 +42,7 @@ async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOpti
   // Quoin has deadlines of its own, and event streams have none.
   if (Number(handlerTimeout) > 0) fastify.addHook('onRoute', (route) => { route.handlerTimeout = LONGEST_MS })
   fastify.decorate('basePath', prefix.replace(/\/+$/, ''))
+  fastify.decorate('ignoresTrailingSlash', Boolean(routerOptions?.ignoreTrailingSlash || ignoreTrailingSlash))
   fastify.decorate('backlog', createBacklog())
 }
 

@@ -257,6 +257,15 @@ t.test('a host by HTTP/2 has the same names and the same own pages', async (t) =
   t.equal(await release('quoin.example', 'https://other.example'), 403)
 })
 
+t.test('a host may take a path with a slash at its end for the path without', async (t) => {
+  const { host } = hostOf(t, { routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: true } })
+  await host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on' }), prefix: '/quoin' })
+  for (const path of ['/desk', '/docs', '/docs/', `${LOCK}/`]) t.match(await host.inject(`/quoin${path}`), { statusCode: 200 }, path)
+  const { statusCode, headers: { location } } = await host.inject('/quoin/desk/?as=anna')
+  t.strictSame([statusCode, location], [302, '../desk?as=anna'])
+  for (const path of ['/quoin', '/quoin/']) t.equal(new URL((await host.inject(path)).headers.location as string, `http://quoin.example${path}`).pathname, '/quoin/desk', path)
+})
+
 t.test("a host's deadline for handlers does not end what has deadlines of its own, or none", async (t) => {
   const { host } = hostOf(t, { handlerTimeout: 300 })
   await host.register(app, { config: testConfig(await stores(t)), prefix: '/quoin' })
