@@ -31,6 +31,7 @@ export interface MountOptions {
 async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOptions) {
   const { prefix, initialConfig } = fastify
   const { routerOptions, maxParamLength, ignoreTrailingSlash, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
+  if (!config?.contentModel) throw new Error('Quoin takes its settings as the option config: register it with { config: readConfig(process.env) }')
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
   if (Number(routerOptions?.maxParamLength ?? maxParamLength) < MAX_PARAM_LENGTH) {
     throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
