@@ -63,9 +63,9 @@ export interface AppOptions {
  * that it does not know; without one unknown paths stay the host's.
  * @throws {Error} where it could not be right on this instance, with what to change
  */
-export async function app (fastify: FastifyInstance, { config, prefix = '/' }: AppOptions): Promise<void> {
+export async function app (fastify: FastifyInstance, { config, prefix = '' }: AppOptions): Promise<void> {
   await fastify.register(logPrivacy)
-  await registerAll(fastify, config, prefix !== '/')
+  await registerAll(fastify, config, /[^/]/.test(prefix))
 }
 
 /** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */

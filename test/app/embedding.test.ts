@@ -196,16 +196,18 @@ t.test('two of them live in one process, each with its own callers, streams and 
   t.match((await host.inject('/two/desk')).json(), { code: 'NOT_FOUND' })
 })
 
-t.test('without a prefix Quoin has its routes, and the host every other path', async (t) => {
-  const { host } = hostOf(t)
-  await host.register(app, { config: testConfig(await stores(t)) })
-  t.equal((await host.inject({ method: 'POST', url: LOCK, body: lock('7') })).statusCode, 200)
-  t.match((await host.inject({ method: 'POST', url: LOCK, body: {} })).json(), { success: false })
-  t.strictSame((await host.inject('/nowhere')).json(), { host: 'nothing here' })
-  t.strictSame((await host.inject({ method: 'PATCH', url: LOCK })).json(), { host: 'nothing here' })
-  t.match((await host.inject('/api/collections/daily?limit=1')).json().links, { self: /^\/api\/collections\// })
-  t.strictSame((await host.inject('/docs/json')).json().servers, [{ url: '/' }])
-})
+for (const prefix of [undefined, '', '/']) {
+  t.test(`without a prefix (${prefix}) Quoin has its routes, and the host every other path`, async (t) => {
+    const { host } = hostOf(t)
+    await host.register(app, { config: testConfig(await stores(t)), ...(prefix !== undefined && { prefix }) })
+    t.equal((await host.inject({ method: 'POST', url: LOCK, body: lock('7') })).statusCode, 200)
+    t.match((await host.inject({ method: 'POST', url: LOCK, body: {} })).json(), { success: false })
+    t.strictSame((await host.inject('/nowhere')).json(), { host: 'nothing here' })
+    t.strictSame((await host.inject({ method: 'PATCH', url: LOCK })).json(), { host: 'nothing here' })
+    t.match((await host.inject('/api/collections/daily?limit=1')).json().links, { self: /^\/api\/collections\// })
+    t.strictSame((await host.inject('/docs/json')).json().servers, [{ url: '/' }])
+  })
+}
 
 t.test('pages of other origins may call below a prefix', async (t) => {
   const { host } = hostOf(t)
