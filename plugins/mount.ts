@@ -34,7 +34,7 @@ async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOpti
   if (!config?.contentModel) throw new Error('Quoin takes its settings as the option config: register it with { config: readConfig(process.env) }')
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
   if (Number(routerOptions?.maxParamLength ?? maxParamLength) < MAX_PARAM_LENGTH) {
-    throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
+    throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } }), which Fastify takes from 5.5 on`)
   }
   if (config.corsOrigins.length > 0) {
     if (!ownsPaths) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
