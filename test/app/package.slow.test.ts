@@ -88,6 +88,15 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
 })
 
+t.test('npx quoin names its own commands, not those of a clone', (t) => {
+  for (const [name, text] of [['.env', 'CMS_URL=http://127.0.0.1:9'], ['content-model.json', '{}']] as const) {
+    writeFileSync(join(project, name), text)
+    t.teardown(() => rmSync(join(project, name)))
+  }
+  t.match(quoin('model'), { status: 1, stdout: 'content-model.json is there already: see whether it is right with npx quoin doctor, or' })
+  t.end()
+})
+
 t.test('npx quoin refuses an older Node in one line', async (t) => {
   const preload = join(project, 'older-node.cjs')
   const withoutNewer = "const builtin = require('node:module'); for (const name of ['enableCompileCache', 'findPackageJSON']) delete builtin[name]; builtin.syncBuiltinESMExports()"
