@@ -55,7 +55,7 @@ export type { PublicKey } from './lib/auth/public-key.ts'
 export interface AppOptions {
   config: Config
   /** The path to serve it below, such as `/quoin`. Fastify's own option of this name. */
-  prefix?: string
+  prefix?: string | undefined
 }
 
 /**

@@ -142,13 +142,14 @@ await host.close()
   for (const [url, [status, length]] of Object.entries(answers)) t.ok(status === 200 && length > 0, `${url}: ${status}, ${length} bytes`)
 })
 
-/** Each part of the settings, as a module of a host gives it away. */
-const PARTS = `import { readConfig } from 'quoin'
+/** Each part of the settings as a module of a host gives it away, and options that leave something open. */
+const PARTS = `import { readConfig, type AppOptions } from 'quoin'
 export const config = readConfig(process.env)
 export const { auth, cms, contentModel, locks } = config
 export const jwt = auth?.kind === 'jwt' ? auth.jwt : undefined
 export const keys = jwt?.keys
 export const all = { ...config }
+export const options: AppOptions = { config, prefix: process.env['PREFIX'] }
 `
 
 const require = createRequire(import.meta.url)
