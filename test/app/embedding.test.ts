@@ -2,8 +2,10 @@ import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createGzip, gunzipSync } from 'node:zlib'
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
@@ -239,6 +241,17 @@ t.test("what a host's own overload protection refuses below the prefix says so, 
   await host.register(app, { config: testConfig(), prefix: '/quoin' })
   const reply = await host.inject(`/quoin${LOCK}`)
   t.match([reply.statusCode, reply.headers['retry-after'], reply.json()], [503, '7', { success: false, error: { code: 'OVERLOADED' } }])
+})
+
+t.test("a host's own hook may compress what Quoin answers", async (t) => {
+  const { host } = hostOf(t)
+  host.addHook('onSend', async (_request, reply, payload) => {
+    reply.header('content-encoding', 'gzip')
+    return Readable.from([String(payload)]).pipe(createGzip())
+  })
+  await host.register(app, { config: testConfig(await stores(t)), prefix: '/quoin' })
+  const { statusCode, rawPayload } = await host.inject('/quoin/api/collection/1')
+  t.match([statusCode, JSON.parse(gunzipSync(rawPayload).toString())], [200, { id: [{ value: 1 }] }])
 })
 
 t.test('a host by HTTP/2 has the same names and the same own pages', async (t) => {
