@@ -38,13 +38,20 @@ async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOpti
   }
   if (config.corsOrigins.length > 0) {
     if (!ownsPaths) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
-    if (fastify.hasRequestDecorator('corsPreflightEnabled')) throw new Error('The host answers for CORS already, below the prefix too: leave CORS_ORIGINS unset, or register @fastify/cors in a scope of the routes that are its own')
+    refuseCorsOf(fastify)
+    // Fastify gives hooks that the host registers later to Quoin's routes too.
+    if (prefix) fastify.addHook('onReady', async () => refuseCorsOf(Object.getPrototypeOf(fastify)))
   }
   // Quoin has deadlines of its own, and event streams have none.
   if (Number(handlerTimeout) > 0) fastify.addHook('onRoute', (route) => { route.handlerTimeout = LONGEST_MS })
   fastify.decorate('basePath', prefix.replace(/\/+$/, ''))
   fastify.decorate('ignoresTrailingSlash', Boolean(routerOptions?.ignoreTrailingSlash || ignoreTrailingSlash))
   fastify.decorate('backlog', createBacklog())
+}
+
+/** @throws {Error} where an instance has @fastify/cors */
+function refuseCorsOf (instance: FastifyInstance): void {
+  if (instance.hasRequestDecorator('corsPreflightEnabled')) throw new Error('The host answers for CORS already, below the prefix too: leave CORS_ORIGINS unset, or register @fastify/cors in a scope of the routes that are its own')
 }
 
 /** The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on. */
