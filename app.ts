@@ -45,12 +45,17 @@ import listRoutes from './routes/lists.ts'
 import lockRoutes from './routes/locks.ts'
 import upsertRoutes from './routes/upserts.ts'
 
+export type { AuthConfig } from './config/auth.ts'
+export type { CmsAuth } from './config/cms-auth.ts'
 export { readConfig, SettingsError, type Config } from './config/env.ts'
+export type { EventsConfig } from './config/events.ts'
+export type { JwtOptions } from './lib/auth/jwt.ts'
+export type { PublicKey } from './lib/auth/public-key.ts'
 
 export interface AppOptions {
   config: Config
   /** The path to serve it below, such as `/quoin`. Fastify's own option of this name. */
-  prefix?: string
+  prefix?: string | undefined
 }
 
 /**
@@ -58,9 +63,9 @@ export interface AppOptions {
  * that it does not know; without one unknown paths stay the host's.
  * @throws {Error} where it could not be right on this instance, with what to change
  */
-export async function app (fastify: FastifyInstance, { config, prefix = '/' }: AppOptions): Promise<void> {
+export async function app (fastify: FastifyInstance, { config, prefix = '' }: AppOptions): Promise<void> {
   await fastify.register(logPrivacy)
-  await registerAll(fastify, config, prefix !== '/')
+  await registerAll(fastify, config, /[^/]/.test(prefix))
 }
 
 /** The application as all there is on an instance: its unknown paths and its connections are Quoin's too. */

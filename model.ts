@@ -7,7 +7,7 @@ import { describeCandidate, writeModel } from './lib/doctor/write-model.ts'
 import type { Candidate } from './lib/editions/survey/candidates.ts'
 import { ok, report, unchecked, wrong, type Diagnosis } from './lib/findings.ts'
 import { createHttp } from './lib/http/client.ts'
-import { PACKAGE_ROOT } from './lib/package-root.ts'
+import { commandFor, PACKAGE_ROOT } from './lib/package-root.ts'
 import { accountOf } from './plugins/editions.ts'
 import { giveUp, loadEnvFile } from './server.ts'
 
@@ -33,7 +33,7 @@ function optionsIn (args: string[]): Options | string {
 async function * learn ({ force, entityType }: Options): AsyncGenerator<Diagnosis> {
   const { cms: { auth, jsonapiPath, ...at }, modelFile = 'content-model.json' } = readCmsConfig(process.env)
   if (existsSync(modelFile) && !force) {
-    yield wrong(`${modelFile} is there already`, 'see whether it is right with npm run doctor, or write over it with --force')
+    yield wrong(`${modelFile} is there already`, `see whether it is right with ${commandFor('doctor')}, or write over it with --force`)
     return
   }
   const http = createHttp(at)
@@ -58,7 +58,7 @@ async function * learn ({ force, entityType }: Options): AsyncGenerator<Diagnosi
     await http.close()
   }
   if (!isWritten) return
-  yield ok(`${modelFile}: written; look at what is guessed in it, and see with npm run doctor whether it is right`)
+  yield ok(`${modelFile}: written; look at what is guessed in it, and see with ${commandFor('doctor')} whether it is right`)
   if (!process.env['CONTENT_MODEL']) yield unchecked('CONTENT_MODEL', `Quoin reads the file once this setting names it: CONTENT_MODEL=${modelFile}`)
 }
 

@@ -28,7 +28,8 @@ const codeOfStatus: Record<number, FailureCode> = {
   413: 'TOO_LARGE',
   414: 'URI_TOO_LONG',
   415: 'UNSUPPORTED_MEDIA_TYPE',
-  429: 'TOO_MANY_REQUESTS'
+  429: 'TOO_MANY_REQUESTS',
+  503: 'OVERLOADED'
 }
 
 /** The media types that routes take, each some of them. */

@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The path that Quoin is served below, such as `/quoin`; empty where it is served at the root. */
     basePath: string
+    /** Whether a path with a slash at its end and the path without are one. */
+    ignoresTrailingSlash: boolean
     /** What event streams have yet to send to slow readers. */
     backlog: Backlog
   }
@@ -28,19 +30,28 @@ export interface MountOptions {
  */
 async function mount (fastify: FastifyInstance, { config, ownsPaths }: MountOptions) {
   const { prefix, initialConfig } = fastify
-  const { routerOptions, maxParamLength, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
+  const { routerOptions, maxParamLength, ignoreTrailingSlash, handlerTimeout } = initialConfig as typeof initialConfig & { handlerTimeout?: number }
+  if (!config?.contentModel) throw new Error('Quoin takes its settings as the option config: register it with { config: readConfig(process.env) }')
   if (/[:*]/.test(prefix)) throw new Error(`Quoin cannot be served below ${prefix}: a prefix with parameters leaves open what path its links begin with`)
   if (Number(routerOptions?.maxParamLength ?? maxParamLength) < MAX_PARAM_LENGTH) {
-    throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } })`)
+    throw new Error(`Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: ${MAX_PARAM_LENGTH} } }), which Fastify takes from 5.5 on`)
   }
   if (config.corsOrigins.length > 0) {
     if (!ownsPaths) throw new Error('CORS_ORIGINS needs a prefix: without one Quoin would answer the preflights of every route. Register it with { prefix }, or leave CORS to the host')
-    if (fastify.hasRequestDecorator('corsPreflightEnabled')) throw new Error('The host answers for CORS already, below the prefix too: leave CORS_ORIGINS unset, or register @fastify/cors in a scope of the routes that are its own')
+    refuseCorsOf(fastify)
+    // Fastify gives hooks that the host registers later to Quoin's routes too.
+    if (prefix) fastify.addHook('onReady', async () => refuseCorsOf(Object.getPrototypeOf(fastify)))
   }
   // Quoin has deadlines of its own, and event streams have none.
   if (Number(handlerTimeout) > 0) fastify.addHook('onRoute', (route) => { route.handlerTimeout = LONGEST_MS })
   fastify.decorate('basePath', prefix.replace(/\/+$/, ''))
+  fastify.decorate('ignoresTrailingSlash', Boolean(routerOptions?.ignoreTrailingSlash || ignoreTrailingSlash))
   fastify.decorate('backlog', createBacklog())
+}
+
+/** @throws {Error} where an instance has @fastify/cors */
+function refuseCorsOf (instance: FastifyInstance): void {
+  if (instance.hasRequestDecorator('corsPreflightEnabled')) throw new Error('The host answers for CORS already, below the prefix too: leave CORS_ORIGINS unset, or register @fastify/cors in a scope of the routes that are its own')
 }
 
 /** The part of a path, or of a route's pattern, that is Quoin's own: from where Quoin is mounted on. */

@@ -44,7 +44,7 @@ async function openapi (fastify: FastifyInstance, { config: { contentModel } }: 
     return reply.code(statusCode).headers({ ...headers, ...OF_PAGES }).send(rawPayload.length > 0 ? rawPayload : undefined)
   }
 
-  for (const path of PATHS) fastify.get(path, { schema: { hide: true } }, show)
+  for (const path of PATHS) if (path !== '/docs/' || !fastify.ignoresTrailingSlash) fastify.get(path, { schema: { hide: true } }, show)
 }
 
 /** The routes are there to be described alone: a path with dot segments, which inject() resolves, could lead to them past every check. */

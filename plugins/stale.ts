@@ -36,10 +36,11 @@ async function stale (fastify: FastifyInstance) {
 
   fastify.addHook('onSend', async (request, reply, payload) => {
     const { cacheable } = request
-    if (!cacheable || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age')) return
+    // A host's own hook may have compressed it already.
+    if (!cacheable || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age') || typeof payload !== 'string') return
     const { key, receivedAt, at } = cacheable
     const etag = reply.getHeader('etag') as string | undefined
-    staleCache.keep(key, { payload: payload as string, etag, at, isEdition: request.routeOptions.config.staleCache === 'edition' }, receivedAt, request.caller)
+    staleCache.keep(key, { payload, etag, at, isEdition: request.routeOptions.config.staleCache === 'edition' }, receivedAt, request.caller)
   })
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {

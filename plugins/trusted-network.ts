@@ -36,8 +36,10 @@ async function trustedNetwork (fastify: FastifyInstance, { config: { auth, host,
 
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { server, method, headers, routeOptions: { url = '' } } = request
-    if (headers.host !== undefined && !isOwn(headers.host, names) && !ownPath(server, url).startsWith('/health/')) {
-      throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(headers.host.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
+    // HTTP/2 has it in `:authority`, which comes before Host (RFC 9113 section 8.3.1).
+    const name = (headers[':authority'] ?? headers.host) as string | undefined
+    if (name !== undefined && !isOwn(name, names) && !ownPath(server, url).startsWith('/health/')) {
+      throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(name.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
     }
     if (method === 'POST' && server.hasContentTypeParser('text/plain') && isSimple(request) && isCrossSite(request, corsOrigins)) {
       throw new Failure('FORBIDDEN', texts.anotherSite)

@@ -12,6 +12,7 @@ import { OF_PAGES } from '../lib/http/security-headers.ts'
 import { LANGUAGES, readSources, type DeskFile, type Language } from '../lib/desk/sources.ts'
 import { notModified } from './edition-answers.ts'
 import type { Handler } from './handler.ts'
+import { deskFromBelow } from './home.ts'
 
 /** It is not part of the API, so the documentation leaves it out. */
 const schema = { hide: true }
@@ -27,7 +28,8 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   const { origin } = new URL(config.cms.url)
   const settings = settingsOf(config, origin)
 
-  fastify.get('/desk', { schema, onSend: notModified }, async ({ headers }, reply) => {
+  fastify.get('/desk', { schema, onSend: notModified }, async ({ headers, url }, reply) => {
+    if (/^[^?]*\/(?:\?|$)/.test(url)) return reply.redirect(deskFromBelow(url))
     const { page, inlineHash } = await readSources()
     const language = new Negotiator({ headers }).language([...LANGUAGES]) as Language | undefined
     const { body, etag } = page(language ?? LANGUAGES[0], settings)

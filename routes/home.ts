@@ -18,7 +18,12 @@ export default async function home (fastify: FastifyInstance, { config: { desk }
   })
 
   if (!desk) return
-  fastify.get('/desk/', { schema }, async ({ url }, reply) => reply.redirect(`../desk${url.slice(url.split('?', 1)[0]!.length)}`))
+  if (!fastify.ignoresTrailingSlash) fastify.get('/desk/', { schema }, async ({ url }, reply) => reply.redirect(deskFromBelow(url)))
   // Browsers ask for it on pages that name no icon, such as an answer of the API.
   fastify.get('/favicon.ico', { schema }, async (_request, reply) => reply.redirect(`desk/files/${(await readSources()).icon}`))
+}
+
+/** Where the path with a slash at its end leads: from there the page would not find its files. */
+export function deskFromBelow (url: string): string {
+  return `../desk${url.slice(url.split('?', 1)[0]!.length)}`
 }

@@ -22,7 +22,8 @@ export interface RequestHead {
  * @param trustedOrigins origins whose pages may do it nevertheless, such as `https://desk.example.org`
  */
 export function isCrossSite ({ method, headers }: RequestHead, trustedOrigins: readonly string[] = []): boolean {
-  const { authorization, host, origin, 'sec-fetch-site': site } = headers
+  // HTTP/2 has the host in `:authority`, which comes before Host (RFC 9113 section 8.3.1).
+  const { authorization, ':authority': host = headers.host, origin, 'sec-fetch-site': site } = headers
   if (SAFE.has(method) || (authorization !== undefined && /^Bearer /i.test(authorization))) return false
   if (origin !== undefined && trustedOrigins.includes(origin)) return false
   if (site !== undefined) return !TRUSTED_SITES.has(String(site))

@@ -9,6 +9,7 @@ import type { Http } from '../http/client.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi, type Jsonapi, type JsonapiAnswer } from '../jsonapi/client.ts'
 import { identifiers, isObject, oneResource, userIn, type Document } from '../jsonapi/document.ts'
+import { commandFor } from '../package-root.ts'
 import { cmsAdvice } from './advice.ts'
 import { checkEditions, type Visitor } from './editions.ts'
 import { checkLists } from './lists.ts'
@@ -25,7 +26,7 @@ export interface CmsToCheck {
 }
 
 const ANONYMOUS = 'CMS_AUTH is passthrough, so the doctor has no credentials and asks as anonymous; ' +
-  'CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run doctor asks as one of your users'
+  `CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('doctor')} asks as one of your users`
 
 /** Checks the CMS: that it is there, who the account is, that JSON:API takes writes, and that it has the content model's editions. */
 export async function * checkCms ({ http, url, jsonapiPath, account, model }: CmsToCheck): AsyncGenerator<Diagnosis> {

@@ -3,6 +3,7 @@ import type { ContentModel } from '../editions/model.ts'
 import type { Member } from '../editions/survey/member.ts'
 import type { Survey } from '../editions/survey/survey.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
+import { commandFor } from '../package-root.ts'
 
 /** Members that may differ from the site: a content model may have only some of the site's bundles and edition types, with its own labels. */
 const NARROWED = ['bundles', 'editionTypes']
@@ -24,7 +25,7 @@ export function * checkModel ({ members, times }: Survey, model: ContentModel): 
   if (dates.length > 0) yield wrong(`timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`, 'take them out of timestampFields in the content model')
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
   const hiddenNames = members.filter(({ name, value }) => value === undefined && !CHECKED.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
-  if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, 'the site does not show it, or has no such thing; npm run model says what would show it')
+  if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, `the site does not show it, or has no such thing; ${commandFor('model')} says what would show it`)
 }
 
 type Names = Record<string, unknown>

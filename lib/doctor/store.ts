@@ -4,6 +4,7 @@ import { advice, isUnknownOperation, noSuchTable, NOT_NEEDED } from '../dynamodb
 import { describeTable, describeTimeToLive, judgedTimeToLive, unusable, type TableAt } from '../dynamodb/provision.ts'
 import { keysOf, REMOVE_AT } from '../dynamodb/table.ts'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
+import { commandFor } from '../package-root.ts'
 
 export interface StoreToCheck extends TableAt {
   /** First part of every record's key. */
@@ -43,8 +44,8 @@ async function timeToLive (at: StoreToCheck): Promise<Diagnosis> {
     const verdict = judgedTimeToLive(await describeTimeToLive(at))
     if (verdict) return verdict
     return at.local
-      ? unchecked('time to live', 'is off; npm run table turns it on where the engine has it')
-      : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with npm run table or otherwise`)
+      ? unchecked('time to live', `is off; ${commandFor('table')} turns it on where the engine has it`)
+      : wrong('time to live: it is off, so what leases and takeovers leave behind stays', `turn it on for ${REMOVE_AT}, with ${commandFor('table')} or otherwise`)
   } catch (error) {
     if (isDenied(error)) return unchecked('time to live', 'these credentials may not call DescribeTimeToLive, which only the doctor needs')
     return at.local && isUnknownOperation(error) ? unchecked('time to live', NOT_NEEDED) : advice('time to live', error as Error)

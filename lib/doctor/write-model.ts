@@ -9,6 +9,7 @@ import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
 import type { Http } from '../http/client.ts'
 import type { Account } from '../jsonapi/accounts.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
+import { commandFor } from '../package-root.ts'
 import { cmsAdvice } from './advice.ts'
 import { identity, loggedInOnce, entryPointDiagnosis } from './cms.ts'
 
@@ -36,7 +37,7 @@ export async function * writeModel ({ http, url, jsonapiPath, account, entityTyp
     yield entryPointDiagnosis(await createJsonapi({ http, jsonapiPath }).request({ path: '', caller: {} }), url + jsonapiPath)
     const ask = createAsk({ http, jsonapiPath, ...(account && { account: loggedInOnce(account) }) })
     const name = account ? yield * identity(ask.cms, () => collectionsOf(ask)) : 'anonymous'
-    if (name === 'anonymous') yield unchecked('CMS account', 'anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> npm run model asks as one of your users')
+    if (name === 'anonymous') yield unchecked('CMS account', `anonymous sees little; CMS_AUTH=basic CMS_USER=<name> CMS_PASSWORD=<password> ${commandFor('model')} asks as one of your users`)
     const collections = await collectionsOf(ask)
     const typeName = yield * editionType(ask, collections, entityType, choose)
     if (typeName === undefined) return

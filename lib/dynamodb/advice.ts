@@ -1,5 +1,6 @@
 import { wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
+import { commandFor } from '../package-root.ts'
 
 const POLICY = 'give it the policies of config/aws/quoin.yaml'
 
@@ -31,7 +32,7 @@ export function advice (what: string, { name, message, cause }: Error): Diagnosi
 }
 
 export function noSuchTable (what: string): Diagnosis {
-  return wrong(`${what}: there is no such table`, 'make it with npm run table, or correct DATA_STATE_TABLE and AWS_REGION')
+  return wrong(`${what}: there is no such table`, `make it with ${commandFor('table')}, or correct DATA_STATE_TABLE and AWS_REGION`)
 }
 
 /** Why a service of AWS stays unchecked on an engine that is not AWS's own. */

@@ -5,6 +5,7 @@ import {
 } from '@aws-sdk/client-dynamodb'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { ok, unchecked, wrong, type Diagnosis } from '../findings.ts'
+import { commandFor } from '../package-root.ts'
 import { advice, isUnknownOperation, NOT_NEEDED } from './advice.ts'
 import { createTable, keysOf, REMOVE_AT, tableDefinition } from './table.ts'
 
@@ -72,7 +73,7 @@ export function judgedTimeToLive ({ TimeToLiveStatus: status, AttributeName: att
   if (status === 'DISABLING') return wrong('time to live: it is being turned off', 'try again in an hour, which is how long DynamoDB takes')
   if (status === 'DISABLED') return undefined
   if (attribute === REMOVE_AT) return ok(`time to live: is on, by ${REMOVE_AT}`)
-  return wrong(`time to live: it goes by ${attribute}`, `turn it off if nothing else needs it, and an hour later run npm run table, which turns it on for ${REMOVE_AT}`)
+  return wrong(`time to live: it goes by ${attribute}`, `turn it off if nothing else needs it, and an hour later run ${commandFor('table')}, which turns it on for ${REMOVE_AT}`)
 }
 
 async function timeToLive (at: TableAt): Promise<Diagnosis> {

@@ -1,6 +1,11 @@
+import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
+import { connect, type OutgoingHttpHeaders } from 'node:http2'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createGzip, gunzipSync } from 'node:zlib'
 import cors from '@fastify/cors'
 import rateLimit from '@fastify/rate-limit'
 import sensible from '@fastify/sensible'
@@ -193,16 +198,18 @@ t.test('two of them live in one process, each with its own callers, streams and 
   t.match((await host.inject('/two/desk')).json(), { code: 'NOT_FOUND' })
 })
 
-t.test('without a prefix Quoin has its routes, and the host every other path', async (t) => {
-  const { host } = hostOf(t)
-  await host.register(app, { config: testConfig(await stores(t)) })
-  t.equal((await host.inject({ method: 'POST', url: LOCK, body: lock('7') })).statusCode, 200)
-  t.match((await host.inject({ method: 'POST', url: LOCK, body: {} })).json(), { success: false })
-  t.strictSame((await host.inject('/nowhere')).json(), { host: 'nothing here' })
-  t.strictSame((await host.inject({ method: 'PATCH', url: LOCK })).json(), { host: 'nothing here' })
-  t.match((await host.inject('/api/collections/daily?limit=1')).json().links, { self: /^\/api\/collections\// })
-  t.strictSame((await host.inject('/docs/json')).json().servers, [{ url: '/' }])
-})
+for (const prefix of [undefined, '', '/']) {
+  t.test(`without a prefix (${prefix}) Quoin has its routes, and the host every other path`, async (t) => {
+    const { host } = hostOf(t)
+    await host.register(app, { config: testConfig(await stores(t)), ...(prefix !== undefined && { prefix }) })
+    t.equal((await host.inject({ method: 'POST', url: LOCK, body: lock('7') })).statusCode, 200)
+    t.match((await host.inject({ method: 'POST', url: LOCK, body: {} })).json(), { success: false })
+    t.strictSame((await host.inject('/nowhere')).json(), { host: 'nothing here' })
+    t.strictSame((await host.inject({ method: 'PATCH', url: LOCK })).json(), { host: 'nothing here' })
+    t.match((await host.inject('/api/collections/daily?limit=1')).json().links, { self: /^\/api\/collections\// })
+    t.strictSame((await host.inject('/docs/json')).json().servers, [{ url: '/' }])
+  })
+}
 
 t.test('pages of other origins may call below a prefix', async (t) => {
   const { host } = hostOf(t)
@@ -217,7 +224,7 @@ t.test('pages of other origins may call below a prefix', async (t) => {
 
 t.test("what a host's own hook refuses below the prefix is answered in Quoin's shape", async (t) => {
   const { host } = hostOf(t)
-  const refusals = [[401, 'UNAUTHENTICATED'], [403, 'FORBIDDEN'], [429, 'TOO_MANY_REQUESTS'], [507, 'INTERNAL']] as const
+  const refusals = [[401, 'UNAUTHENTICATED'], [403, 'FORBIDDEN'], [429, 'TOO_MANY_REQUESTS'], [503, 'OVERLOADED'], [507, 'INTERNAL']] as const
   host.addHook('onRequest', async ({ headers }) => {
     if (headers['x-fail']) throw Object.assign(new Error('not with me'), { statusCode: Number(headers['x-fail']) })
   })
@@ -226,6 +233,52 @@ t.test("what a host's own hook refuses below the prefix is answered in Quoin's s
     const reply = await host.inject({ url: `/quoin${LOCK}`, headers: { 'x-fail': String(status) } })
     t.match([reply.statusCode, reply.json()], [code === 'INTERNAL' ? 500 : status, { success: false, error: { code, message: code === 'INTERNAL' ? 'Internal Server Error' : 'not with me' } }])
   }
+})
+
+t.test("what a host's own overload protection refuses below the prefix says so, and when to try again", async (t) => {
+  const { host } = hostOf(t)
+  await host.register(underPressure, { healthCheck: async () => false, healthCheckInterval: 60_000, retryAfter: 7 })
+  await host.register(app, { config: testConfig(), prefix: '/quoin' })
+  const reply = await host.inject(`/quoin${LOCK}`)
+  t.match([reply.statusCode, reply.headers['retry-after'], reply.json()], [503, '7', { success: false, error: { code: 'OVERLOADED' } }])
+})
+
+t.test("a host's own hook may compress what Quoin answers", async (t) => {
+  const { host } = hostOf(t)
+  host.addHook('onSend', async (_request, reply, payload) => {
+    reply.header('content-encoding', 'gzip')
+    return Readable.from([String(payload)]).pipe(createGzip())
+  })
+  await host.register(app, { config: testConfig(await stores(t)), prefix: '/quoin' })
+  const { statusCode, rawPayload } = await host.inject('/quoin/api/collection/1')
+  t.match([statusCode, JSON.parse(gunzipSync(rawPayload).toString())], [200, { id: [{ value: 1 }] }])
+})
+
+t.test('a host by HTTP/2 has the same names and the same own pages', async (t) => {
+  const { host } = hostOf(t, { http2: true } as FastifyServerOptions)
+  await host.register(app, { config: testConfig({ ...await stores(t), HOSTS: 'quoin.example' }), prefix: '/quoin' })
+  const session = connect(await host.listen({ host: '127.0.0.1', port: 0 }))
+  t.teardown(() => session.close())
+  async function statusOf (headers: OutgoingHttpHeaders, body = ''): Promise<number> {
+    const stream = session.request(headers, { endStream: false })
+    stream.end(body)
+    const [answered] = await once(stream, 'response')
+    await text(stream)
+    return answered[':status']
+  }
+  const release = (authority: string, origin: string) => statusOf({ ':method': 'POST', ':path': `/quoin${LOCK}/release`, ':authority': authority, origin, 'content-type': 'text/plain' }, '{"uid":"7"}')
+  for (const [status, authority] of [[200, 'quoin.example'], [200, 'localhost:8443'], [421, 'other.example']] as const) t.equal(await statusOf({ ':path': `/quoin${LOCK}`, ':authority': authority }), status, authority)
+  t.equal(await release('quoin.example', 'https://quoin.example'), 200)
+  t.equal(await release('quoin.example', 'https://other.example'), 403)
+})
+
+t.test('a host may take a path with a slash at its end for the path without', async (t) => {
+  const { host } = hostOf(t, { routerOptions: { maxParamLength: 4096, ignoreTrailingSlash: true } })
+  await host.register(app, { config: testConfig({ ...await stores(t), DESK: 'on' }), prefix: '/quoin' })
+  for (const path of ['/desk', '/docs', '/docs/', `${LOCK}/`]) t.match(await host.inject(`/quoin${path}`), { statusCode: 200 }, path)
+  const { statusCode, headers: { location } } = await host.inject('/quoin/desk/?as=anna')
+  t.strictSame([statusCode, location], [302, '../desk?as=anna'])
+  for (const path of ['/quoin', '/quoin/']) t.equal(new URL((await host.inject(path)).headers.location as string, `http://quoin.example${path}`).pathname, '/quoin/desk', path)
 })
 
 t.test("a host's deadline for handlers does not end what has deadlines of its own, or none", async (t) => {
@@ -247,12 +300,17 @@ t.test('Quoin says at registration what it needs and the host does not give', as
     await host.register(app, { config: testConfig(env), ...register })
   }
   const fine = { routerOptions: { maxParamLength: 4096 } }
-  await t.rejects(failing({}, { prefix: '/quoin' }), { message: "Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: 4096 } })" })
+  await t.rejects(failing({}, { prefix: '/quoin' }), { message: "Quoin's paths have longer parameters than this instance takes: make the instance with Fastify({ routerOptions: { maxParamLength: 4096 } }), which Fastify takes from 5.5 on" })
+  await t.rejects(failing(fine, { config: process.env }), { message: /^Quoin takes its settings as the option config: register it with \{ config: readConfig\(process\.env\) \}$/ })
   await t.rejects(failing(fine, { prefix: '/:tenant' }), { message: /^Quoin cannot be served below \/:tenant: a prefix with parameters/ })
   await t.rejects(failing(fine, {}, { CORS_ORIGINS: 'https://desk.example' }), { message: /^CORS_ORIGINS needs a prefix/ })
   await t.resolves(failing(fine, { prefix: '/quoin' }))
   const { host } = hostOf(t)
   await host.register(cors, { origin: 'https://host.example' })
   await t.rejects(Promise.resolve(host.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })), { message: /^The host answers for CORS already/ })
+  const { host: later } = hostOf(t)
+  await later.register(app, { config: testConfig({ CORS_ORIGINS: 'https://desk.example' }), prefix: '/quoin' })
+  await later.register(cors, { origin: 'https://host.example' })
+  await t.rejects(Promise.resolve(later.ready()), { message: /^The host answers for CORS already/ })
   t.throws(() => readConfig({}), SettingsError)
 })

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -88,14 +88,37 @@ t.test('npx quoin says what it is and what it can do, and what it cannot', async
   t.match(quoin('dev'), { status: 1, stderr: /npm install --save-dev dynalite@\d+ classic-level@\d+/ })
 })
 
+t.test('npx quoin names its own commands, not those of a clone', (t) => {
+  for (const [name, text] of [['.env', 'CMS_URL=http://127.0.0.1:9'], ['content-model.json', '{}']] as const) {
+    writeFileSync(join(project, name), text)
+    t.teardown(() => rmSync(join(project, name)))
+  }
+  t.match(quoin('model'), { status: 1, stdout: 'content-model.json is there already: see whether it is right with npx quoin doctor, or' })
+  t.end()
+})
+
 t.test('npx quoin refuses an older Node in one line', async (t) => {
   const preload = join(project, 'older-node.cjs')
+  const withoutNewer = "const builtin = require('node:module'); for (const name of ['enableCompileCache', 'findPackageJSON']) delete builtin[name]; builtin.syncBuiltinESMExports()"
   for (const [version, status, stderr] of [['20.20.2', 1, /^Quoin needs Node 22\.20 or later; this is Node 20\.20\.2\.\n$/], ['22.19.9', 1, /^Quoin needs Node/], ['22.20.0', 1, /ENVIRONMENT is missing/], ['26.0.0', 1, /ENVIRONMENT is missing/]] as const) {
-    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)
+    writeFileSync(preload, `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } }); ${version.startsWith('20.') ? withoutNewer : ''}`)
     const { stdout, ...said } = spawnSync(process.execPath, ['-r', preload, join(project, 'node_modules/quoin', manifest.bin.quoin), 'start'], { cwd: project, env: {}, encoding: 'utf8' })
     t.match(said, { status, stderr }, version)
     t.equal(stdout, '')
   }
+})
+
+t.test('npx quoin keeps what Node has compiled, where it may write', (t) => {
+  const home = join(project, 'node_modules/quoin/node_modules')
+  const message = /ENVIRONMENT is missing/
+  rmSync(home, { recursive: true, force: true })
+  t.match(quoin('start'), { status: 1, stderr: message })
+  t.ok(globSync('.cache/node/*/*', { cwd: home }).length > 100)
+  rmSync(home, { recursive: true })
+  writeFileSync(home, 'no directory can be made here')
+  t.match(quoin('start'), { status: 1, stderr: message })
+  rmSync(home)
+  t.end()
 })
 
 /** A host, as docs/embedding.md has it. */
@@ -118,6 +141,16 @@ await host.close()
   t.equal(Object.keys(answers).length, 6)
   for (const [url, [status, length]] of Object.entries(answers)) t.ok(status === 200 && length > 0, `${url}: ${status}, ${length} bytes`)
 })
+
+/** Each part of the settings as a module of a host gives it away, and options that leave something open. */
+const PARTS = `import { readConfig, type AppOptions } from 'quoin'
+export const config = readConfig(process.env)
+export const { auth, cms, contentModel, locks } = config
+export const jwt = auth?.kind === 'jwt' ? auth.jwt : undefined
+export const keys = jwt?.keys
+export const all = { ...config }
+export const options: AppOptions = { config, prefix: process.env['PREFIX'] }
+`
 
 const require = createRequire(import.meta.url)
 
@@ -153,6 +186,7 @@ for (const [name, compiler] of Object.entries(compilers)) {
     }
     t.strictSame(problems(HOST), [])
     t.strictSame(problems(HOST, { skipLibCheck: false }).filter((line) => line.startsWith('/quoin/')), [], "nor is there a mistake in the package's own declarations")
+    t.strictSame(problems(PARTS, { declaration: true }), [], 'the declarations of a host can name every type that the settings have')
     t.match(problems(HOST.replace("prefix: '/quoin'", 'prefix: 5')), [/not assignable|No overload/], 'only what is made wrong on purpose is found')
   })
 }

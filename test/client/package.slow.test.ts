@@ -90,12 +90,18 @@ export async function everyVerb (): Promise<void> {
   const pages: Page[] = []
   for await (const page of editions.search({ bundle: 'daily', q: 'november', status: 1, limit: 5, total: true, signal })) pages.push(page)
   for await (const page of editions.search()) pages.push(page)
+  for await (const page of editions.search(filters)) pages.push(page)
   const labels: string[] = [...await editions.bundles({ signal }), ...await editions.types({ signal })].map(({ label }) => label)
   const board: Board = await editions.locks(60, { signal })
   editions.subscribe(60, { locks () {} }, { signal })()
   editions.watch({ bundle: 'daily', q: 'x', status: 1, limit: 50, signal }, { locks () {}, saved () {} })()
   console.log(records, read, age, labels, board.entities)
 }
+
+// What a UI leaves open is undefined.
+const optional = <Value>(value: Value): Value | undefined => Math.random() < 0.5 ? value : undefined
+const filters = { bundle: optional('daily'), q: optional('november'), status: optional<0 | 1>(1), type: optional('daily'), key: optional('k'), limit: optional(5), offset: optional(5), total: optional(true), placed: optional(true), locks: optional(true), signal: optional(signal) }
+export const other: Client = createClient({ url: optional('x'), headers: optional(() => ({})), user: optional({ uid: 7 }), entityType: optional('issue'), fetch: optional(fetch), EventSource: optional(EventSource), timeoutMs: optional(5) })
 
 export function codeOf (error: unknown): ErrorCode | undefined {
   return error instanceof QuoinError ? error.code : undefined

@@ -73,7 +73,7 @@ const PLACES: Record<string, Schema> = {
   "ClosedEdition['since']": (paths['/api/collection/{id}/close']!['post']!.responses['200']!.content['application/json']!.schema.properties!['meta']!).properties!['since']!,
   Placement: (answerOf('/api/collections/{bundle}').properties!['meta']!.properties!['placed']!.additionalProperties as Schema).items!,
   "Omit<EditionPage, 'data'>": without(answerOf('/api/collections/{bundle}'), 'data'),
-  "Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'locks'>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', 'placed', 'locks', '_format'),
+  "Defined<Omit<Search, 'bundle' | 'signal' | 'total' | 'placed' | 'locks'>>": without(parametersOf('/api/collections/{bundle}', 'query'), 'total', 'placed', 'locks', '_format'),
   "Omit<Page, 'editions' | 'age'>": answerOf('/api/collections/{bundle}').properties!['meta']!,
   "Pick<Board, 'entities'>": without(schemas['LockBoard']!.properties!['meta']!, 'count'),
   "Board['locks']": schemas['LockBoard']!.properties!['data']!,
@@ -104,6 +104,7 @@ function differing (t: Test, places: Array<[type: string, schema: Schema]>): str
     `import type { Board, ClosedEdition, Page, Search } from '${client}/editions.ts'`,
     `import type { QuoinError } from '${client}/error.ts'`,
     `import type { ${EXPORTED.join(', ')} } from '${client}/wire.ts'`,
+    'type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> }',
     'type Members<T> = T extends Array<infer Item> ? Array<Members<Item>> : T extends object ? { [Name in keyof T as string extends Name ? never : Name]: Members<T[Name]> } : T',
     'type Same<One, Other> = (<T>() => T extends Members<One> ? 1 : 2) extends (<T>() => T extends Members<Other> ? 1 : 2) ? true : false',
     ...places.map(([name, schema], index) => `export const same${index}: Same<${name}, ${typeOf(schema)}> = true`)

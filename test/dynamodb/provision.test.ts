@@ -5,6 +5,7 @@ import { createStore } from '../../lib/dynamodb/client.ts'
 import { provision } from '../../lib/dynamodb/provision.ts'
 import { REMOVE_AT, tableDefinition } from '../../lib/dynamodb/table.ts'
 import { line, report } from '../../lib/findings.ts'
+import { commandFor } from '../../lib/package-root.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 import { fails, say, startFakeEngine, type Script } from '../locks/fixtures/fake-engine.ts'
 
@@ -158,4 +159,8 @@ t.test('a store that cannot be used is one line that says what to do', async (t)
   t.match(line(advice('table X', Object.assign(new Error('Could not load'), { name: 'CredentialsProviderError' }))), /^! {4}table X: there are no AWS credentials: set AWS_PROFILE, or AWS_ACCESS_KEY_ID/)
   t.match(line(advice('table X', Object.assign(new Error('gone'), { name: 'ResourceNotFoundException' }))), /^! {4}table X: there is no such table: make it with npm run table/)
   t.equal(line(advice('table X', Object.assign(new Error('late'), { name: 'TimeoutError' }))), '!    table X: there was no answer: correct AWS_REGION or DYNAMODB_ENDPOINT, or check the network from here')
+})
+
+t.test('what to do is said as a clone runs it, or an installed package', async (t) => {
+  t.strictSame([commandFor('table'), commandFor('table', '/project/node_modules/quoin/dist/lib/package-root.js')], ['npm run table', 'npx quoin table'])
 })

@@ -48,22 +48,22 @@ export interface JournalPage {
 
 export interface Search extends Abortable {
   /** A bundle, an edition type, or one of the content model's lists such as `article`; without it, editions of all bundles. */
-  bundle?: string
+  bundle?: string | undefined
   /** Part of the title, or the exact key. */
-  q?: string
-  status?: 0 | 1
-  type?: string
-  key?: string
+  q?: string | undefined
+  status?: 0 | 1 | undefined
+  type?: string | undefined
+  key?: string | undefined
   /** How many a page holds at most, 1 to 500; more is taken as 500. */
-  limit?: number
+  limit?: number | undefined
   /** How many to leave out first. */
-  offset?: number
+  offset?: number | undefined
   /** Count the total, whatever it costs. */
-  total?: boolean
+  total?: boolean | undefined
   /** Say which editions hold each row; of lists such as `article` alone. A page has 50 rows at most then. */
-  placed?: boolean
+  placed?: boolean | undefined
   /** Say who is at work in each row. A page has 50 rows at most then. */
-  locks?: boolean
+  locks?: boolean | undefined
 }
 
 export interface Page {
@@ -126,7 +126,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * @param options.field which of the fields that hold articles; the content model's first by default
    * @throws {QuoinError} ORDER_CONFLICT, with `body.order`, where a neighbour or an article to move is not there
    */
-  async function arrange (id: string | number, operations: OrderOperation[], { field, ...options }: Conditions & { field?: string } = {}): Promise<ArrangedEdition> {
+  async function arrange (id: string | number, operations: OrderOperation[], { field, ...options }: Conditions & { field?: string | undefined } = {}): Promise<ArrangedEdition> {
     return saveWhole(`${pathOf(id)}/articles`, { field, operations }, options)
   }
 
@@ -148,7 +148,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * The journal of an edition, the newest entry first.
    * @param options.before `meta.next` of the page before
    */
-  async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number, before?: string } = {}): Promise<JournalPage> {
+  async function journal (id: string | number, { signal, ...query }: Abortable & { limit?: number | undefined, before?: string | undefined } = {}): Promise<JournalPage> {
     return (await http.send<JournalPage>('GET', `${pathOf(id)}/journal`, { query, signal })).body
   }
 
@@ -185,7 +185,7 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * Reads an edition by its integer id or its uuid.
    * @param options.list one of the content model's lists, such as `article`, of which it is
    */
-  async function read (id: string | number, options?: Abortable & { list?: string }): Promise<ReadEdition> {
+  async function read (id: string | number, options?: Abortable & { list?: string | undefined }): Promise<ReadEdition> {
     return readIn(await http.send('GET', pathOf(id, options?.list), options))
   }
 

@@ -3,12 +3,12 @@ import { errorOf, QuoinError } from './error.ts'
 
 export interface HttpOptions {
   /** Where the service is, without a slash at the end; by default where the page is. */
-  url?: string
+  url?: string | undefined
   /** Header fields of each request, such as Authorization or X-CSRF-Token. */
-  headers?: () => Record<string, string> | Promise<Record<string, string>>
-  fetch?: typeof fetch
+  headers?: (() => Record<string, string> | Promise<Record<string, string>>) | undefined
+  fetch?: typeof fetch | undefined
   /** How long an answer may take, in milliseconds. */
-  timeoutMs?: number
+  timeoutMs?: number | undefined
 }
 
 /** The options of a client's requests, and for whom it writes. */

@@ -11,7 +11,7 @@ export interface User { uid: string | number, name?: string, [more: string]: unk
 
 export interface AcquireOptions extends Abortable {
   /** The field's text, to be kept in the lock. */
-  payload?: string
+  payload?: string | undefined
   /** Called once when the lock is lost, unless this page took it anew. `error.lock` says who has the field now, if anybody has. */
   onLost? (error: QuoinError): void
 }
@@ -153,7 +153,7 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    * The locks of an entity, or that of one field, by field.
    * @param options.payload false leaves the texts out
    */
-  async function list (what: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean } = {}): Promise<LockRecord[]> {
+  async function list (what: LockedEntity & { fieldName?: string }, { payload = true, signal }: Abortable & { payload?: boolean | undefined } = {}): Promise<LockRecord[]> {
     return itemsOf(pathOf(what), { query: { fieldName: what.fieldName, payload: payload ? undefined : 0 }, signal })
   }
 
