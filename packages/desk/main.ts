@@ -81,10 +81,17 @@ function titleNow (): string {
   return say(maker ? 'newEdition' : 'editions')
 }
 
+/** How soon after another a text is said along with it, in milliseconds. By itself it would cut the other off. */
+const ALONG_MS = 100
+let announcedAt = -Infinity
+
 /** Says something to those who do not see the page. The same text twice is said twice. */
 function announce (text: string): void {
   const said = document.getElementById('said')!
-  said.textContent = said.textContent === text ? `${text}\u00a0` : text
+  const before = said.textContent
+  const isAlong = performance.now() - announcedAt < ALONG_MS
+  announcedAt = performance.now()
+  said.textContent = isAlong ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}` : before === text ? `${text}\u00a0` : text
 }
 
 function page (): TemplateResult {
