@@ -206,7 +206,8 @@ function attribute (field: string, items: FieldItem[], fieldShape: FieldShape | 
   const named = items.filter((item) => !(bare.has(item) && Array.isArray(item[main])))
   const values = named.map((item) => flat(clean(field, item, model), main, isWithoutMain && !bare.has(item)))
   if (!fieldShape || fieldShape.many || values.length > 1) return values
-  return values[0] ?? null
+  // Core REST empties a field so too. Null would be an item without a value: the default state to content_moderation.
+  return values[0] ?? []
 }
 
 /** Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare value makes both fail. */
