@@ -219,6 +219,17 @@ t.test('a body is taken in every form that core REST takes', async (t) => {
   t.strictSame(document.relationships!.field_cover, { data: null })
 })
 
+t.test('a reference is named by target_id or by a bare value, and a property `value` names nothing', async (t) => {
+  const edition = editions.find(({ relationships }) => identifiers(relationships!.field_articles).length > 0)!
+  const ids = read(edition, model).field_articles!.map(({ target_id: id }) => id)
+  const changes = (items: unknown[]) => difference(normalize({ field_articles: items }, model), edition, model)
+  const sent = (items: unknown[]) => update(changes(items), edition, model, resolve).relationships!.field_articles
+  t.strictSame(changes(ids), {}, 'bare values')
+  t.strictSame(sent(ids.map((value) => ({ value }))), { data: [] })
+  t.strictSame(identifiers(sent([...ids, { value: 5 }, { target_id: null, value: 5 }])).length, ids.length)
+  t.strictSame(unresolved(normalize({ field_articles: [{ value: 5 }] }, model), daily, model), [])
+})
+
 t.test('fields nobody has seen are told apart by the content model and by their items', async (t) => {
   const nothing: Shape | undefined = undefined
   const entity = normalize({ field_section: [{ target_id: 2 }], field_media: [{ target_id: 3, target_type: 'media' }], field_other: [{ value: 1 }, { value: 2 }] }, model)

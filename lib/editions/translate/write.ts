@@ -1,7 +1,7 @@
 import { Failure, texts } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
-import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
+import { bare, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
 import { withinDepth } from './depth.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
@@ -41,9 +41,6 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     return [field, items.map((item) => isObject(item) ? item : bareItem(model.mainProperty[field] ?? 'value', item))]
   }))
 }
-
-/** Items that came as bare values. */
-const bare = new WeakSet<FieldItem>()
 
 function bareItem (main: string, value: unknown): FieldItem {
   const item = { [main]: value }
@@ -269,9 +266,9 @@ function ownProperties (item: FieldItem): FieldItem {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 
-/** The target's integer id (or config id) as text. Core takes it from `target_id`, or as a bare value. */
+/** The target's integer id (or config id) as text. */
 function targetId (field: string, delta: number, item: FieldItem): string | undefined {
-  const id = item.target_id ?? item.value ?? undefined
+  const id = targetName(item) ?? undefined
   if (typeof id === 'number' || typeof id === 'string') return String(id)
   if (id !== undefined) throw invalid([{ path: `${field}.${delta}.target_id`, message: 'This value should be of the correct primitive type.' }])
   return id
