@@ -1,7 +1,7 @@
 import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { core, quoin, signIn, startQuoin } from './quoin.ts'
+import { core, quoin, signIn, startQuoin, type Answer } from './quoin.ts'
 import { startSite } from './site.ts'
 
 const site = await startSite()
@@ -70,4 +70,28 @@ t.test('an edition is changed in its own language where Drupal goes by Accept-La
     t.equal((await quoin(service, editor, 'POST', url(1), { title: [{ value: `For ${language}` }] }, { 'accept-language': language })).status, 200, language)
   }
   t.equal((await quoin(service, editor, 'POST', url(site.content.cases.german), { title: [{ value: 'Deutsch' }] })).status, 200, 'a German one, without')
+})
+
+t.test('the state of a moderated edition is emptied as core REST empties it, and a draft ends the saves', async t => {
+  await site.php(`
+    \\Drupal::service('module_installer')->install(['content_moderation']);
+    \\Drupal\\workflows\\Entity\\Workflow::create(['id' => 'desk', 'label' => 'Desk', 'type' => 'content_moderation', 'type_settings' => [
+      'states' => ['draft' => ['label' => 'Draft', 'published' => FALSE, 'default_revision' => FALSE, 'weight' => 0], 'published' => ['label' => 'Published', 'published' => TRUE, 'default_revision' => TRUE, 'weight' => 1]],
+      'transitions' => ['back' => ['label' => 'Back', 'from' => ['draft', 'published'], 'to' => 'draft', 'weight' => 0], 'publish' => ['label' => 'Publish', 'from' => ['draft', 'published'], 'to' => 'published', 'weight' => 1]],
+      'entity_types' => ['publisher_container' => ['special']],
+    ]])->save();
+    user_role_grant_permissions('editor', ['use desk transition back', 'use desk transition publish']);
+    drupal_flush_all_caches();`)
+  const service = await startQuoin(site)
+  t.teardown(() => service.close())
+  const edition = (key: string, state: unknown[]) => ({ type: 'special', title: [{ value: key }], field_key: [{ value: key }], moderation_state: state })
+  const refused = await core(site, editor, 'POST', '/entity/publisher_container', edition('moderated-1', []))
+  t.match(refused, { status: 422, body: { message: /^Unprocessable Entity: validation failed\.\nmoderation_state: / } })
+  t.match(await quoin(service, editor, 'POST', '/api/collection', edition('moderated-1', [])), { status: 422, body: { message: refused.body.message } })
+  const { body: { id: [{ value: id }] } } = await quoin(service, editor, 'POST', '/api/collection', edition('moderated-2', [{ value: 'published' }]))
+  t.match(await quoin(service, editor, 'POST', url(id), { moderation_state: [] }), { status: 422, body: { message: refused.body.message } })
+  const stateOf = ({ body: { status, moderation_state: state } }: Answer) => [status, state]
+  t.strictSame(stateOf(await quoin(service, editor, 'GET', url(id))), stateOf(await core(site, editor, 'GET', path(id))))
+  t.match(await quoin(service, editor, 'POST', url(id), { moderation_state: [{ value: 'draft' }] }), { status: 200, body: { moderation_state: [{ value: 'draft' }] } })
+  t.match(await quoin(service, editor, 'POST', url(id), { title: [{ value: 'Later' }] }), { status: 409, body: { code: 'CONFLICT' } })
 })

@@ -4,6 +4,7 @@ import { newspaper, singleBundleNewspaper } from '../../dev/content.ts'
 import { createCountCheck } from '../../lib/editions/list/visibility.ts'
 import { variants } from '../scope.ts'
 import { model } from './fixtures.ts'
+import { JSONAPI, openHostile } from './hostile-cms.ts'
 import { editionsOf, enlarged, failed, open, type Known } from './site.ts'
 
 /** The two content models: bundles of their own, and one bundle told apart by the list field. */
@@ -206,4 +207,26 @@ t.test("that the count is the caller's is believed for a minute, as long as it i
   t.strictSame(await is(10), [true, 0])
   clock.now = 60_000
   t.strictSame(await is(10), [false, 2])
+})
+
+t.test('a bundle without the field of a filter has no rows for it', async (t) => {
+  const { call, cms } = await openHostile(t)
+  const lacksIn = (bundles: RegExp): typeof cms.behave => ({ path, line }) => {
+    const field = /\[path\]=(field_key|field_publisher_edition_type)/.exec(line.replaceAll('&', '\n'))?.[1]
+    if (field === undefined || !bundles.test(path)) return undefined
+    return { status: 400, headers: JSONAPI, body: { errors: [{ status: '400', detail: `Invalid nested filtering. The field \`${field}\`, given in the path \`${field}\`, does not exist.` }] } }
+  }
+  const keysOf = async (query: string) => {
+    const { status, body } = await call('GET', `/api/collections/publisher_container?limit=500&${query}`, { as: 'editor' })
+    return [status, body.data?.map(({ field_key: key }: any) => value(key)), body.meta?.total]
+  }
+  const all = editionsOf(newspaper())
+  const [daily, special] = ['daily', 'special'].map((type) => all.filter((one) => one.type === type).map(({ key }) => key)) as [string[], string[]]
+  cms.behave = lacksIn(/special$/)
+  t.strictSame(await keysOf(`key=${daily[0]}`), [200, [daily[0]], 1])
+  t.strictSame(await keysOf(`key=${special[0]}`), [200, [], 0])
+  t.strictSame((await keysOf('type=daily'))[2], daily.length)
+  t.strictSame(await keysOf('type=special'), [200, [], 0])
+  cms.behave = lacksIn(/./)
+  failed(t, 'no bundle has it', await call('GET', `/api/collections/publisher_container?key=${daily[0]}`, { as: 'editor' }), 502, 'CMS_REFUSED')
 })

@@ -157,6 +157,13 @@ t.test('the address of a file is what a parser of URLs makes of it, whatever its
   }), { numRuns: runs(1000) })
 })
 
+t.test('the absolute address of a file stays as Drupal writes it', async (t) => {
+  for (const url of ['https://cdn.example.com/f/a%20b.png', 'https://CDN.example.com:443/a b.png?x=1', 'https://cdn.example.com']) {
+    const urlOf = urlsOf(told([{ type: 'file--file', id: 'f', attributes: { uri: { url } } }]), model, new URL(CMS))
+    t.equal(urlOf({ type: 'file--file', id: 'f' }, 'file'), url)
+  }
+})
+
 t.test('an edition reads the same after many others, with other fields, as alone', async (t) => {
   const editions = Array.from({ length: 40 }, (_, index): Resource => ({
     type: `publisher_container--${index % 3 ? 'daily' : 'special'}`,

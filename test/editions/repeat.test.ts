@@ -142,7 +142,7 @@ t.test('what an edition shows of what was sent to create it', (t: Test) => {
   }
   const items = Object.fromEntries(Object.entries(same).map(([field, value]) => [field, typeof value === 'object' || field === 'type' ? value : [{ value }]]))
   t.strictSame(differing(items), [])
-  for (const cover of [{ target_id: 5 }, { target_id: '5', url: '/x' }, { value: 5 }, { target_uuid: '00000000-0000-4000-8000-00000000000A', alt: 'A' }]) t.strictSame(differing({ field_cover: [cover] }), [], JSON.stringify(cover))
+  for (const cover of [{ target_id: 5 }, { target_id: '5', url: '/x' }, 5, { target_uuid: '00000000-0000-4000-8000-00000000000A', alt: 'A' }]) t.strictSame(differing({ field_cover: [cover] }), [], JSON.stringify(cover))
   const others: Record<string, unknown> = {
     title: [{ value: 'U' }],
     created: [{ value: '2026-01-01T10:00:01+00:00' }],

@@ -4,6 +4,7 @@ import type { Resources } from '../lookup/resources.ts'
 import { publicName, publicNames } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
+import { isWithoutField } from '../translate/failures.ts'
 import { filterQuery, pageQuery, PAGE_MAX, type Selection } from '../translate/query.ts'
 import type { Page } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
@@ -48,11 +49,12 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     const { collections, types } = await scope(bundle, type, caller)
     const query = { ...selection, types }
     const isFiltered = filterQuery(query, model).length > 0
+    const lacking = new Set<Collection>()
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
     // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
     const rowsFrom = (page: typeof filteredSource) => list({
-      sources: collections.map((collection) => page(collection, query, caller)),
+      sources: collections.map((collection) => orNothing(collection, page(collection, query, caller))),
       offset,
       limit,
       total,
@@ -67,6 +69,14 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     })
     const listing = await find()
     return { ...listing, rows: await resources.newest(listing.rows, caller) }
+
+    /** A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. */
+    function orNothing (collection: Collection, source: Source<LoadedEdition>): Source<LoadedEdition> {
+      return (...args) => source(...args).catch((error) => {
+        if (!isWithoutField(error) || lacking.add(collection).size === collections.length) throw error
+        return { rows: [], more: false, count: 0 }
+      })
+    }
 
     async function find (): Promise<Listing<LoadedEdition>> {
       if (isFiltered && filters.recall(collections, caller) === false) return rowsFrom(scannedSource)

@@ -56,8 +56,14 @@ export const isConfigured = (name: string): boolean => name.startsWith('field_')
 /** How Drupal writes a time. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d$/
 
-export function isTime ({ values, many }: Attribute): boolean {
-  return !many && values.length > 0 && values.every((value) => typeof value === 'string' && TIME.test(value))
+/** Whether it shows times, one in each edition or many. */
+export function hasTimes ({ values }: Attribute): boolean {
+  return values.length > 0 && values.every((value) => typeof value === 'string' && TIME.test(value))
+}
+
+/** Whether it shows one time in each edition. */
+export function isTime (attribute: Attribute): boolean {
+  return !attribute.many && hasTimes(attribute)
 }
 
 /**

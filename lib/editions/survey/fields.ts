@@ -1,7 +1,7 @@
 import { isObject, type Resource } from '../../jsonapi/document.ts'
 import { INTERNAL } from '../model.ts'
 import { allowedValues } from '../site/catalog.ts'
-import { attributesOf, isChoice, isConfigured, isLocalTime, isMapOfValues, isMark, isText, isTime, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
+import { attributesOf, hasTimes, isChoice, isConfigured, isLocalTime, isMapOfValues, isMark, isText, isUnique, likeliest, relationsOf, targetId, type Attribute, type Relation } from './attributes.ts'
 import { guessed, hidden, shown, type Member } from './member.ts'
 
 /** The configuration of a field: its type and settings, as its storage has them. */
@@ -153,7 +153,7 @@ function rawMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
 
 /** The fields of times that are not known to be time stamps, or to be dates. */
 export function openTimes (fields: FieldRows): Attribute[] {
-  return attributesOf(fields.rows).filter((attribute) => isTime(attribute) && kindOf(attribute, fields) === undefined)
+  return attributesOf(fields.rows).filter((attribute) => hasTimes(attribute) && kindOf(attribute, fields) === undefined)
 }
 
 type Kind = 'timestamp' | 'date'
@@ -169,7 +169,7 @@ function kindOf (attribute: Attribute, { storages, twin }: FieldRows): Kind | un
 
 /** @param kinds what filters have found of the fields that were open */
 export function timestampMembers (fields: FieldRows, kinds: ReadonlyMap<string, Kind>): Member[] {
-  const times = attributesOf(fields.rows).filter(isTime).map((attribute) => ({ name: attribute.name, kind: kindOf(attribute, fields) ?? kinds.get(attribute.name) }))
+  const times = attributesOf(fields.rows).filter(hasTimes).map((attribute) => ({ name: attribute.name, kind: kindOf(attribute, fields) ?? kinds.get(attribute.name) }))
   const timestamps = fields.storages?.filter(({ type }) => type === 'timestamp').map(({ field }) => field) ?? []
   const open = times.filter(({ kind }) => kind === undefined).map(({ name }) => name)
   const certain = times.filter(({ kind }) => kind === 'timestamp').map(({ name }) => name)

@@ -3,7 +3,7 @@ import { contentModel, INTERNAL } from '../model.ts'
 import { createCatalog, type Collection } from '../site/catalog.ts'
 import { uuidQuery } from '../translate/query.ts'
 import type { Ask, RowList } from './ask.ts'
-import { attributesOf, isTime, relationsOf, targetId } from './attributes.ts'
+import { attributesOf, hasTimes, relationsOf, targetId } from './attributes.ts'
 import { fieldMembers, openTimes, timestampMembers, type FieldRows, type Storage } from './fields.ts'
 import { keyMembers } from './keys.ts'
 import { lookMembers } from './looks.ts'
@@ -101,7 +101,7 @@ export async function surveySite (ask: Ask, entityType: string, collections: Col
       ...resourceTypeMembers(collections),
       ...await placeMembers(ask, { entityType, path, references: [...new Set(references)], rows, byType })
     ],
-    times: attributesOf(rows).filter(isTime).map(({ name }) => name),
+    times: attributesOf(rows).filter(hasTimes).map(({ name }) => name),
     editions: { seen: rows.length, hidden: pages.reduce((sum, { hidden }) => sum + hidden, 0), ...permissionOf(pages) }
   }
 }
@@ -217,9 +217,10 @@ function collectionOf (own: Collection[], { type }: Resource): Collection {
 /** Time stamps are found by the seconds that Drupal stores, dates by their text alone. Where filters do not work, neither is known. */
 async function triedTimes ({ list }: Ask, editionCollections: Collection[], fields: FieldRows): Promise<Map<string, 'timestamp' | 'date'>> {
   const kinds = await Promise.all(openTimes(fields).slice(0, TRIES).map(async ({ name }): Promise<Array<[string, 'timestamp' | 'date']>> => {
-    const row = fields.rows.find(({ attributes }) => typeof attributes?.[name] === 'string')!
+    const timeOf = ({ attributes }: Resource) => [attributes?.[name]].flat()[0]
+    const row = fields.rows.find((row) => typeof timeOf(row) === 'string')!
     const { path } = collectionOf(editionCollections, row)
-    const seconds = String(Date.parse(String(row.attributes![name])) / 1000)
+    const seconds = String(Date.parse(String(timeOf(row))) / 1000)
     const [control, bySeconds] = await Promise.all([list(path, uuidQuery([row.id])), list(path, [...uuidQuery([row.id]), [`filter[${name}]`, seconds]])])
     return control.rows.length === 0 || bySeconds.refused ? [] : [[name, bySeconds.rows.length > 0 ? 'timestamp' : 'date']]
   }))

@@ -1,5 +1,5 @@
 import type { Resource } from '../../jsonapi/document.ts'
-import { attributesOf, isLocalTime, isTime } from './attributes.ts'
+import { attributesOf, hasTimes, isLocalTime } from './attributes.ts'
 import { guessed, hidden, type Member } from './member.ts'
 
 /**
@@ -7,7 +7,7 @@ import { guessed, hidden, type Member } from './member.ts'
  * @param own an IANA time zone
  */
 export function timeZoneMember (rows: Resource[], own = new Intl.DateTimeFormat().resolvedOptions().timeZone): Member {
-  const times = attributesOf(rows).filter((attribute) => isTime(attribute) && isLocalTime(attribute)).flatMap(({ values }) => values as string[])
+  const times = attributesOf(rows).filter((attribute) => hasTimes(attribute) && isLocalTime(attribute)).flatMap(({ values }) => values as string[])
   if (times.length === 0) return hidden('timeZone', 'no edition shows a time with an offset, by which it could be guessed')
   return times.every((time) => time.endsWith(offsetIn(own, time)))
     ? guessed('timeZone', own, 'it is that of this machine, and the times of editions have its offsets')

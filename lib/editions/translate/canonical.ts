@@ -6,6 +6,14 @@ import type { FieldItem } from './edition-json.ts'
 /** Computed properties, which core REST shows and nobody can set: of attributes, and of references. */
 export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }
 
+/** Items that came as bare values. */
+export const bare = new WeakSet<FieldItem>()
+
+/** What an item of a reference names its target by, as core reads it: `target_id`, or a bare value. Core ignores a property `value`. */
+export function targetName (item: FieldItem): unknown {
+  return item.target_id ?? (bare.has(item) ? item.value : undefined)
+}
+
 /**
  * Whether two lists of items are the same to Drupal. It makes no difference between absent and null, or between two ways of
  * naming a reference, and ignores computed properties and the format of a time stamp. `current` has the types that Drupal
@@ -25,7 +33,7 @@ function sameItem (field: string, current: FieldItem, next: FieldItem, model: Co
 function sameReference (current: FieldItem, next: FieldItem): boolean {
   const isSameTarget = next.target_uuid !== undefined && next.target_uuid !== null
     ? current.target_uuid === next.target_uuid
-    : sameValue(current.target_id, next.target_id ?? next.value)
+    : sameValue(current.target_id, targetName(next))
   const { target_id: _1, target_uuid: _2, target_type: _3, ...ofCurrent } = current
   const { target_id: _4, target_uuid: _5, target_type: _6, ...ofNext } = next
   return isSameTarget && sameProperties(ofCurrent, ofNext, COMPUTED.reference)
@@ -62,8 +70,8 @@ function showsItem (field: string, current: FieldItem, next: FieldItem, model: C
     const computed = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
     return showsProperties(current, next, computed)
   }
-  const { target_id: id, target_uuid: uuid, target_type: _, value, ...properties } = next
-  const isSameTarget = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, id ?? value)
+  const { target_id: _1, target_uuid: uuid, target_type: _2, value: _3, ...properties } = next
+  const isSameTarget = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, targetName(next))
   return isSameTarget && showsProperties(current, properties, COMPUTED.reference)
 }
 

@@ -18,6 +18,7 @@ const NO_ACCESS_TO_RESOURCE = /^The current user is not allowed to GET the selec
 const UNKNOWN_REFERENCE = /^The resource identified by `[^:]+:(.*?)` \(given as a relationship item\) could not be found\.$/
 const READ_ONLY = /only read operations/
 const WORKING_COPY = /working copy/
+const NO_SUCH_FIELD = /^Invalid nested filtering\. The field `[^`]+`, given in the path `[^`]+`, does not exist\.$/
 const MODIFIED = /The content has either been modified by another user/
 
 /**
@@ -53,7 +54,19 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, body: E
         return new Failure('CONFLICT', texts.unpublishedDraft, { cause })
       }
   }
-  return refusedRequest(status, cause)
+  const failure = refusedRequest(status, cause)
+  if (NO_SUCH_FIELD.test(detail)) withoutField.add(failure)
+  return failure
+}
+
+const withoutField = new WeakSet<Failure>()
+
+/**
+ * Whether Drupal refused a filter because the bundle does not have the field.
+ * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalEntityQueryPath().
+ */
+export function isWithoutField (failure: Failure): boolean {
+  return withoutField.has(failure)
 }
 
 function refusedRequest (status: number, cause: Error): Failure {

@@ -35,7 +35,11 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
 
   return (identifier, entityType) => {
     const { alias, fileUrl, langcode } = targets.get(identifier.type)?.get(identifier.id) ?? {}
-    if (fileUrl !== undefined) return SAFE_PATH.test(fileUrl) ? origin + fileUrl : URL.parse(fileUrl, origin)?.href
+    if (fileUrl !== undefined) {
+      if (SAFE_PATH.test(fileUrl)) return origin + fileUrl
+      // That of a remote file or a CDN is absolute already, and stays as Drupal writes it.
+      return URL.canParse(fileUrl) ? fileUrl : URL.parse(fileUrl, origin)?.href
+    }
     // Entities without a language (`und`) have no prefix.
     const base = langcode === undefined ? ofDefaultLanguage : bases.get(langcode) ?? root
     if (alias !== undefined) return base + alias

@@ -1,7 +1,7 @@
 import { Failure, texts } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
-import { COMPUTED, instant, sameItems, showsItems } from './canonical.ts'
+import { bare, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
 import { withinDepth } from './depth.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
@@ -44,9 +44,6 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
     return [field, items.map((item) => isObject(item) ? item : bareItem(model.mainProperty[field] ?? 'value', item))]
   }))
 }
-
-/** Items that came as bare values. */
-const bare = new WeakSet<FieldItem>()
 
 function bareItem (main: string, value: unknown): FieldItem {
   const item = { [main]: value }
@@ -213,7 +210,8 @@ function attribute (field: string, items: FieldItem[], fieldShape: FieldShape | 
   const named = items.filter((item) => !(bare.has(item) && Array.isArray(item[main])))
   const values = named.map((item) => flat(clean(field, item, model), main, isWithoutMain && !bare.has(item)))
   if (!fieldShape || fieldShape.many || values.length > 1) return values
-  return values[0] ?? null
+  // Core REST empties a field so too. Null would be an item without a value: the default state to content_moderation.
+  return values[0] ?? []
 }
 
 /** Core saves a list in a map as something else, and JSON:API then fails to show the edition. A bare value makes both fail. */
@@ -275,9 +273,9 @@ function ownProperties (item: FieldItem): FieldItem {
   return Object.fromEntries(Object.entries(item).filter(([name]) => !dropped.has(name) && isProperty(name)))
 }
 
-/** The target's integer id (or config id) as text. Core takes it from `target_id`, or as a bare value. */
+/** The target's integer id (or config id) as text. */
 function targetId (field: string, delta: number, item: FieldItem): string | undefined {
-  const id = item.target_id ?? item.value ?? undefined
+  const id = targetName(item) ?? undefined
   if (typeof id === 'number' || typeof id === 'string') return String(id)
   if (id !== undefined) throw invalid([{ path: `${field}.${delta}.target_id`, message: 'This value should be of the correct primitive type.' }])
   return id
