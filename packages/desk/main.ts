@@ -89,8 +89,9 @@ let announcedAt = -Infinity
 function announce (text: string): void {
   const said = document.getElementById('said')!
   const before = said.textContent
-  const isAlong = performance.now() - announcedAt < ALONG_MS
-  announcedAt = performance.now()
+  const now = performance.now()
+  const isAlong = now - announcedAt < ALONG_MS
+  if (!isAlong) announcedAt = now
   said.textContent = isAlong ? `${before.replace(/\.?\u00a0?$/, '')}. ${text}` : before === text ? `${text}\u00a0` : text
 }
 

@@ -70,7 +70,7 @@ t.test('the running order', async (t) => {
     await anna.keyboard.type('11')
     await anna.keyboard.press('Enter')
     await isSaved(id, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 9, 21)
-    t.equal(await anna.getByRole('status').textContent(), `${articleOf(9)}: place 11 of 12`)
+    t.ok((await anna.getByRole('status').textContent())!.endsWith(`${articleOf(9)}: place 11 of 12`), 'who does not see it hears it')
     await anna.keyboard.press('Control+z')
     await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
 
