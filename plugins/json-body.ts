@@ -1,8 +1,15 @@
 import { isUtf8 } from 'node:buffer'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBodyParser, FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { BODY_LIMIT } from '../config/fastify.ts'
 import { Failure } from '../lib/errors.ts'
+
+/** The size of a body that counts as large, in bytes. */
+const LARGE_BODY = 64 * 1024
+
+/** What large bodies may have together, of all requests under way, in bytes: to read one takes several times its size. */
+const LARGE_BODIES = 32 * 1024 * 1024
 
 const HAS_SURROGATE_ESCAPE = /\\u[dD][89a-fA-F]/
 const LONE_SURROGATE = /(?:^|[^\\])(?:\\\\)*\\ud[89a-f]/
@@ -18,9 +25,20 @@ declare module 'fastify' {
  * Takes JSON bodies and nothing else. Text that could not be kept letter by letter is refused, since a store would
  * silently put U+FFFD in its place: bytes that are not UTF-8 (RFC 8259 section 8.1) and lone surrogates (section 8.2).
  * An empty body is no body, and a compressed one is refused. `__proto__` and `constructor.prototype` as keys are refused by Fastify's own parser.
+ *
+ * Large bodies are refused unread while others take all the memory that there is for them.
  */
 async function jsonBody (fastify: FastifyInstance) {
   fastify.addHook('onRoute', (route) => { route.bodyLimit ??= BODY_LIMIT })
+  let taken = 0
+  fastify.addHook('preParsing', ({ headers }, reply, _payload, done) => {
+    const size = announcedSize(headers)
+    if (size < LARGE_BODY || size > BODY_LIMIT) return done()
+    if (taken + size > LARGE_BODIES) return done(new Failure('OVERLOADED', 'Other requests with large bodies are under way; try again', { headers: { 'retry-after': '1' } }))
+    taken += size
+    reply.raw.once('close', () => { taken -= size })
+    done()
+  })
   const parse = fastify.getDefaultJsonParser('error', 'error')
   fastify.removeAllContentTypeParsers()
   fastify.decorate('parseJson', (request, bytes, done) => {
@@ -39,6 +57,11 @@ async function jsonBody (fastify: FastifyInstance) {
     })
   })
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, fastify.parseJson)
+}
+
+/** What a body may come to, in bytes: one in chunks tells no length. */
+function announcedSize ({ 'content-length': length = '0', 'transfer-encoding': coding }: IncomingHttpHeaders): number {
+  return coding === undefined ? Number(length) : BODY_LIMIT
 }
 
 export default fp(jsonBody, { name: 'json-body', fastify: '5.x' })
