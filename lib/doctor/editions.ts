@@ -92,7 +92,7 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosi
 }
 
 async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
-  const verdict = await createFilters({ cms, warn: () => {} }).verdict(collections, {})
+  const verdict = await createFilters({ cms, model, warn: () => {} }).verdict(collections, {})
   if (verdict === 'trap') return wrong('filters: they do not find editions that can be seen', filterAdvice(verdict, model.entityType))
   return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(filterAdvice(verdict, model.entityType)))
 }

@@ -83,7 +83,7 @@ export function filterGuard (site: Site, viewer: Viewer): Guard {
     if (!definition || can(viewer, definition.adminPermission)) return true
     switch (entity.entityType) {
       case 'publisher_container':
-        if (!site.settings.filterAccess) return false
+        if (!site.settings.filterAccess || (site.settings.filterAccess === 'published' && !isPublished(entity))) return false
         return can(viewer, 'view unpublished publisher_container') || (can(viewer, 'view published publisher_container') && isPublished(entity))
       case 'node':
         return can(viewer, 'bypass node access') || (can(viewer, 'access content') && isPublished(entity)) ||

@@ -8,8 +8,8 @@ export interface SiteSwitches {
   readOnly: boolean
   /** Maintenance mode: 503 from JSON:API, a redirect from core REST. */
   maintenance: boolean
-  /** Whether a module tells JSON:API who may filter editions; without it their filtered collections are empty. */
-  filterAccess: boolean
+  /** Whether a module tells JSON:API who may filter editions, or only the published ones; without it their filtered collections are empty. */
+  filterAccess: boolean | 'published'
   /** Seconds that answers without credentials may be kept by caches; 0, the default of core, for none. */
   maxAge: number
   /** Whether a module adds `meta.count` and `links.last`; core never does. */

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { contentModel } from '../../lib/editions/model.ts'
 import type { Collection } from '../../lib/editions/site/catalog.ts'
 import { createFilters, filterAdvice, type Verdict } from '../../lib/editions/site/filters.ts'
 import type { Jsonapi } from '../../lib/jsonapi/client.ts'
@@ -32,7 +33,7 @@ function filtersOver (shown: Record<string, Shown>) {
       return { status: 200, document: { data: found.map((id) => ({ type: 'publisher_container--x', id })), ...(more && !isFiltered && { links: { next: {} } }) } }
     }
   }
-  const filters = createFilters({ cms, warn: (message) => { warnings.push(message) }, now: () => clock.now })
+  const filters = createFilters({ cms, model: contentModel({}), warn: (message) => { warnings.push(message) }, now: () => clock.now })
   return { filters, clock, warnings, collections: Object.keys(shown).map(collection), asked: () => asked, shown }
 }
 
@@ -88,8 +89,26 @@ t.test('what was found out is believed for ten minutes, that nothing was for one
   t.equal(warnings.length, 2, 'each is told once, whoever it is about')
 })
 
+t.test('those that are not published are tried first, where Drupal sorts by that', async (t) => {
+  const sortsOf = async (published: string | null, status = 200) => {
+    const sorts: unknown[] = []
+    const cms: Jsonapi = {
+      async request ({ query = [] }) {
+        const { sort } = Object.fromEntries(query)
+        sorts.push(sort)
+        return sort === 'id' ? { status: 200, document: { data: [{ type: 'x', id: 'a' }] } } : { status, document: { data: [{ type: 'x', id: 'a' }] } }
+      }
+    }
+    t.equal(await createFilters({ cms, model: contentModel({ keys: { published } }), warn: () => {} }).verdict([collection('daily')], {}), 'work')
+    return sorts
+  }
+  t.strictSame(await sortsOf('status'), ['status,id', 'id'])
+  t.strictSame(await sortsOf('status', 403), ['status,id', 'id', 'id'], 'to who may not see the status too')
+  t.strictSame(await sortsOf(null), ['id', 'id'])
+})
+
 t.test('a CMS that refuses the question is no verdict', async (t) => {
-  const filters = createFilters({ cms: { request: async () => ({ status: 403, document: {} }) }, warn: () => {} })
+  const filters = createFilters({ cms: { request: async () => ({ status: 403, document: {} }) }, model: contentModel({}), warn: () => {} })
   await t.rejects(filters.usable([collection('daily')], {}), { code: 'CMS_FORBIDDEN' })
   t.equal(filters.recall([collection('daily')], {}), undefined)
 })

@@ -148,6 +148,17 @@ t.test('a search finds the same whether the caller may filter or not, in every c
   }
 })
 
+t.test('the first search already finds what the caller may see but not filter', async (t) => {
+  const found = await Promise.all(([true, 'published', false] as const).map(async (filterAccess) => {
+    const { call } = await open(t, { filterAccess })
+    const { body } = await call('GET', '/api/collections/publisher_container?q=2026&limit=500&total=1', { as: 'editor' })
+    return [body.meta.total, ...body.data.map(({ id, status }: any) => [id[0].value, status[0].value])]
+  }))
+  t.ok(found[0]!.some((row) => row[1] === false) && found[0]!.some((row) => row[1] === true))
+  t.strictSame(found[1], found[0], 'unpublished ones are not among what may be filtered')
+  t.strictSame(found[2], found[0])
+})
+
 t.test('bundles have labels, whatever the names of their keys', (t) => {
   t.strictSame(bundleLabel({ drupal_internal__type: 'page', langcode: 'de', name: 'Seite' }), ['page', 'Seite'])
   t.strictSame(bundleLabel({ langcode: 'de', drupal_internal__code: 'page', status: true, caption: 'Seite' }), ['page', 'Seite'])

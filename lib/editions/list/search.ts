@@ -79,10 +79,11 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     }
 
     async function find (): Promise<Listing<LoadedEdition>> {
-      if (isFiltered && filters.recall(collections, caller) === false) return rowsFrom(scannedSource)
-      const listing = await rowsFrom(filteredSource)
-      const isEmpty = isFiltered && listing.rows.length === 0 && !listing.hasMore && listing.total === 0
-      return isEmpty && !await filters.usable(collections, caller) ? rowsFrom(scannedSource) : listing
+      if (!isFiltered) return rowsFrom(filteredSource)
+      if (filters.recall(collections, caller) === false) return rowsFrom(scannedSource)
+      // A filter may also find a part of what the caller may see, such as the published alone.
+      const [listing, isUsable] = await Promise.all([rowsFrom(filteredSource), filters.usable(collections, caller)])
+      return isUsable ? listing : rowsFrom(scannedSource)
     }
   }
 

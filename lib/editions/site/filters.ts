@@ -3,6 +3,7 @@ import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { fingerprint } from '../../jsonapi/credentials.ts'
 import { resources, type Resource } from '../../jsonapi/document.ts'
+import { publicNames, type ContentModel } from '../model.ts'
 import { refusal } from '../translate/failures.ts'
 import { anyQuery, PAGE_MAX, uuidQuery } from '../translate/query.ts'
 import type { Collection } from './catalog.ts'
@@ -33,6 +34,7 @@ export interface FiltersOptions {
   cms: Jsonapi
   /** Called once per entity type that has callers whose filters find nothing, or may do so. The message says what to do. */
   warn: (message: string) => void
+  model: ContentModel
   /** Clock, in milliseconds. */
   now?: () => number
 }
@@ -46,10 +48,11 @@ const REMEMBERED = 5000
 /** How many of the caller's rows a filter has to find. */
 const SAMPLE = 10
 
-export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): Filters {
+export function createFilters ({ cms, model, warn, now = Date.now }: FiltersOptions): Filters {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const verdicts = new LRUCache<string, { at: number, verdict: Verdict }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const warnings = new Set<string>()
+  const unpublishedFirst = [...publicNames(model, model.keys.published), 'id'].join()
 
   function recall (collections: Collection[], caller: Caller): boolean | undefined {
     const verdict = together(collections.map((collection) => recallVerdict(collection, caller)))
@@ -78,9 +81,12 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     return verdict
   }
 
-  /** Compares rows that the caller may see with what a filter for them finds. Where the caller sees none, tries a filter that every row passes. */
+  /**
+   * Compares rows that the caller may see with what a filter for them finds, those first that are not published: Drupal may
+   * let the caller filter among the others alone. Where the caller sees none, tries a filter that every row passes.
+   */
   async function compare ({ path }: Collection, caller: Caller): Promise<Verdict> {
-    const first = await page([])
+    const first = await page([], unpublishedFirst)
     const sample = first.rows.slice(0, SAMPLE).map(({ id }) => id)
     if (sample.length > 0) {
       const { rows } = await page(uuidQuery(sample))
@@ -89,8 +95,10 @@ export function createFilters ({ cms, warn, now = Date.now }: FiltersOptions): F
     if (!first.more) return 'empty'
     return (await page(anyQuery())).rows.length > 0 ? 'work' : 'unknown'
 
-    async function page (query: Array<[string, string]>): Promise<{ rows: Resource[], more: boolean }> {
-      const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['sort', 'id']], caller })
+    async function page (query: Array<[string, string]>, sort = 'id'): Promise<{ rows: Resource[], more: boolean }> {
+      const answer = await cms.request({ path, query: [...query, ['page[limit]', String(PAGE_MAX)], ['sort', sort]], caller })
+      // Drupal may refuse to sort by what the caller may not see.
+      if (answer.status >= 400 && sort !== 'id') return page(query)
       if (answer.status >= 400) throw refusal(answer)
       return { rows: resources(answer.document), more: answer.document.links?.next !== undefined }
     }

@@ -1,5 +1,6 @@
 import { ContentModel, type List } from '../model.ts'
 import { createPlans } from '../translate/plans.ts'
+import { createFilters } from './filters.ts'
 import { createShapes } from './shapes.ts'
 import { createEditionIds, type Site } from './site.ts'
 
@@ -58,6 +59,7 @@ export function listSite (site: Site, name: string, list: List): Site {
         return (await site.catalog.all(caller)).filter(({ entityType, bundle }) => entityType === model.entityType && (!bundles || Object.hasOwn(bundles, bundle)))
       }
     },
+    filters: createFilters({ cms: site.cms, model, warn: site.warn }),
     planFor,
     shapes: createShapes(model, planFor),
     ids: createEditionIds(model)

@@ -80,7 +80,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     origin: address.origin,
     noun: 'edition',
     catalog,
-    filters: createFilters({ cms, warn }),
+    filters: createFilters({ cms, model, warn }),
     shapes: createShapes(model, planFor),
     planFor,
     targets,
