@@ -50,7 +50,7 @@ export function createField ({ shape, items, entity, uid, locks, mirror, onChang
   /** The text that was kept last, in the browser or in the lock, and when, in seconds. */
   let backup = { text: text.base, at: 0 }
   /** The text that was typed last, and when, in milliseconds. */
-  let latest = backup
+  let latest = { text: text.base, at: Date.now() }
 
   function update (): void {
     if (text.now !== latest.text) latest = { text: text.now, at: Date.now() }
