@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { FastifyBodyParser, FastifyInstance } from 'fastify'
+import type { FastifyBodyParser, FastifyInstance, preParsingHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { BODY_LIMIT } from '../config/fastify.ts'
 import { Failure } from '../lib/errors.ts'
@@ -29,15 +29,18 @@ declare module 'fastify' {
  * Large bodies are refused unread while others take all the memory that there is for them.
  */
 async function jsonBody (fastify: FastifyInstance) {
-  fastify.addHook('onRoute', (route) => { route.bodyLimit ??= BODY_LIMIT })
   let taken = 0
-  fastify.addHook('preParsing', ({ headers }, reply, _payload, done) => {
+  const limitLargeBodies: preParsingHookHandler = ({ headers }, reply, _payload, done) => {
     const size = announcedSize(headers)
     if (size < LARGE_BODY || size > BODY_LIMIT) return done()
     if (taken + size > LARGE_BODIES) return done(new Failure('OVERLOADED', 'Other requests with large bodies are under way; try again', { headers: { 'retry-after': '1' } }))
     taken += size
     reply.raw.once('close', () => { taken -= size })
     done()
+  }
+  fastify.addHook('onRoute', (route) => {
+    route.bodyLimit ??= BODY_LIMIT
+    if (![route.method].flat().includes('GET')) route.preParsing = [limitLargeBodies, route.preParsing ?? []].flat()
   })
   const parse = fastify.getDefaultJsonParser('error', 'error')
   fastify.removeAllContentTypeParsers()
