@@ -19,7 +19,7 @@ async function behindCrowd (t: Test, hidden: number, visible: number[]) {
     if ([...query.keys()].some((name) => name.startsWith('filter'))) return { body: { data: [] } }
     const offset = Number(query.get('page[offset]') ?? 0)
     const limit = Number(query.get('page[limit]') ?? 50)
-    const rows = (query.get('sort') === 'id' ? byUuid : ids).slice(offset, offset + limit)
+    const rows = (/\bid$/.test(query.get('sort') ?? '') ? byUuid : ids).slice(offset, offset + limit)
     return { body: { data: rows.filter((id) => visible.includes(id)).map(edition), links: { ...(offset + limit < ids.length && { next: { href: `${cms.url}${DAILY}` } }) } } }
   }
   const { app, logged } = await buildLogged(t, { CMS_URL: cms.url, CMS_AUTH: 'basic', CMS_USER: 'editor', CMS_PASSWORD: 'editor' })
