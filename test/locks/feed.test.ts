@@ -426,7 +426,8 @@ t.test('a heartbeat comes when it is time, even if there are other events', asyn
   const watcher = await locks.feed.watch([at('1')])
   await take(watcher)
   t.strictSame(await take(watcher), { event: 'heartbeat' })
-  t.ok(performance.now() - started >= 40)
+  // Node's timers count whole milliseconds, so one may come a part of a millisecond early.
+  t.ok(performance.now() - started >= 39)
   const seen = new Set<string>()
   for (const until = performance.now() + 200; performance.now() < until || seen.size < 2;) {
     await locks.acquire(at('1'), { fieldName: 'title', userData: ada })
