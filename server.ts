@@ -13,7 +13,7 @@ export async function serve (config: Config): Promise<string> {
   const fastify = Fastify({
     ...fastifyOptions,
     trustProxy: config.trustedProxies,
-    logger: loggerOptions(config.logLevel, process.stdout.isTTY, standardOutput()),
+    logger: { ...loggerOptions(config.logLevel, process.stdout.isTTY), ...(!process.stdout.isTTY && { stream: standardOutput() }) },
     frameworkErrors: answer,
     clientErrorHandler: refuse
   })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
 import { LogController, type FastifyHttpOptions, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
-import { destination, stdSerializers, type DestinationStream, type SerializedError } from 'pino'
+import { destination, stdSerializers, type SerializedError } from 'pino'
 import { withoutToken } from '../lib/auth/bearer.ts'
 import { Failure } from '../lib/errors.ts'
 import { createValidation } from './validation.ts'
@@ -92,13 +92,12 @@ export function standardOutput ({ dest = 1, maxLength = LOG_BACKLOG }: { dest?: 
 /**
  * The logger's options: JSON lines, or readable ones on a terminal.
  * Credentials and bodies are never logged; the redaction is a second fence behind the serializer.
- * @param stream where JSON lines go; without it pino's own standard output
  */
-export function loggerOptions (level: string, terminal: boolean, stream?: DestinationStream): NonNullable<FastifyServerOptions['logger']> {
+export function loggerOptions (level: string, terminal: boolean): Exclude<FastifyServerOptions['logger'], boolean | undefined> {
   return {
     level,
     redact: { paths: REDACTED, censor },
     serializers: { err: errorAsLogged },
-    ...(terminal ? { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } } : { stream: stream! })
+    ...(terminal && { transport: { target: 'pino-pretty', options: { ignore: LINE_MEMBERS, messageFormat: LINE, translateTime: 'HH:MM:ss' } } })
   }
 }

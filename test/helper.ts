@@ -60,7 +60,7 @@ export async function buildLogged (t: Test, env: Record<string, string>, { level
     trustProxy: config.trustedProxies,
     frameworkErrors: answer,
     clientErrorHandler: refuse,
-    logger: { ...loggerOptions(level, false) as object, stream: { write: (line: string) => { lines.push(line) } } }
+    logger: { ...loggerOptions(level, false), stream: { write: (line: string) => { lines.push(line) } } }
   })
   t.teardown(() => fastify.close())
   await fastify.register(standalone, { config })

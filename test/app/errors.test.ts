@@ -31,7 +31,7 @@ async function logged (t: Test, options: object = {}, env: Record<string, string
     ...fastifyOptions,
     frameworkErrors: answer,
     clientErrorHandler: refuse,
-    logger: { ...loggerOptions('trace', false) as object, stream: { write: (line: string) => { lines.push(line) } } },
+    logger: { ...loggerOptions('trace', false), stream: { write: (line: string) => { lines.push(line) } } },
     ...options
   })
   t.teardown(() => fastify.close())
