@@ -73,7 +73,9 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     /** A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. */
     function orNothing (collection: Collection, source: Source<LoadedEdition>): Source<LoadedEdition> {
       return (...args) => source(...args).catch((error) => {
-        if (!isWithoutField(error) || lacking.add(collection).size === collections.length) throw error
+        if (!isWithoutField(error)) throw error
+        lacking.add(collection)
+        if (lacking.size === collections.length) throw error
         return { rows: [], more: false, count: 0 }
       })
     }

@@ -53,20 +53,17 @@ export function refusal ({ status, document, challenge }: JsonapiAnswer, body: E
       if (WORKING_COPY.test(detail)) {
         return new Failure('CONFLICT', texts.unpublishedDraft, { cause })
       }
+      Object.assign(cause, { lacksField: NO_SUCH_FIELD.test(detail) })
   }
-  const failure = refusedRequest(status, cause)
-  if (NO_SUCH_FIELD.test(detail)) withoutField.add(failure)
-  return failure
+  return refusedRequest(status, cause)
 }
-
-const withoutField = new WeakSet<Failure>()
 
 /**
  * Whether Drupal refused a filter because the bundle does not have the field.
  * Source: Drupal\jsonapi\Context\FieldResolver::resolveInternalEntityQueryPath().
  */
-export function isWithoutField (failure: Failure): boolean {
-  return withoutField.has(failure)
+export function isWithoutField ({ cause }: Pick<Failure, 'cause'>): boolean {
+  return (cause as { lacksField?: boolean } | undefined)?.lacksField === true
 }
 
 function refusedRequest (status: number, cause: Error): Failure {
