@@ -7,11 +7,11 @@ import type { FieldItem } from './edition-json.ts'
 export const COMPUTED = { attribute: ['processed', 'summary_processed', 'resolvable_uri'], reference: ['url', 'entity'] }
 
 /** Items that came as bare values. */
-export const bare = new WeakSet<FieldItem>()
+export const bareItems = new WeakSet<FieldItem>()
 
 /** What an item of a reference names its target by, as core reads it: `target_id`, or a bare value. Core ignores a property `value`. */
 export function targetName (item: FieldItem): unknown {
-  return item.target_id ?? (bare.has(item) ? item.value : undefined)
+  return item.target_id ?? (bareItems.has(item) ? item.value : undefined)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { Failure, texts } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
-import { bare, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
+import { bareItems, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
 import { withinDepth } from './depth.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
@@ -47,7 +47,7 @@ export function normalize (body: Record<string, unknown>, model: ContentModel): 
 
 function bareItem (main: string, value: unknown): FieldItem {
   const item = { [main]: value }
-  bare.add(item)
+  bareItems.add(item)
   return item
 }
 
@@ -207,8 +207,8 @@ function attribute (field: string, items: FieldItem[], fieldShape: FieldShape | 
   const { properties = [] } = fieldShape ?? {}
   const isWithoutMain = properties.length > 0 && !properties.includes(main)
   // An item that is a list has no property that Drupal knows by name, so it is an empty one.
-  const named = items.filter((item) => !(bare.has(item) && Array.isArray(item[main])))
-  const values = named.map((item) => flat(clean(field, item, model), main, isWithoutMain && !bare.has(item)))
+  const named = items.filter((item) => !(bareItems.has(item) && Array.isArray(item[main])))
+  const values = named.map((item) => flat(clean(field, item, model), main, isWithoutMain && !bareItems.has(item)))
   if (!fieldShape || fieldShape.many || values.length > 1) return values
   // Core REST empties a field so too. Null would be an item without a value: the default state to content_moderation.
   return values[0] ?? []
