@@ -93,7 +93,7 @@ t.test('with one engine', async (t) => {
     const { heartbeats, events } = await openEvents(t, `${url}/node/1/events`, { 'last-event-id': id! })
     t.ok(performance.now() - started < 1800, 'the header did not wait for a heartbeat')
     for (const deadline = Date.now() + 10_000; heartbeats.length < 2 && Date.now() < deadline;) await sleep(20)
-    t.ok(performance.now() - started >= 1999, 'the second came when it was time')
+    t.ok(performance.now() - started >= 2000, 'the second came when it was time')
     t.strictSame({ events: events.length, heartbeats }, { events: 0, heartbeats: [{ seconds: 0 }, { seconds: 2 }] }, 'and says how long to wait for the next')
   })
 
