@@ -6,6 +6,8 @@ import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import t from 'tap'
 import { standalone } from '../../app.ts'
 import { fastifyOptions } from '../../config/fastify.ts'
+import { newspaper } from '../../dev/content.ts'
+import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import errors, { refuse } from '../../plugins/errors.ts'
 import overload from '../../plugins/overload.ts'
 import { callerKey } from '../../plugins/rate-limit.ts'
@@ -67,11 +69,15 @@ t.test('pages of the listed origins may call, and read what an editorial UI need
 const answerOf = ({ statusCode, body, headers: { allow } }: LightMyRequestResponse) => [statusCode, body, allow]
 
 t.test('to an origin that is not listed the service answers as ever, without a word of CORS', async (t) => {
-  const plain = await build(t)
-  const fastify = await build(t, { CORS_ORIGINS: DESK })
+  // A CMS that is away would be told by either's circuit breaker at a time of its own.
+  const cms = createCms({ content: newspaper() })
+  t.teardown(() => cms.close())
+  const CMS_URL = await cms.listen()
+  const plain = await build(t, { CMS_URL })
+  const fastify = await build(t, { CMS_URL, CORS_ORIGINS: DESK })
   const origins = ['https://evil.example', 'null', '', '*', `${DESK}.evil.example`, `${DESK}/`, 'https://DESK.example', 'http://desk.example', `${DESK}:8443`, `${DESK}, https://evil.example`, undefined]
   for (const origin of origins) {
-    for (const [method, url] of [['GET', '/api/collections/daily?limit=0'], ['GET', LOCK], ['OPTIONS', LOCK], ['OPTIONS', EDITION], ['OPTIONS', '/nowhere'], ['OPTIONS', '*']] as const) {
+    for (const [method, url] of [['GET', EDITION], ['GET', LOCK], ['OPTIONS', LOCK], ['OPTIONS', EDITION], ['OPTIONS', '/nowhere'], ['OPTIONS', '*']] as const) {
       const what = `${method} ${url} from ${origin}`
       const request = { method, url, headers: { ...preflight, ...(origin !== undefined && { origin }), 'content-type': 'text/plain' }, ...(method === 'OPTIONS' && { body: 'x' }) }
       const [reply, asEver] = await Promise.all([fastify.inject(request), plain.inject(request)])
