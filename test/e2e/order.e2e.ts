@@ -67,10 +67,12 @@ t.test('the running order', async (t) => {
     await anna.keyboard.press('Enter')
     await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
     await until(() => anna.evaluate(`document.activeElement.ariaLabel === 'Move ${articleOf(9)} down'`))
+    // What comes sooner is said along with what was said before.
+    await anna.waitForTimeout(200)
     await anna.keyboard.type('11')
     await anna.keyboard.press('Enter')
     await isSaved(id, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 9, 21)
-    t.ok((await anna.getByRole('status').textContent())!.endsWith(`${articleOf(9)}: place 11 of 12`), 'who does not see it hears it')
+    t.equal(await anna.getByRole('status').textContent(), `${articleOf(9)}: place 11 of 12`)
     await anna.keyboard.press('Control+z')
     await inOrder(anna, 9, 4, 2, 11, 7, 13, 15, 16, 17, 18, 19, 21)
 
