@@ -1,6 +1,8 @@
 import { once } from 'node:events'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ClassicLevel } from 'classic-level'
 import dynalite from 'dynalite'
 
@@ -19,17 +21,43 @@ export interface EmbeddedEngine {
 export async function startDynamodb (dataDir?: string): Promise<EmbeddedEngine> {
   const guard = dataDir === undefined ? undefined : await claim(dataDir)
   const server = dynalite({ createTableMs: 0, ...(dataDir !== undefined && { path: join(dataDir, 'dynamodb') }) })
+  const finish = guardRequests(server)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {
     endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close () {
+      await finish()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
       await closed
       await guard?.close()
     }
+  }
+}
+
+/**
+ * Keeps requests from ending this process. dynalite throws when a caller leaves before the whole body has come, and when
+ * its database closes while it works on a request, also one whose caller has left.
+ * @returns a function that lets no further request in and waits for those that dynalite works on
+ */
+function guardRequests (server: Server): () => Promise<void> {
+  const underWay = new Set<ServerResponse>()
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    request.removeAllListeners('error').on('error', () => {})
+    request.prependOnceListener('end', () => {
+      underWay.add(response)
+      const { end } = response
+      response.end = ((...parts: Parameters<typeof end>) => {
+        underWay.delete(response)
+        return end.apply(response, parts)
+      }) as typeof end
+    })
+  })
+  return async () => {
+    server.removeAllListeners('request')
+    while (underWay.size > 0) await nextTurn()
   }
 }
 

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { DescribeTableCommand } from '@aws-sdk/client-dynamodb'
-import { GetCommand } from '@aws-sdk/lib-dynamodb'
+import { GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb'
 import t, { type Test } from 'tap'
 import { startDynamodb } from '../../dev/dynamodb.ts'
 import { createStore, type StoreSettings } from '../../lib/dynamodb/client.ts'
@@ -123,6 +123,28 @@ t.test('the embedded engine listens on 127.0.0.1 only, and no more once it is cl
   await close()
   const [error] = await once(connect(Number(new URL(endpoint).port), '127.0.0.1'), 'error')
   t.equal(error.code, 'ECONNREFUSED')
+})
+
+t.test('a caller who leaves amid a body, or whose request is under way when the engine is closed, ends no process', async (t) => {
+  const query = new QueryCommand({ TableName: 'DataState', KeyConditionExpression: 'env_entityType_entityId = :entity', ExpressionAttributeValues: { ':entity': 'a' } })
+  // How many turns a query takes to where dynalite opens its cursor.
+  for (let turns = 0; turns < 10; turns++) {
+    const { endpoint, close } = await startDynamodb()
+    const { client, destroy } = createStore({ region: 'local', endpoint })
+    await createTable(client, 'DataState')
+
+    const amid = connect(Number(new URL(endpoint).port), '127.0.0.1')
+    amid.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{')
+    await client.send(query)
+    amid.destroy()
+    t.equal((await client.send(query)).Count, 0, 'the next is answered')
+
+    const left = Array.from({ length: 10 }, async () => client.send(query).catch(() => {}))
+    for (let turn = 0; turn < turns; turn++) await nextTurn()
+    destroy()
+    await close()
+    await Promise.all(left)
+  }
 })
 
 t.test('what is on disk is there again at the next start', async (t) => {
