@@ -4,8 +4,10 @@ import fp from 'fastify-plugin'
 import type { Config } from './config/env.ts'
 import { createBoards } from './lib/boards/boards.ts'
 import { createClosing } from './lib/boards/closing.ts'
+import { createAnswerMemory } from './lib/http/answer-memory.ts'
 import { createHistory } from './lib/journal/history.ts'
 import access from './plugins/access.ts'
+import answerMemory from './plugins/answer-memory.ts'
 import authDocs from './plugins/auth-docs.ts'
 import auth from './plugins/auth.ts'
 import boardStore from './plugins/boards.ts'
@@ -84,10 +86,12 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(metrics, { config })
   await fastify.register(health)
   const bus = await openBus(fastify, config)
+  const memory = createAnswerMemory()
   await fastify.register(traces, { config })
   await fastify.register(cors, { config })
   await fastify.register(trustedNetwork, { config })
   await fastify.register(overload)
+  await fastify.register(answerMemory, { memory })
   await fastify.register(sensible)
   await fastify.register(errors)
   await fastify.register(requests, { ownsPaths })
@@ -104,7 +108,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const store = openStore(fastify, config)
   const journal = openJournal(fastify, config, store)
   const locks = openLocks(fastify, config, store, { bus, journal })
-  const editions = openEditions(fastify, config, { store, locks, bus, journal })
+  const editions = openEditions(fastify, config, { store, locks, memory, bus, journal })
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })
   const history = journal && createHistory({ journal, editions, isBeingSaved: editions.isBeingSaved, model: config.contentModel })

@@ -11,6 +11,7 @@ import { withLimits } from '../lib/editions/limits.ts'
 import { AccountNotice, RefusedNotice, SavedNotice } from '../lib/editions/notices.ts'
 import { createSite } from '../lib/editions/site/site.ts'
 import { createStaleCache, type StaleCache } from '../lib/editions/stale-cache.ts'
+import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { changeLine, createBreaker, type Breaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
@@ -43,10 +44,11 @@ declare module 'fastify' {
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
  * @param locks asked only if they are enforced; their watchers get events of saves
+ * @param memory holds what the CMS answers
  * @param bus tells other instances of saves and refusals
  * @param journal has an entry of each save
  */
-export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, bus, journal }: { store: Store, locks: Locks, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
+export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, memory, bus, journal }: { store: Store, locks: Locks, memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
@@ -92,7 +94,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
       staleCache.refuse(caller, id, keys)
       if (id !== undefined && keys === model.keys) tellRefused?.({ caller: markOf(fingerprint(caller)), id })
     }
-  }), timeoutMs)
+  }), timeoutMs, memory)
 
   fastify.readings.set('quoin_cms_circuit_breaker', {
     type: 'gauge',

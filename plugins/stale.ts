@@ -17,6 +17,9 @@ declare module 'fastify' {
   }
 }
 
+/** Failures of a read that say nothing of the CMS. */
+const NOT_THE_CMS = ['CALLER_GONE', 'OVERLOADED']
+
 /**
  * Answers a read with a copy of the last answer to the same caller while the CMS is down. `Age` (RFC 9111 section 5.1) and
  * `Cache-Status` (RFC 9211) mark a copy. When the CMS refuses a read, its copies are dropped.
@@ -45,7 +48,7 @@ async function stale (fastify: FastifyInstance) {
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const { cacheable } = request
-    if (!cacheable || error.code === 'CALLER_GONE') throw error
+    if (!cacheable || NOT_THE_CMS.includes(error.code)) throw error
     const stale = isDown(error) ? staleCache.find(cacheable.key) : staleCache.forget(cacheable.key)
     if (!stale || !isDown(error)) throw error
     const { copy: { payload, etag }, age } = stale

@@ -1,3 +1,4 @@
+import type { AnswerMemory } from '../http/answer-memory.ts'
 import { inCall, type CallLimits } from '../http/calls.ts'
 import type { Editions } from './editions.ts'
 
@@ -12,12 +13,13 @@ export const REQUESTS = 250
 export const DEADLINES = 3
 
 /**
- * Limits every call of editions: its requests to the CMS, and its time. When the caller hangs up, the reads end.
+ * Limits every call of editions: its requests to the CMS, its time, and with all others its memory. When the caller hangs up, the reads end.
  * @param timeoutMs the deadline of one request to the CMS
- * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, CMS_TIMEOUT, CALLER_GONE
+ * @param memory holds the answers of the CMS to all calls
+ * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, CMS_TIMEOUT, OVERLOADED, CALLER_GONE
  */
-export function withLimits (editions: Editions, timeoutMs: number): Editions {
-  const limits: CallLimits = { requests: REQUESTS, ms: DEADLINES * timeoutMs, lookUpMs: timeoutMs }
+export function withLimits (editions: Editions, timeoutMs: number, memory: AnswerMemory): Editions {
+  const limits: CallLimits = { requests: REQUESTS, ms: DEADLINES * timeoutMs, lookUpMs: timeoutMs, memory }
   return {
     create: (...args) => inCall(args[1], limits, () => editions.create(...args)),
     arrange: (...args) => inCall(args[2], limits, () => editions.arrange(...args)),

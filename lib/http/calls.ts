@@ -1,5 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 import { createAborter, type Signal } from './aborter.ts'
+import type { AnswerMemory, Holding } from './answer-memory.ts'
 
 /** The header fields of one caller's requests to the CMS. */
 export type Caller = Readonly<Record<string, string>>
@@ -12,6 +13,8 @@ export interface CallLimits {
   ms: number
   /** Milliseconds for reads after a write, which find out what became of it. */
   lookUpMs: number
+  /** What there is for the large answers of all calls. */
+  memory: AnswerMemory
 }
 
 /** One call of a caller: all requests to the CMS for one answer. */
@@ -26,6 +29,12 @@ export interface Call {
   retry (): void
   /** Allows more requests, where the call is known to need them. */
   allow (requests: number): void
+  /** Takes memory for a large answer, or a part, until the call is over. @throws {Failure} OVERLOADED, unless a write was sent */
+  take (bytes: number): void
+  /** Takes it for the answer to a write, which cannot be refused any more. */
+  takeOutcome (bytes: number): void
+  /** Gives some back. */
+  free (bytes: number): void
   /** Ends a write. From now on reads go on even if the caller hangs up, to find out what became of the write. */
   endWrite (): void
 }
@@ -45,8 +54,14 @@ const ANSWER = Symbol('answer')
  * cost 8 us of CPU for a read of 170, most of it in the garbage collector.
  */
 interface CallState {
-  [CALL]?: { call: Call, running: number }
+  [CALL]?: Running
   [ANSWER]?: PendingAnswer
+}
+
+interface Running {
+  call: Call & { end (): void }
+  /** How much work shares it. */
+  running: number
 }
 
 /** Ends a caller's calls when the caller hangs up. A caller without this never hangs up. */
@@ -80,7 +95,7 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   const own = { call: createCall(interest, limits), running: 1 }
   state[CALL] = own
   return work().finally(() => {
-    own.running--
+    if (--own.running === 0) own.call.end()
     clearTimeout(timer)
     answer?.off('close', hangUp)
   }).catch((error) => {
@@ -89,16 +104,18 @@ export async function inCall<T> (caller: Caller, limits: CallLimits, work: () =>
   })
 }
 
-async function join<T> (call: { running: number }, work: () => Promise<T>): Promise<T> {
-  call.running++
+async function join<T> (current: Running, work: () => Promise<T>): Promise<T> {
+  current.running++
   try {
     return await work()
   } finally {
-    call.running--
+    if (--current.running === 0) current.call.end()
   }
 }
 
-function createCall (interest: Signal, { requests, lookUpMs }: CallLimits): Call {
+function createCall (interest: Signal, { requests, lookUpMs, memory }: CallLimits): Running['call'] {
+  let holding: Holding | undefined
+  let isOver = false
   let most = requests
   let count = 0
   let isWritten = false
@@ -117,10 +134,23 @@ function createCall (interest: Signal, { requests, lookUpMs }: CallLimits): Call
     },
     retry () { count++ },
     allow (more) { most += more },
+    take: (bytes) => isWritten ? held()?.add(bytes) : held()?.take(bytes),
+    takeOutcome: (bytes) => held()?.add(bytes),
+    free: (bytes) => held()?.free(bytes),
+    end () {
+      isOver = true
+      holding?.end()
+    },
     endWrite () {
       isWritten = true
       lookUp = undefined
     }
+  }
+
+  /** What the call takes. A request that outlives its call takes nothing. */
+  function held (): Holding | undefined {
+    if (!isOver) holding ??= memory.open()
+    return isOver ? undefined : holding
   }
 }
 

@@ -2,11 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
-import type { Signal } from './aborter.ts'
 import { createBreaker, isFailing, type Breaker } from './breaker.ts'
-import { exchange, textOf, type HttpAnswer } from './exchange.ts'
+import { exchange, textOf, type HttpAnswer, type Limits } from './exchange.ts'
 
-export interface HttpRequest {
+export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
   method: 'GET' | 'POST' | 'PATCH'
   /** Below the address of the CMS, with the query. */
   path: string
@@ -18,8 +17,6 @@ export interface HttpRequest {
   isWrite?: boolean
   /** Called before it is sent a second time. */
   onRetry?: (() => void) | undefined
-  /** Ends it when nobody waits any more. */
-  signal?: Signal | undefined
 }
 
 /** HTTP to the CMS. */
@@ -88,10 +85,10 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   }
 
   /** @param deadline of all tries, in milliseconds of performance.now() */
-  async function sendOnce ({ method, path, headers, body, signal }: HttpRequest, deadline: number): Promise<HttpAnswer> {
+  async function sendOnce ({ method, path, headers, body, signal, take, free }: HttpRequest, deadline: number): Promise<HttpAnswer> {
     const observation = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
     try {
-      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal })
+      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal, take, free })
       observation?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
       return answer
     } catch (error) {

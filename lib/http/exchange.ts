@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Signal } from './aborter.ts'
+import { LARGE_ANSWER } from './answer-memory.ts'
 
 /** The media type of JSON:API. */
 export const JSONAPI = 'application/vnd.api+json'
@@ -17,6 +18,10 @@ export interface Limits {
   ms: number
   /** Aborted when nobody waits any more. */
   signal?: Signal | undefined
+  /** Called with the length of each piece of a large answer. What it throws ends the exchange. */
+  take?: ((bytes: number) => void) | undefined
+  /** Called with the length of all pieces, when the exchange is over. */
+  free?: ((bytes: number) => void) | undefined
 }
 
 /**
@@ -25,7 +30,7 @@ export interface Limits {
  * @throws {Error} undici's, the signal's reason, or a TimeoutError that says within how many milliseconds no answer came;
  *   where no connection was free until then, one with the code NOT_SENT and that as its cause
  */
-export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal }: Limits): Promise<HttpAnswer> {
+export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOptions, { ms, signal, take, free }: Limits): Promise<HttpAnswer> {
   if (signal?.aborted) return Promise.reject(signal.reason)
   const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const timer = setTimeout(() => stop(new DOMException(`not within ${Math.round(ms)} ms`, 'TimeoutError')), ms)
@@ -46,19 +51,30 @@ export function exchange (dispatcher: Dispatcher, request: Dispatcher.DispatchOp
   }
 
   function settle (): void {
+    if (taken > 0) free?.(taken)
+    taken = 0
     clearTimeout(timer)
     signal?.removeEventListener('abort', onAbort)
   }
 
   let head: Omit<HttpAnswer, 'body'>
   const chunks: Buffer[] = []
+  let length = 0
+  let taken = 0
   dispatcher.dispatch(request, {
     onRequestStart (started) {
       controller = started
       if (stopReason) started.abort(stopReason)
     },
     onResponseStart (_controller, status, headers) { head = { status, headers } },
-    onResponseData (_controller, chunk) { chunks.push(chunk) },
+    onResponseData (_controller, chunk) {
+      length += chunk.length
+      if (length >= LARGE_ANSWER) {
+        take?.(length - taken)
+        taken = length
+      }
+      chunks.push(chunk)
+    },
     onResponseEnd () {
       settle()
       resolve({ ...head, body: Buffer.concat(chunks) })

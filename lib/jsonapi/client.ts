@@ -1,5 +1,6 @@
 import { Failure, texts } from '../errors.ts'
 import { abortable, type Signal } from '../http/aborter.ts'
+import { LARGE_ANSWER } from '../http/answer-memory.ts'
 import { callOf, type Caller } from '../http/calls.ts'
 import { upstream, type Http, type HttpRequest } from '../http/client.ts'
 import { isJson, JSONAPI, type HttpAnswer } from '../http/exchange.ts'
@@ -30,6 +31,8 @@ export interface JsonapiAnswer {
   document: Document
   /** The CMS's `WWW-Authenticate`, of a 401. */
   challenge?: string
+  /** How many bytes it came in. */
+  bytes?: number
   /** Whether this request went under the prefix of another language, where Drupal may show other entities too. */
   isElsewhere?: boolean
   /** The session cookies that the CMS sets, as `Set-Cookie` has them. */
@@ -82,6 +85,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     const call = callOf(caller)
     call?.spend()
     const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
+    if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
     return isElsewhere ? { ...answer, isElsewhere } : answer
@@ -113,6 +117,8 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
         path: target,
         headers: { ...caller, ...(language !== undefined && { 'accept-language': language }), ...credentials, accept: JSONAPI, ...(body && { 'content-type': JSONAPI }) },
         ...(body && { body: JSON.stringify(body) }),
+        take: method === 'GET' ? call?.take : call?.takeOutcome,
+        free: call?.free,
         ...(method === 'GET' ? { repeatable: true, onRetry: call?.retry, signal } : { isWrite: true })
       }
       const answer = await http.send(message)
@@ -147,7 +153,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     }
     const challenge = headers['www-authenticate']
     const cookies = headers['set-cookie'] && sessionCookies(headers)
-    return { status, document, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
+    return { status, document, bytes: body.length, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
   }
 
   return { request }

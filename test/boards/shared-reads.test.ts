@@ -4,6 +4,7 @@ import { createBoards } from '../../lib/boards/boards.ts'
 import { createSharedReads } from '../../lib/boards/shared-reads.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { endOnHangUp, inCall, type Caller } from '../../lib/http/calls.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { asClient, memoryStore } from '../locks/fixtures/memory-store.ts'
@@ -72,7 +73,7 @@ t.test('a watcher who hangs up while the CMS is asked for all ends nobody else',
   const [asked, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   let reads = 0
   const editions = {
-    bare: (_id: string, caller: Caller) => inCall(caller, { requests: 1, ms: 10_000, lookUpMs: 10_000 }, async () => {
+    bare: (_id: string, caller: Caller) => inCall(caller, { requests: 1, ms: 10_000, lookUpMs: 10_000, memory: createAnswerMemory() }, async () => {
       if (++reads <= 2) return EDITION
       asked.resolve()
       await answered.promise

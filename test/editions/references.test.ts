@@ -9,6 +9,7 @@ import { createReferences } from '../../lib/editions/lookup/references.ts'
 import { shapeOf } from '../../lib/editions/translate/shape.ts'
 import { create, normalize, unresolvedReferences } from '../../lib/editions/translate/write.ts'
 import { createJsonapi, type JsonapiAnswer, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { callOf, inCall } from '../../lib/http/calls.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import type { Resource } from '../../lib/jsonapi/document.ts'
@@ -224,7 +225,7 @@ t.test('where the caller may not filter, what other editions refer to is found i
   t.equal(offsets.length, 23, 'and within a minute they are not read again')
   const caller = { authorization: 'y' }
   let allowed = 0
-  await t.rejects(inCall(caller, { requests: 5, ms: 10_000, lookUpMs: 10_000 }, async () => {
+  await t.rejects(inCall(caller, { requests: 5, ms: 10_000, lookUpMs: 10_000, memory: createAnswerMemory() }, async () => {
     const call = callOf(caller)!
     call.allow = (requests) => { allowed += requests }
     return find('4997', caller)

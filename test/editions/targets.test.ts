@@ -11,6 +11,7 @@ import type { EditionText } from '../../lib/editions/translate/texts.ts'
 import { urlsOf } from '../../lib/editions/translate/urls.ts'
 import { includeOf } from '../../lib/editions/lookup/include.ts'
 import { createJsonapi, type Jsonapi } from '../../lib/jsonapi/client.ts'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { inCall } from '../../lib/http/calls.ts'
 import { createHttp } from '../../lib/http/client.ts'
 import { isObject, type Document, type Resource } from '../../lib/jsonapi/document.ts'
@@ -343,7 +344,7 @@ t.test('requests for originals count beside those that a call may make', async (
   const { set, read } = await openTranslated(t, { de: '', a: 'a', b: 'b', fr: 'fr' })
   await set(10)
   const caller = basic('editor')
-  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000 }, () => read(caller)), ['/fr/le-port'])
+  t.strictSame(await inCall(caller, { requests: 2, ms: 5000, lookUpMs: 5000, memory: createAnswerMemory() }, () => read(caller)), ['/fr/le-port'])
 })
 
 t.test('where an original cannot be asked for a url stays that of the translation', async (t) => {

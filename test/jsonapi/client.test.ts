@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { isUncertain } from '../../lib/editions/save/outcome.ts'
 import { basicAccount, sessionAccount } from '../../lib/jsonapi/accounts.ts'
 import { changeLine, createBreaker, type BreakerOptions, type BreakerScope } from '../../lib/http/breaker.ts'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { endOnHangUp, inCall, type Caller } from '../../lib/http/calls.ts'
 import { createJsonapi, type JsonapiRequest } from '../../lib/jsonapi/client.ts'
 import { createHttp, isDown } from '../../lib/http/client.ts'
@@ -75,14 +76,14 @@ t.test('a read that is sent twice counts twice', async (t) => {
   const { script, outcome } = await clientFor(t)
   const caller = {}
   script.push(resets)
-  t.strictSame(await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000 }, async () => [await outcome({ caller }), await outcome({ caller })]), ['200', 'LIST_TOO_DEEP'])
+  t.strictSame(await inCall(caller, { requests: 2, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }, async () => [await outcome({ caller }), await outcome({ caller })]), ['200', 'LIST_TOO_DEEP'])
 })
 
 t.test('a write of a caller who has hung up is not sent', async (t) => {
   const { cms, outcome } = await clientFor(t)
   const caller = {}
   endOnHangUp(caller, Object.assign(new EventEmitter(), { destroyed: true }))
-  const limits = { requests: 1, ms: 60_000, lookUpMs: 60_000 }
+  const limits = { requests: 1, ms: 60_000, lookUpMs: 60_000, memory: createAnswerMemory() }
   t.equal(await inCall(caller, limits, () => outcome({ ...POST, caller })), 'CALLER_GONE')
   t.strictSame(cms.lines, [])
 })

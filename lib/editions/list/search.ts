@@ -1,4 +1,5 @@
 import { Failure } from '../../errors.ts'
+import { LARGE_ANSWER } from '../../http/answer-memory.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import type { Resources } from '../lookup/resources.ts'
 import { publicName, publicNames } from '../model.ts'
@@ -50,11 +51,12 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     const query = { ...selection, types }
     const isFiltered = filterQuery(query, model).length > 0
     const lacking = new Set<Collection>()
+    const isWanted = ({ resource }: LoadedEdition) => matchesSelection(query, resource, model)
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
     // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
     const rowsFrom = (page: typeof filteredSource) => list({
-      sources: collections.map((collection) => orNothing(collection, page(collection, query, caller))),
+      sources: collections.map((collection) => dropUnwanted(orNothing(collection, page(collection, query, caller)))),
       offset,
       limit,
       total,
@@ -65,10 +67,21 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       // The CMS also counts keys that differ only in case.
       isOwnCount: !selection.key && !selection.q ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
       idOf: ({ resource }) => rowId(resource, idAttribute),
-      isWanted: ({ resource }) => matchesSelection(query, resource, model)
+      isWanted
     })
     const listing = await find()
     return { ...listing, rows: await resources.newest(listing.rows, caller) }
+
+    /** Gives back the memory for rows that are not for the answer. */
+    function dropUnwanted (source: Source<LoadedEdition>): Source<LoadedEdition> {
+      return async (from, size, purpose) => {
+        const page = await source(from, size, purpose)
+        const { rows, bytes = 0 } = page
+        const kept = purpose === 'count' ? 0 : rows.filter(isWanted).length
+        if (bytes >= LARGE_ANSWER) callOf(caller)?.free(bytes - Math.ceil(bytes * kept / Math.max(1, rows.length)))
+        return page
+      }
+    }
 
     /** A bundle without the field of a filter has no such row. That no bundle has it is a mistake in the content model. */
     function orNothing (collection: Collection, source: Source<LoadedEdition>): Source<LoadedEdition> {
@@ -137,8 +150,8 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
   /** All pages, for callers that Drupal does not let filter. */
   function scannedSource (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> {
     return async (offset, size) => {
-      const { rows, more } = await resources.page(collection, pageQuery(offset, size, model), caller)
-      return { rows, more }
+      const { count: _, ...page } = await resources.page(collection, pageQuery(offset, size, model), caller)
+      return page
     }
   }
 }

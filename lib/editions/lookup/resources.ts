@@ -288,6 +288,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return {
       rows: rowsOf(resources(answer.document), collection).map((resource) => ({ resource, urlOf })),
       more: links?.next !== undefined,
+      bytes: answer.bytes,
       ...(Number.isSafeInteger(meta?.count) && { count: meta!.count as number })
     }
   }

@@ -23,6 +23,8 @@ export interface Page<Row> {
   more: boolean
   /** How many rows the collection has, where the CMS counts. */
   count?: number
+  /** How many bytes they came in. */
+  bytes?: number | undefined
 }
 
 /** JSON:API's largest page. Source: Drupal\jsonapi\Query\OffsetPage::SIZE_MAX. */
