@@ -106,8 +106,8 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   if (ownsPaths) await fastify.register(home, { config })
 
   const store = openStore(fastify, config)
-  const journal = openJournal(fastify, config, store)
-  const locks = openLocks(fastify, config, store, { bus, journal })
+  const journal = openJournal(fastify, config, store, memory)
+  const locks = openLocks(fastify, config, store, { memory, bus, journal })
   const editions = openEditions(fastify, config, { store, locks, memory, bus, journal })
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })

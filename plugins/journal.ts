@@ -6,6 +6,7 @@ import { createCmsAccess } from '../lib/access/cms-access.ts'
 import { createQuestions } from '../lib/access/questions.ts'
 import { lockType } from '../lib/boards/entities.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
+import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
 import type { History } from '../lib/journal/history.ts'
@@ -22,10 +23,10 @@ declare module 'fastify' {
 }
 
 /** Creates the journal in the configured table; undefined with JOURNAL_DAYS=0. */
-export function openJournal (fastify: FastifyInstance, { table, environment, journalDays: days, contentModel: model }: Config, { client, clock }: Store): Journal | undefined {
+export function openJournal (fastify: FastifyInstance, { table, environment, journalDays: days, contentModel: model }: Config, { client, clock }: Store, memory: AnswerMemory): Journal | undefined {
   if (days === 0) return undefined
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'saves have no entry in the journal: the lock store does not take it')
-  return createJournal({ client, table, environment, days, model, now: clock.now, ready: clock.ready, warn })
+  return createJournal({ client, table, environment, memory, days, model, now: clock.now, ready: clock.ready, warn })
 }
 
 /** What notes takeovers of the locks of editions. An article is in no edition as far as locks know. */

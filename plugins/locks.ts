@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import type { Bus } from '../lib/bus/bus.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
+import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { counted } from '../lib/locks/counted.ts'
 import type { Journal } from '../lib/journal/journal.ts'
 import { createLocks, type Locks } from '../lib/locks/locks.ts'
@@ -24,16 +25,18 @@ declare module 'fastify' {
 /**
  * Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of
  * event streams.
+ * @param memory holds large lists
  * @param bus tells other instances of writes
  * @param journal has an entry of each takeover of an edition's lock
  */
-export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, { bus, journal }: { bus?: Bus | undefined, journal?: Journal | undefined } = {}): Locks {
+export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, { memory, bus, journal }: { memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): Locks {
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
   const notices = bus && { isUp: bus.isUp, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
   const { locks, counts } = counted((onKept) => createLocks({
     client,
     table: config.table,
     environment: config.environment,
+    memory,
     ...config.locks,
     feed: { ...config.locks.feed, warn, ...(notices && { notices }) },
     now: clock.now,

@@ -7,8 +7,9 @@ import type { ContentModel } from '../editions/model.ts'
 import type { Author, Recorder, SaveOutcome } from '../editions/save/recorder.ts'
 import { instant } from '../editions/translate/canonical.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
+import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
 import { scalarText } from '../jsonapi/document.ts'
-import { createDeadline, createMeasure } from '../locks/bounds.ts'
+import { createDeadline, measured } from '../locks/bounds.ts'
 import { all, any, condition, expressionOf, namesOf, rule } from '../locks/expression.ts'
 import { storedAgain, type StoredValue } from '../locks/item.ts'
 import { isNothing, type Item, type StoredItem } from '../locks/record.ts'
@@ -72,6 +73,8 @@ export interface JournalDeps {
   table: string
   /** First part of every record's key. */
   environment: string
+  /** What there is for the large lists of all callers. */
+  memory?: AnswerMemory
   /** How long an entry is kept. */
   days: number
   model: ContentModel
@@ -98,7 +101,7 @@ const KEYS_BEFORE = '#key = :key AND #fieldName < :before'
  * begins with the time. The journal writes an entry as `uncertain` before it sends the save, and again with the outcome
  * before it answers the caller. While the table is away saves go on without entries. The next entry says how many.
  */
-export function createJournal ({ client, table: name, environment, days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
+export function createJournal ({ client, table: name, environment, memory = createAnswerMemory(), days, model, now, ready, warn, monotonic = () => performance.now(), wait = sleep, random = Math.random }: JournalDeps) {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
   const gaps = new Map<string, number>()
@@ -186,9 +189,9 @@ export function createJournal ({ client, table: name, environment, days, model, 
       ExpressionAttributeNames: namesOf(keys),
       ExpressionAttributeValues: { ':key': keyOf(id), ...(before !== undefined && { ':before': before }) }
     }
-    const { Items } = await table.query(query, {
-      inTime: createDeadline(monotonic), measure: createMeasure('ask for fewer entries (limit)'), isWanted: (item) => isKept(item, seconds) && isEntry(item), most: limit
-    })
+    const { Items } = await measured(memory, 'ask for fewer entries (limit)', (measure) => table.query(query, {
+      inTime: createDeadline(monotonic), measure, isWanted: (item) => isKept(item, seconds) && isEntry(item), most: limit
+    }))
     return Promise.all(Items.filter(isEntry).slice(0, limit).map(entryOf))
   }
 

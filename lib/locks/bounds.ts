@@ -1,4 +1,5 @@
 import { Failure, texts } from '../errors.ts'
+import { LARGE_ANSWER, type AnswerMemory } from '../http/answer-memory.ts'
 
 /** Milliseconds after which a request about a whole entity begins nothing more; what is under way then ends within 5 s. */
 export const WHOLE_MS = 10_000
@@ -21,16 +22,27 @@ export function createDeadline (monotonic: () => number): InTime {
   }
 }
 
+/** To be called with each page of a list, and whether it is the only one. */
+export type Measure = (page: unknown[], isOnly: boolean) => void
+
 /**
- * Adds up the pages of a list. A single page, of 1 MB at most, is not measured.
+ * Reads a list and adds up its pages. A single page, of 1 MB at most, is not measured.
+ * @param memory what there is for the large lists of all callers
  * @param narrower how the caller can ask for less
- * @returns to be called with each page; throws a Failure, TOO_LARGE, beyond LIST_LIMIT
+ * @throws {Failure} TOO_LARGE beyond LIST_LIMIT, OVERLOADED beyond the memory; what `read` throws
  */
-export function createMeasure (narrower: string): (page: unknown[], isOnly: boolean) => void {
-  let bytes = 0
-  return (page, isOnly) => {
-    if (isOnly) return
-    bytes += Buffer.byteLength(JSON.stringify(page))
-    if (bytes > LIST_LIMIT) throw new Failure('TOO_LARGE', texts.answerTooLarge(LIST_LIMIT, narrower))
+export async function measured<T> (memory: AnswerMemory, narrower: string, read: (measure: Measure) => Promise<T>): Promise<T> {
+  const { take, end } = memory.open()
+  let sum = 0
+  try {
+    return await read((page, isOnly) => {
+      if (isOnly) return
+      const bytes = Buffer.byteLength(JSON.stringify(page))
+      sum += bytes
+      if (sum > LIST_LIMIT) throw new Failure('TOO_LARGE', texts.answerTooLarge(LIST_LIMIT, narrower))
+      if (bytes >= LARGE_ANSWER) take(bytes)
+    })
+  } finally {
+    end()
   }
 }

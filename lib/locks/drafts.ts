@@ -1,10 +1,11 @@
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
-import { createDeadline, createMeasure, type InTime } from './bounds.ts'
+import type { AnswerMemory } from '../http/answer-memory.ts'
+import { createDeadline, measured, type InTime, type Measure } from './bounds.ts'
 import { attemptsOf, draftOf, DRAFTS_MAX, draftsOf, expiredOf, expiryOf, isDisplacedAt, itemsOf, restOf, shownDraft, shownExpired, siblingsOf, type Displacer } from './draft.ts'
 import { fenceOf, isNothing, isStill, isTombstone, keyOf, recordKey, recordsOf, SETTLED_SECONDS, tombstoneOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftList, DraftsQuery, Entity } from './schemas.ts'
-import { forEach, UNANSWERED_MAX, type LockTable, type QueryOptions } from './table.ts'
+import { forEach, UNANSWERED_MAX, type LockTable } from './table.ts'
 import { isSince, type NextVersion } from './version.ts'
 
 const DAY = 86_400
@@ -12,6 +13,8 @@ const DAY = 86_400
 export interface DraftsDeps {
   table: LockTable
   environment: string
+  /** What there is for the large lists of all callers. */
+  memory: AnswerMemory
   /** How long a draft is kept. */
   draftDays: number
   /** Milliseconds since 1970. */
@@ -24,7 +27,7 @@ export interface DraftsDeps {
 }
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, draftDays, now, moment, monotonic, nextVersion }: DraftsDeps) {
+export function createDrafts ({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
   /** Until when an item is kept that loses its meaning at a time; both in Unix time. */
   const keptUntil = (from: number) => from + draftDays * DAY
@@ -89,8 +92,8 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
    */
   async function list (entity: Entity, query: DraftsQuery = {}): Promise<DraftList> {
     const drafts = new Map<string, Draft>()
-    const measure = createMeasure('ask for the drafts of one field (fieldName), of one user (uid), or for one of them (draft)')
-    for (const { draft } of (await find(entity, query, measure)).sort((a, b) => b.at - a.at)) {
+    const records = await measured(memory, 'ask for the drafts of one field (fieldName), of one user (uid), or for one of them (draft)', (measure) => find(entity, query, measure))
+    for (const { draft } of records.sort((a, b) => b.at - a.at)) {
       // A takeover of an expired lock may have ended after it kept the text.
       const name = JSON.stringify([draft.fieldName, draft.id])
       if (!drafts.has(name)) drafts.set(name, draft)
@@ -102,7 +105,7 @@ export function createDrafts ({ table, environment, draftDays, now, moment, mono
    * The records that hold drafts, in their two places, and when each was displaced (Unix time). A text that is still in its
    * lock is not a draft: the takeover got no further.
    */
-  async function find (entity: Entity, query: DraftsQuery, measure?: QueryOptions['measure']): Promise<Array<{ record: Item, draft: Draft, at: number }>> {
+  async function find (entity: Entity, query: DraftsQuery, measure?: Measure): Promise<Array<{ record: Item, draft: Draft, at: number }>> {
     const key = recordKey(environment, entity)
     // In this order, because a text is kept before its lock goes. A text displaced meanwhile is found twice, never missed.
     const start = moment()

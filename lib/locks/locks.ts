@@ -3,8 +3,9 @@ import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
+import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
-import { createDeadline, createMeasure, type InTime } from './bounds.ts'
+import { createDeadline, measured, type InTime } from './bounds.ts'
 import { hasReplaced, isOlder, isSameRecord, outcomeOf, TRACED_MS, type WriteAttempt } from './attempt.ts'
 import type { Displacer } from './draft.ts'
 import { createDrafts } from './drafts.ts'
@@ -40,6 +41,8 @@ export interface LocksDeps {
   table: string
   /** First part of every record's key. */
   environment: string
+  /** What there is for the large lists of all callers. */
+  memory?: AnswerMemory
   /** How long a lock holds that is not renewed; 0: until it is released. */
   leaseSeconds?: number
   /** With leases: how long after its `timestamp` a record without `expiresAt` is free. */
@@ -86,13 +89,13 @@ export type Locks = ReturnType<typeof createLocks>
  * No text is lost to another user: before a record with a payload is taken from its owner, the payload is kept as a
  * draft, and the record then changes only if it is still the one that was kept.
  */
-export function createLocks ({ client, table: name, environment, leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, takeovers: notes, wait = setTimeout, random = Math.random, bytes = randomBytes }: LocksDeps) {
+export function createLocks ({ client, table: name, environment, memory = createAnswerMemory(), leaseSeconds = 0, foreignSeconds = 86_400, draftDays = 30, feed: feedOptions = {}, now = Date.now, monotonic = () => performance.now(), ready = () => undefined, onKept, takeovers: notes, wait = setTimeout, random = Math.random, bytes = randomBytes }: LocksDeps) {
   const seconds = () => Math.floor(now() / 1000)
   const moment = (): Moment => ({ now: seconds(), ...(leaseSeconds > 0 && { foreign: seconds() - foreignSeconds }) })
   const table = createLockTable({ client, table: name, wait, random })
   const instance = newInstance(bytes)
   const nextVersion = createVersions(now, instance, bytes)
-  const drafts = createDrafts({ table, environment, draftDays, now, moment, monotonic, nextVersion })
+  const drafts = createDrafts({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion })
   const signsDeps = { table, environment, moment, nextVersion, wait, random }
   const petitions = createPetitions(signsDeps)
   const presence = createPresence(signsDeps)
@@ -312,8 +315,8 @@ export function createLocks ({ client, table: name, environment, leaseSeconds = 
   /** The same, with the records of signs, which are not among the locks. */
   async function find (entity: Entity, { fieldName, excludeUid, payload }: ListQuery): Promise<LockList & { signs: Item[] }> {
     const selection = fieldName === undefined ? { excludeUid, signs: true } : { fieldName }
-    const bounds = { inTime: createDeadline(monotonic), measure: createMeasure(texts.narrowerLocks) }
-    const { Items, Count, ScannedCount } = await table.query(recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 }), bounds)
+    const query = recordsOf(recordKey(environment, entity), { ...selection, now: moment(), payloads: payload !== 0 })
+    const { Items, Count, ScannedCount } = await measured(memory, texts.narrowerLocks, (measure) => table.query(query, { inTime: createDeadline(monotonic), measure }))
     const records = Items.filter((item) => !hasSigns(item))
     const signs = Items.filter(hasSigns)
     return { Items: records.map(toShow), Count: Count - signs.length, ScannedCount: ScannedCount - signs.length, signs }

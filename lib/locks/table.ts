@@ -4,7 +4,7 @@ import { unmarshallOptions } from '../dynamodb/client.ts'
 import { isCancelled, isUnmet, isUnmetCondition, lacksTransactions, reply, storeFailure, unmetOf } from '../dynamodb/failures.ts'
 import { isUnanswered } from '../dynamodb/fence.ts'
 import type { Failure } from '../errors.ts'
-import type { InTime } from './bounds.ts'
+import type { InTime, Measure } from './bounds.ts'
 import type { Condition } from './expression.ts'
 import { itemOf, keyOf, type Item, type Key, type StoredItem } from './record.ts'
 
@@ -45,7 +45,7 @@ export interface QueryOptions {
   /** Called before each page. */
   inTime?: InTime | undefined
   /** Called with what is wanted of each page, and whether that is the only one. */
-  measure?: ((page: unknown[], isOnly: boolean) => void) | undefined
+  measure?: Measure | undefined
   /** Which items are wanted. Count counts the others too. */
   isWanted?: ((item: Item) => boolean) | undefined
   /** No further page is read after so many items. */

@@ -1,6 +1,7 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
 import t from 'tap'
 import { unansweredBy } from '../../lib/dynamodb/fence.ts'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { isOlder } from '../../lib/locks/attempt.ts'
 import { itemsOf } from '../../lib/locks/draft.ts'
 import { createDrafts } from '../../lib/locks/drafts.ts'
@@ -161,7 +162,7 @@ function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
   const client = asClient({ send: (command) => send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command) })
   const now = () => NOW * 1000
   const drafts = createDrafts({
-    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance())
+    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', memory: createAnswerMemory(), draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance())
   })
   return { drafts, store, items: () => [...store.items.values()] }
 }
