@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import answerMemory from '../../plugins/answer-memory.ts'
 
-const STALLED_MS = 500
+const STALLED_MS = 250
 /** More than the system keeps for a connection. */
 const SIZE = 30_000_000
 
