@@ -77,8 +77,9 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
       return async (from, size, purpose) => {
         const page = await source(from, size, purpose)
         const { rows, bytes = 0 } = page
+        if (bytes < LARGE_ANSWER) return page
         const kept = purpose === 'count' ? 0 : rows.filter(isWanted).length
-        if (bytes >= LARGE_ANSWER) callOf(caller)?.free(bytes - Math.ceil(bytes * kept / Math.max(1, rows.length)))
+        callOf(caller)?.free(bytes - Math.ceil(bytes * kept / Math.max(1, rows.length)))
         return page
       }
     }
