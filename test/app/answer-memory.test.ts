@@ -5,15 +5,14 @@ import t, { type Test } from 'tap'
 import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import answerMemory from '../../plugins/answer-memory.ts'
 
-const STALLED_MS = 250
 /** More than the system keeps for a connection. */
 const SIZE = 30_000_000
 
-async function open (t: Test) {
+async function open (t: Test, stalledMs: number) {
   const memory = createAnswerMemory(SIZE - 1)
   const fastify = Fastify()
   t.teardown(() => fastify.close())
-  await fastify.register(answerMemory, { memory, stalledMs: STALLED_MS })
+  await fastify.register(answerMemory, { memory, stalledMs })
   fastify.get('/large', async () => 'x'.repeat(SIZE))
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   const { port } = fastify.server.address() as AddressInfo
@@ -40,20 +39,21 @@ async function open (t: Test) {
 }
 
 t.test('a large answer counts until its caller has it, however slow', async (t) => {
-  const { socket, isTaken, until } = await open(t)
+  const stalledMs = 1000
+  const { socket, isTaken, until } = await open(t, stalledMs)
   const began = performance.now()
   let length = 0
   for await (const chunk of socket) {
     length += chunk.length
-    if (performance.now() - began > 2 * STALLED_MS) continue
+    if (performance.now() - began > 1.5 * stalledMs) continue
     t.ok(isTaken())
-    await sleep(STALLED_MS / 10)
+    await sleep(stalledMs / 20)
   }
   t.ok(length > SIZE, 'it came whole')
   await until(false)
 })
 
 t.test('the connection of a caller who takes nothing is closed', async (t) => {
-  const { until } = await open(t)
+  const { until } = await open(t, 200)
   await until(false)
 })
