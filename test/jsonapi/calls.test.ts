@@ -42,6 +42,20 @@ t.test('requests are counted, with those that are sent again, and more may be gr
   })
 })
 
+t.test('a call gives its memory back, and what outlives it takes none', async (t) => {
+  const memory = createAnswerMemory(100)
+  const caller = {}
+  const call = await inCall(caller, { ...LIMITS, memory }, async () => {
+    callOf(caller)!.take(60)
+    return callOf(caller)!
+  })
+  for (const late of [call.take, call.takeOutcome, call.free]) late(60)
+  const [first, other] = [memory.open(), memory.open()]
+  first.take(1)
+  t.doesNotThrow(() => other.take(99))
+  t.throws(() => other.take(1), { code: 'OVERLOADED' })
+})
+
 t.test('what runs at the same time for one caller is one call; afterwards there is another', async (t) => {
   const caller = {}
   const { promise, resolve } = Promise.withResolvers<void>()
