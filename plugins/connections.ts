@@ -24,7 +24,7 @@ const REST_MS = 5000
  *
  * A request that is refused before its body has arrived, such as one that is too large, keeps its connection until the body
  * is over: a client that is still sending would get a reset instead of the answer (RFC 9112 section 9.6). What arrives is
- * dropped. The wait ends when nothing comes for REST_MS, or by requestTimeout.
+ * dropped. The wait ends when nothing comes for REST_MS, or by requestTimeout. After the body the connection is idle like any other.
  *
  * A request that asks for another protocol (RFC 9110 section 7.8) is answered as without, and as the last of its
  * connection: Node swallows what came right behind it, so that a proxy would take the answer to its next request but one
@@ -32,7 +32,7 @@ const REST_MS = 5000
  *
  * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
-async function connections (fastify: FastifyInstance, { limits = LIMITS }: { limits?: string }) {
+async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs = REST_MS }: { limits?: string, restMs?: number }) {
   const files = openFiles(limits)
   const most = Math.min(CONNECTIONS, Math.floor(files * SHARE))
   if (most < CONNECTIONS) fastify.log.warn(`this process may have ${files} files open, so it holds ${most} connections instead of ${CONNECTIONS}: raise ulimit -n to ${CONNECTIONS / SHARE}`)
@@ -49,7 +49,9 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS }: { lim
     if (headers.upgrade) response.setHeader('connection', 'close')
     if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined) return
     response.once('finish', () => {
-      if (!request.complete) request.socket.setTimeout(REST_MS)
+      if (request.complete) return
+      request.socket.setTimeout(restMs)
+      request.once('end', () => request.socket.setTimeout(fastify.server.keepAliveTimeout))
     })
   })
   drain(fastify)

@@ -37,6 +37,31 @@ t.test('a body that is too large is answered 413, not reset, when the client rea
   }
 })
 
+t.test('a connection is closed where the rest of a refused body does not come, and stays open where it does', async (t) => {
+  const restMs = 100
+  const fastify = Fastify()
+  t.teardown(() => fastify.close())
+  await fastify.register(connections, { restMs })
+  fastify.post('/', { onRequest: async (_request, reply) => reply.code(403).send('no') }, async () => 'yes')
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = fastify.server.address() as AddressInfo
+  const begin = async () => {
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    t.teardown(() => socket.destroy())
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\nnu')
+    const [answer] = await once(socket, 'data')
+    t.match(answer, / 403 /)
+    return socket
+  }
+  const [whole, half] = await Promise.all([begin(), begin()])
+  whole.write('ll')
+  await once(half, 'close')
+  await sleep(2 * restMs)
+  whole.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = await once(whole, 'data')
+  t.match(answer, / 404 /)
+})
+
 t.test('large bodies are refused unread while others take the memory for them, and small ones are not', async (t) => {
   const fastify = await build(t)
   await fastify.listen({ host: '127.0.0.1', port: 0 })
