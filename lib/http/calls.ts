@@ -149,8 +149,9 @@ function createCall (interest: Signal, { requests, lookUpMs, memory }: CallLimit
 
   /** What the call takes. A request that outlives its call takes nothing. */
   function held (): Holding | undefined {
-    if (!isOver) holding ??= memory.open()
-    return isOver ? undefined : holding
+    if (isOver) return undefined
+    holding ??= memory.open()
+    return holding
   }
 }
 
