@@ -15,16 +15,17 @@ export interface AnswerMemory {
   send (bytes: number): () => void
 }
 
-/** What a call takes. Bytes that come or go after its end do not count. */
+/** What a call takes. It is of no use after its end. */
 export interface Holding {
   /**
-   * The call that has taken for the longest time gets what other calls have, too: of many that begin at once, one gets through.
-   * @throws {Failure} OVERLOADED where others leave too little, TOO_LARGE where all would be too little
+   * The call that took memory first goes on whatever later calls have taken, so that one of many that begin at once gets through.
+   * @throws {Failure} OVERLOADED where others leave too little, TOO_LARGE where the whole memory is too little
    */
   take (bytes: number): void
-  /** For what cannot be refused any more. */
+  /** Takes memory for what cannot be refused any more. */
   add (bytes: number): void
   free (bytes: number): void
+  /** Frees all. */
   end (): void
 }
 
@@ -36,20 +37,18 @@ export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics(
 
   function open (): Holding {
     let own = 0
-    let isOver = false
 
     function add (bytes: number): void {
-      if (isOver) return
       own += bytes
       taken += bytes
     }
 
     const holding: Holding = {
       take (bytes) {
-        if (isOver) return
-        if (own + bytes > most) throw new Failure('TOO_LARGE', `This takes more than ${most} bytes of answers; ask for less`)
+        if (own + bytes > most) throw new Failure('TOO_LARGE', `This needs answers of more than ${most} bytes; ask for less`)
         const [first = holding] = calls
-        if ((first === holding ? own : taken) + onTheWay + bytes > most) throw new Failure('OVERLOADED', 'Other answers take the memory that there is for them; try again, or ask for less', { headers: { 'retry-after': '1' } })
+        const inTheWay = first === holding ? own : taken
+        if (inTheWay + onTheWay + bytes > most) throw new Failure('OVERLOADED', 'Other answers take the memory that there is for them; try again, or ask for less', { headers: { 'retry-after': '1' } })
         calls.add(holding)
         add(bytes)
       },
@@ -57,7 +56,6 @@ export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics(
       free: (bytes) => add(-bytes),
       end () {
         add(-own)
-        isOver = true
         calls.delete(holding)
       }
     }

@@ -12,7 +12,7 @@ import { createJsonapi } from '../../lib/jsonapi/client.ts'
 import type { EditionStore } from '../../plugins/editions.ts'
 import stale from '../../plugins/stale.ts'
 import { model } from './fixtures.ts'
-import { startHostileCms } from './hostile-cms.ts'
+import { JSONAPI, startHostileCms } from './hostile-cms.ts'
 import { largeSite, uuidOf } from './large-site.ts'
 import { basic } from './site.ts'
 
@@ -55,7 +55,7 @@ t.test('all together take so much, and each no more; the first gets what other c
   b.take(400)
   t.throws(() => c.take(1), OVERLOADED)
   a.take(400)
-  t.throws(() => a.take(1), { code: 'TOO_LARGE', statusCode: 413, headers: {}, message: 'This takes more than 1000 bytes of answers; ask for less' })
+  t.throws(() => a.take(1), { code: 'TOO_LARGE', statusCode: 413, headers: {}, message: 'This needs answers of more than 1000 bytes; ask for less' })
   a.free(900)
   c.add(400)
   t.throws(() => b.take(101), OVERLOADED, 'what was added counts')
@@ -67,13 +67,7 @@ t.test('all together take so much, and each no more; the first gets what other c
   t.throws(() => b.take(1), OVERLOADED, 'answers on their way count')
   over()
   b.take(1)
-  for (const each of [a, b, c]) {
-    each.end()
-    each.take(500)
-    each.add(500)
-    each.free(70)
-    each.end()
-  }
+  for (const each of [b, c]) each.end()
   const other = [occupy(memory, 1), memory.open()][1]!
   t.throws(() => other.take(799), OVERLOADED)
   other.take(798)
@@ -88,6 +82,19 @@ t.test('a large answer is refused while others take the memory, and leaves nothi
   other.end()
   await editions.read(uuidOf(1), editor())
   await editions.search('daily', list, editor())
+  isFree(t, memory)
+})
+
+t.test('an answer is refused while it comes', async (t) => {
+  const { cms, editions, memory } = await open(t)
+  cms.behave = ({ path }, _honest, { response }) => {
+    if (!path.endsWith(uuidOf(1))) return undefined
+    response.writeHead(200, JSONAPI).write('x'.repeat(1_000_000))
+    return 'hang'
+  }
+  const other = occupy(memory, MOST - 500_000)
+  await t.rejects(editions.read(uuidOf(1), editor()), OVERLOADED)
+  other.end()
   isFree(t, memory)
 })
 
