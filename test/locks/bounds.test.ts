@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
+import { createAnswerMemory } from '../../lib/http/answer-memory.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { recordOf, USER_DATA_LIMIT } from '../../lib/locks/record.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from './fixtures/memory-store.ts'
@@ -80,6 +81,18 @@ t.test('a list beyond 16 MiB is refused, with how to ask for less, and read no f
   t.match(await locks.drafts.list(at, { draft: 'v7' }), { Count: 1, Items: [{ id: 'v7' }] })
   payload = undefined
   t.equal((await locks.list(at)).Items.length, 60)
+})
+
+t.test('a list is refused while others take the memory, and leaves nothing behind', async (t) => {
+  const memory = createAnswerMemory(1_000_000)
+  const { client, items } = paged(1)
+  const locks = createLocks({ client, table: 'DataState', environment: 'test', memory, ...unpolled })
+  fill(items, 4, (index) => ({ fieldName: `f${index}`, payload: 'x'.repeat(100_000) }))
+  const other = memory.open()
+  other.take(700_000)
+  for (let turn = 0; turn < 3; turn++) await t.rejects(locks.list(at), { code: 'OVERLOADED', statusCode: 503 })
+  other.free(200_000)
+  for (let turn = 0; turn < 3; turn++) t.equal((await locks.list(at)).Count, 4)
 })
 
 t.test('of the drafts of a field and user the newest 50 are kept', async (t) => {

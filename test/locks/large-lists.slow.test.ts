@@ -21,7 +21,8 @@ t.test(`a hundred lists of 15 MB of locks at once do not end an instance with a 
   }
   t.equal(await list(), 200)
   const statuses = await Promise.all(Array.from({ length: 100 }, async () => list()))
-  t.comment(JSON.stringify(Object.groupBy(statuses, String), (_key, value) => Array.isArray(value) ? value.length : value))
+  const answered = statuses.filter((status) => status === 200).length
+  t.ok(answered > 0, `${answered} are answered`)
   t.strictSame(statuses.filter((status) => status !== 200 && status !== 503), [])
   t.equal(await list('/health/live'), 200, quoin.output().stderr.slice(0, 500))
   t.equal(await list(), 200, 'one alone is answered')
