@@ -44,7 +44,7 @@ declare module 'fastify' {
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
  * @param locks asked only if they are enforced; their watchers get events of saves
- * @param memory holds what the CMS answers
+ * @param memory what there is for the large answers of all calls
  * @param bus tells other instances of saves and refusals
  * @param journal has an entry of each save
  */

@@ -25,7 +25,7 @@ declare module 'fastify' {
 /**
  * Creates the field locks over the configured table, and tells the instance of them: the probe `store`, readings, the end of
  * event streams.
- * @param memory holds large lists
+ * @param memory what there is for the large lists of all callers
  * @param bus tells other instances of writes
  * @param journal has an entry of each takeover of an edition's lock
  */

@@ -13,9 +13,9 @@ export const REQUESTS = 250
 export const DEADLINES = 3
 
 /**
- * Limits every call of editions: its requests to the CMS, its time, and with all others its memory. When the caller hangs up, the reads end.
+ * Limits every call of editions: its requests to the CMS, its time and its memory. When the caller hangs up, the reads end.
  * @param timeoutMs the deadline of one request to the CMS
- * @param memory holds the answers of the CMS to all calls
+ * @param memory what there is for the large answers of all calls
  * @throws {Failure} besides what the verbs throw: LIST_TOO_DEEP, TOO_LARGE, CMS_TIMEOUT, OVERLOADED, CALLER_GONE
  */
 export function withLimits (editions: Editions, timeoutMs: number, memory: AnswerMemory): Editions {
