@@ -3,7 +3,7 @@ import { Pool } from 'undici'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import { createBreaker, isFailing, type Breaker } from './breaker.ts'
-import { exchange, textOf, type HttpAnswer, type Limits } from './exchange.ts'
+import { exchange, LARGEST_HEADER, textOf, type HttpAnswer, type Limits } from './exchange.ts'
 
 export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
   method: 'GET' | 'POST' | 'PATCH'
@@ -57,6 +57,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
     connect: { timeout: timeoutMs / 2 },
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
+    maxHeaderSize: LARGEST_HEADER,
     maxResponseSize: LARGEST_BODY
   })
 
@@ -118,7 +119,12 @@ export function isDown (error: unknown): error is Failure {
 
 const DOWN: readonly FailureCode[] = ['CMS_TIMEOUT', 'CMS_UNREACHABLE', 'CMS_FAILED', 'CMS_UNAVAILABLE']
 const TIMEOUTS = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
-const TOO_LARGE = new Set(['UND_ERR_RES_EXCEEDED_MAX_SIZE', 'UND_ERR_HEADERS_OVERFLOW'])
+
+/** What passed a limit, by undici's code. */
+const TOO_LARGE: Readonly<Record<string, string>> = {
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: `with more than ${LARGEST_BODY / 1024 / 1024} MiB, which is all that Quoin reads of an answer`,
+  UND_ERR_HEADERS_OVERFLOW: `with header fields of more than ${LARGEST_HEADER / 1024} KiB. Let Drupal, or the proxy before it, send fewer: cache tags (X-Drupal-Cache-Tags) are for debugging or for a cache`
+}
 
 function transportFailure (error: unknown, timeoutMs: number): Failure {
   const { name, code = '', cause } = error as NodeJS.ErrnoException
@@ -128,6 +134,7 @@ function transportFailure (error: unknown, timeoutMs: number): Failure {
   if (name === 'TimeoutError' || TIMEOUTS.has(code)) {
     return new Failure('CMS_TIMEOUT', texts.cmsTimeout(timeoutMs), { cause: error })
   }
-  if (TOO_LARGE.has(code)) return new Failure('CMS_INVALID_RESPONSE', 'The CMS answered with more bytes than Quoin accepts', { cause: error })
+  const excess = TOO_LARGE[code]
+  if (excess !== undefined) return new Failure('CMS_INVALID_RESPONSE', `The CMS answered ${excess}`, { cause: error })
   return new Failure('CMS_UNREACHABLE', texts.cmsUnreachable, { cause: error })
 }

@@ -6,6 +6,9 @@ import { LARGE_ANSWER } from './answer-memory.ts'
 /** The media type of JSON:API. */
 export const JSONAPI = 'application/vnd.api+json'
 
+/** All header fields of an answer, in bytes. Drupal names what an answer was made of (`X-Drupal-Cache-Tags`), in 24 KiB and more. */
+export const LARGEST_HEADER = 64 * 1024
+
 /** A complete HTTP answer. */
 export interface HttpAnswer {
   status: number

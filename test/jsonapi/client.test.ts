@@ -72,6 +72,19 @@ t.test('a read is sent once more where that may do, a write never is', async (t)
   t.equal(await read, '200', 'a CMS that is just being restarted is not missed')
 })
 
+t.test('cache tags of 24 KiB and more are taken, up to 64 KiB of header fields', async (t) => {
+  const { script, ask } = await clientFor(t)
+  const tagged = (bytes: number) => answers(200, { data: [] }, { ...JSONAPI, 'x-drupal-cache-tags': 'node:1 '.repeat(bytes / 7) })
+  for (const kib of [15, 24, 63]) {
+    script.push(tagged(kib * 1024))
+    t.equal((await ask()).status, 200, `${kib} KiB`)
+  }
+  script.push(tagged(65 * 1024))
+  await t.rejects(ask(), { code: 'CMS_INVALID_RESPONSE', message: /^The CMS answered with header fields of more than 64 KiB\. Let Drupal, or the proxy before it, send fewer/ })
+  script.push((response) => response.writeHead(200, { ...JSONAPI, 'x-drupal-cache-tags': 'x'.repeat(24 * 1024) }).end(' '.repeat(17 * 1024 * 1024)))
+  await t.rejects(ask(), { code: 'CMS_INVALID_RESPONSE', message: /^The CMS answered with more than 16 MiB, / })
+})
+
 t.test('a read that is sent twice counts twice', async (t) => {
   const { script, outcome } = await clientFor(t)
   const caller = {}
