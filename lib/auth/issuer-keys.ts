@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import type { Failure } from '../errors.ts'
+import { createHttp } from '../http/client.ts'
+import type { HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
+import { objectIn } from '../jsonapi/document.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */
 export interface KeysClock {
@@ -29,6 +33,9 @@ const OUTAGE_MS = 15 * 60_000
 const PAUSE_MS = 5000
 
 const FETCH_MS = 5000
+
+/** In bytes; a key takes some hundreds. */
+const LARGEST_SET = 1024 * 1024
 
 /**
  * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a rotated key
@@ -60,7 +67,7 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
     askedAt = now()
     isAway = true
     try {
-      const set = await fetchSet(url)
+      const set = await fetchKeySet(url)
       keys = createLocalJWKSet(set)
       isAway = false
       fetchedAt = now()
@@ -91,10 +98,28 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
   return { keyOf, renewAt }
 }
 
-/** @throws {Error} where no key set comes within FETCH_MS */
-async function fetchSet (url: string): Promise<JSONWebKeySet> {
+/**
+ * Fetches the keys of an issuer.
+ * @throws {Error} where no key set comes within FETCH_MS: undici's, or one that says what came instead
+ */
+export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
+  const { status, body } = await get(new URL(url))
+  if (status !== 200) throw new Error(`the issuer answered ${status} when asked for its keys`)
+  if (body.length > LARGEST_SET) throw new Error(`the issuer answered with more than ${LARGEST_SET / 1024} KiB of keys`)
+  const set = objectIn(body)
+  if (!set) throw new Error('the issuer answered with something that is not JSON when asked for its keys')
+  return set as unknown as JSONWebKeySet
+}
+
+async function get ({ origin, pathname, search }: URL): Promise<HttpAnswer> {
+  const http = createHttp({ url: origin, timeoutMs: FETCH_MS })
   const headers = { accept: 'application/json, application/jwk-set+json' }
-  const response = await fetch(url, { headers, redirect: 'manual', signal: AbortSignal.timeout(FETCH_MS) })
-  if (response.status !== 200) throw new Error(`the issuer answered ${response.status} when asked for its keys`)
-  return await response.json() as JSONWebKeySet
+  try {
+    return await http.send({ method: 'GET', path: pathname + search, headers })
+  } catch (error) {
+    // The failure itself is about the CMS.
+    throw (error as Failure).cause
+  } finally {
+    await http.close()
+  }
 }

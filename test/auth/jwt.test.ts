@@ -326,6 +326,18 @@ t.test('while the issuer is away nobody unknown passes: 503, and it is not asked
   t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { uid: '7' })
 })
 
+t.test('an issuer whose proxy sends long header fields is understood, and one that never ends is left', async (t) => {
+  const { state, check, pass } = await issuer(t, [jwkOf(pairs.ES256, { kid: 'a' })])
+  state.answer = (response) => {
+    state.answer = (response) => { for (let n = 0; n < 20; n++) response.write(' '.repeat(1024 * 1024)) }
+    response.writeHead(200, { 'x-cache-tags': 'x'.repeat(24 * 1024) }).end(JSON.stringify({ keys: state.keys }))
+  }
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' })), { uid: '7' })
+  pass(600_001 + 15 * 60_000)
+  const refused = await ask(check, tokenOf(claims({ exp: Math.floor(Date.now() / 1000) + 3600 }), { header: { kid: 'a' } })) as Failure
+  t.match(refused, { code: 'AUTH_UNAVAILABLE', cause: { code: 'UND_ERR_RES_EXCEEDED_MAX_SIZE' } })
+})
+
 t.test('only a published key of the right kind and purpose verifies', async (t) => {
   const secret = 'a shared secret, which is long enough for HS256 to take'
   const { state, check, pass, exp } = await issuer(t, [{ kty: 'oct', kid: 'a', k: Buffer.from(secret).toString('base64url') }])
