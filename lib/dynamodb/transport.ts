@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { Agent, type Dispatcher } from 'undici'
-import { exchange, type HttpAnswer } from '../http/exchange.ts'
+import { exchange, LARGEST_HEADER, type HttpAnswer } from '../http/exchange.ts'
 import type { Clock } from './clock.ts'
 
 /** A signed request, as far as it is used here. */
@@ -30,11 +30,21 @@ interface SdkOptions {
   outcome?: Array<Promise<SdkAnswer>>
 }
 
+/** In bytes. DynamoDB answers a query with 1 MB and a batch with 16 MB of items, and writes each value with its type beside it. */
+const LARGEST_BODY = 32 * 1024 * 1024
+
 export type Transport = ReturnType<typeof createTransport>
 
 /** The SDK's transport over undici: half the cost of the stock one, and a deadline for the answer as a whole. */
 export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: number, attemptMs: number, clock: Clock }) {
-  const agent = new Agent({ connections: 128, pipelining: 1, connect: { timeout: connectMs }, keepAliveTimeout: 60_000 })
+  const agent = new Agent({
+    connections: 128,
+    pipelining: 1,
+    connect: { timeout: connectMs },
+    keepAliveTimeout: 60_000,
+    maxHeaderSize: LARGEST_HEADER,
+    maxResponseSize: LARGEST_BODY
+  })
   let endpoint: { origin: string, host: string } | undefined
 
   /** One attempt. */
