@@ -74,8 +74,9 @@ export const page = { response: answers({ 200: asText(EditionList) }, 400) }
 // @ts-expect-error text of anything is not JSON of a list
 export const anyText: Handler<typeof page> = async () => '{}'
 
-// @ts-expect-error a member of the object is misspelt
-export const misspeltText: Handler<typeof page> = async () => jsonObject<EditionList>({ data: jsonArray([]), mta: jsonText({}), links: jsonText({ self: '' }) })
+export const misspeltText: Handler<typeof page> = async () =>
+  // @ts-expect-error a member of the object is misspelt
+  jsonObject<EditionList>({ data: jsonArray([]), mta: jsonText({}), links: jsonText({ self: '' }) })
 
 // @ts-expect-error nor is JSON of something else
 export const otherText: Handler<typeof page> = async () => jsonText({ data: [] })
