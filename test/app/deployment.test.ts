@@ -45,7 +45,7 @@ function statements (t: Test, policy: string) {
 t.test('the policies allow what the code calls, each on this table alone, and nothing else', async (t) => {
   const called = (files: string[]) => {
     // A transaction needs the permissions of what it does.
-    const transactions = files.flatMap((path) => [...text(path).matchAll(/\{ (\w+): \{ TableName\b/g)].flatMap(([, action]) => itemOperation[action!] ?? []))
+    const transactions = files.flatMap((path) => [...text(path).matchAll(/\{\s*(\w+): \{\s*TableName\b/g)].flatMap(([, action]) => itemOperation[action!] ?? []))
     const commands = files.flatMap((path) => [...text(path).matchAll(/new (\w+)Command\(/g)].map(([, command]) => command!))
     return [...new Set([...commands.filter((command) => command !== 'TransactWrite').map((command) => itemOperation[command] ?? command), ...transactions].map((operation) => `dynamodb:${operation}`))].sort()
   }
