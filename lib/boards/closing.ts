@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Editions, Inspection, UpdateOptions, UpdateResult } from '../editions/editions.ts'
+import type { PlacedArticle } from '../editions/lookup/contents.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { Author } from '../editions/save/recorder.ts'
 import { Failure, texts } from '../errors.ts'
@@ -94,13 +95,15 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     const ownEntity = lockedAs(edition, model)
     const presentArticles = articles.filter(({ state }) => state !== 'gone')
     const entityOf = ({ entityType, id, uuid }: typeof presentArticles[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
-    const entities = [...new Map([ownEntity, ...presentArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
+    const namedArticles = presentArticles.filter((article) => entityOf(article).id !== '')
+    const entities = [...new Map([ownEntity, ...namedArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
     const work = await workOn(entities, mayView)
     const findings = [
       ...entities.flatMap((entity) => atWork(entity, work.get(entity)!)),
-      ...presentArticles.flatMap((article) => stateOf(article.state, entityOf(article))),
+      ...namedArticles.flatMap((article) => stateOf(article.state, entityOf(article))),
+      ...presentArticles.filter((article) => !namedArticles.includes(article)).map(nameless),
       ...articles.filter(({ state }) => state === 'gone').map(({ field }) => finding('ARTICLE_GONE', ownEntity, `An article of ${field} is gone: take it out`, { fieldName: field })),
-      ...twice(presentArticles.map((article) => nameOf(entityOf(article)))).map((index) => finding('ARTICLE_TWICE', entityOf(presentArticles[index]!), `${titleOf(entityOf(presentArticles[index]!))} is in the edition more than once`)),
+      ...twice(namedArticles.map((article) => nameOf(entityOf(article)))).map((index) => finding('ARTICLE_TWICE', entityOf(namedArticles[index]!), `${titleOf(entityOf(namedArticles[index]!))} is in the edition more than once`)),
       ...emptyFields()
     ]
     const state = [etag, articles.map(({ uuid, state }) => [uuid, state]), entities.map((entity) => work.get(entity)), uid]
@@ -131,7 +134,13 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
 
     function stateOf (state: string, entity: Entity): Finding[] {
       if (state === 'unpublished') return [finding('ARTICLE_UNPUBLISHED', entity, `${titleOf(entity)} is not published`)]
+      if (state === 'unknown') return [finding('ARTICLE_HIDDEN', entity, `You are not shown whether ${titleOf(entity)} is published`)]
       return state === 'hidden' ? [finding('ARTICLE_HIDDEN', entity, `You may not see ${titleOf(entity)}, so it may be unpublished`)] : []
+    }
+
+    /** An article whose locks nobody can look for: Drupal did not give its integer id. */
+    function nameless ({ field, uuid }: PlacedArticle): Finding {
+      return finding('ARTICLE_HIDDEN', ownEntity, `You are not shown the number of the article ${uuid}, so its locks are not known`, { fieldName: field })
     }
 
     function emptyFields (): Finding[] {
@@ -164,9 +173,10 @@ function whoIs (userData: { uid?: unknown, name?: string } | undefined): string 
   return userData?.name || (userData?.uid === undefined ? 'Somebody' : `User ${String(userData.uid)}`)
 }
 
-/** Whether an item of a field has anything in it. */
+/** Whether an item of a field has anything in it. PHP writes an empty map as `[]`, and some modules as `{}`. */
 function hasValue (item: Record<string, unknown>): boolean {
   const value = 'value' in item ? item['value'] : item['target_id'] ?? item['uri']
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0
   return value !== null && value !== undefined && value !== ''
 }
 

@@ -28,7 +28,7 @@ const List = Type.Object({
     revision: Type.Optional(Type.String()),
     bundle: Type.Optional(Type.String()),
     label: Type.Optional(Type.String()),
-    published: Type.Optional(Type.String()),
+    published: describe('Null where its entities cannot be unpublished.', Type.Optional(Type.Union([Type.String(), Type.Null()]))),
     changed: Type.Optional(Type.String()),
     langcode: Type.Optional(Type.String()),
     defaultLangcode: Type.Optional(Type.String())

@@ -163,7 +163,7 @@ export const Placement = Type.Object({
   uuid: Type.String(),
   bundle: Type.String(),
   label: Type.String(),
-  published: Type.Boolean()
+  published: Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description: 'Null where the caller is not shown it, and where editions have no status' })
 }, { examples: [{ id: '12', uuid: 'ceea8601-33e7-4005-8409-18a46e1916e1', bundle: 'daily', label: 'Monday', published: true }] })
 export type Placement = Static<typeof Placement>
 

@@ -126,8 +126,8 @@ export function createHistory ({ journal, editions, isBeingSaved, model }: Histo
     }
     const last = previous && leftBy(previous)
     if (!last || !entry.before || last.language !== entry.before.language) return undefined
-    // For a type without a time of change the entity tags decide, if both belong to the same user.
-    const isSame = model.keys.changed === null
+    // Where a time of change is not known the entity tags decide, if both belong to the same user.
+    const isSame = last.changed === undefined || entry.before.changed === undefined
       ? last.etag.split('.')[0] === entry.before.etag.split('.')[0] || previous.by.uid !== entry.by.uid
       : last.changed === entry.before.changed
     return isSame ? undefined : outside(`${entry.id}.before`, previous.at, entry.before.changed ?? entry.at, entry.before.etag, `Changed outside Quoin between ${timeOf(previous.at)} and ${timeOf(entry.at)}`, entry.at)

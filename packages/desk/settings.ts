@@ -47,9 +47,10 @@ export function languageOf (edition: Edition, { keys: { langcode } }: Pick<Model
   return ['', 'und', 'zxx'].includes(code) ? undefined : code
 }
 
-/** Whether an edition is published; undefined where the entity type has no status. */
+/** Whether an edition is published; undefined where the entity type has no status, or the user is not shown it. */
 export function isPublished (edition: Edition, { keys: { published } }: Pick<Model, 'keys'>): boolean | undefined {
-  return published === null ? undefined : valueOf(edition, published) === 'true'
+  const status = published === null ? undefined : edition[published]?.[0]?.['value']
+  return typeof status === 'boolean' ? status : undefined
 }
 
 /** What the locks of an edition are on. */

@@ -9,6 +9,8 @@ import { contentModel, FINDING_CODES } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
 import { createCms, type Cms } from '../../packages/drupal-stand-in/cms.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
+import { openHostile } from '../editions/hostile-cms.ts'
+import { writes } from '../editions/site.ts'
 import { build } from '../helper.ts'
 import { engineNames, startEngine } from '../locks/fixtures/engines.ts'
 
@@ -210,11 +212,45 @@ t.test('what is hidden from the caller blocks without names', async (t) => {
   await t.rejects(of(Array.from({ length: ARTICLES_MAX + 1 }, () => clean.articles[0]!)), { code: 'TOO_LARGE' })
 })
 
+t.test('an article of which something is not known blocks', async (t) => {
+  const of = (article: Partial<Inspection['articles'][number]>, model = contentModel({})) => createClosing({
+    locks: nothing as never, model, editions: { inspect: async () => ({ ...clean, articles: [{ ...clean.articles[0]!, ...article }] }) } as never
+  }).readiness('1', {}, everybody)
+  const unknown = await of({ state: 'unknown' })
+  t.match([unknown.ready, unknown.blockers], [false, [{ code: 'ARTICLE_HIDDEN', entityType: 'node', entityId: '4', message: 'You are not shown whether node 4 is published' }]])
+  const nameless = await of({ id: '' })
+  t.match([nameless.ready, nameless.blockers], [false, [{ code: 'ARTICLE_HIDDEN', entityId: '1', fieldName: 'field_articles', message: 'You are not shown the number of the article u4, so its locks are not known' }]])
+  t.ok((await of({ id: '' }, contentModel({ lockIds: 'uuid' }))).ready, 'its locks go by its uuid')
+})
+
+t.test('an edition is not closed while Drupal does not say of an article whether it is published', async (t) => {
+  const { endpoint } = await startEngine(t, engineNames.at(-1)!)
+  const { call, cms } = await openHostile(t, { env: { DYNAMODB_ENDPOINT: endpoint } })
+  const { body: { id: [{ value: id }] } } = await call('POST', '/api/collection', {
+    as: 'editor',
+    body: { type: 'daily', title: [{ value: 'Monday' }], status: [{ value: false }], field_key: [{ value: 'unsaid' }], field_articles: [{ target_id: 4 }] }
+  })
+  const statuses: object[] = [{}, { status: {} }, { status: '0' }]
+  for (const status of statuses) {
+    cms.behave = async (_asked, honest) => {
+      const answer = await honest()
+      for (const article of answer.body.included ?? []) if (article.type === 'node--article') article.attributes = status
+      return answer
+    }
+    const look = await call('GET', `/api/collection/${id}/readiness`, { as: 'editor' })
+    t.match(look.body, { ready: false, blockers: [{ code: 'ARTICLE_HIDDEN', entityId: '4' }] }, JSON.stringify(status))
+    const refused = await call('POST', `/api/collection/${id}/close`, { body: {}, as: 'editor' })
+    t.match([refused.status, refused.body.code, writes(refused.upstream)], [409, 'NOT_READY', []])
+  }
+  cms.behave = () => undefined
+  t.equal((await call('POST', `/api/collection/${id}/close`, { body: {}, as: 'editor' })).status, 200)
+})
+
 t.test('a field with any kind of value is not empty', async (t) => {
-  const edition = { ...clean.edition, a: [{ value: 0 }], b: [{ value: false }], c: [{ target_id: 5 }], d: [{ uri: 'https://x' }], e: [{ value: '' }], f: [], g: [{ value: null }], h: [{ target_id: null }] }
-  const model = contentModel({ fields: { articles: [] }, closing: { required: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i'] } })
+  const edition = { ...clean.edition, j: [{ value: {} }], k: [{ value: [] }], l: [{ value: { x: 1 } }], a: [{ value: 0 }], b: [{ value: false }], c: [{ target_id: 5 }], d: [{ uri: 'https://x' }], e: [{ value: '' }], f: [], g: [{ value: null }], h: [{ target_id: null }] }
+  const model = contentModel({ fields: { articles: [] }, closing: { required: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'] } })
   const { blockers } = await createClosing({ locks: nothing as never, model, editions: { inspect: async () => ({ ...clean, edition, articles: [] }) } as never }).readiness('1', {}, { ...everybody, uid: '7' })
-  t.strictSame(blockers.map(({ fieldName }) => fieldName), ['e', 'f', 'g', 'h', 'i'])
+  t.strictSame(blockers.map(({ fieldName }) => fieldName), ['e', 'f', 'g', 'h', 'i', 'j', 'k'])
   t.ok(blockers.every(({ code }) => FINDING_CODES.includes(code)))
 })
 

@@ -345,7 +345,7 @@ t.test('a refusal is told where it belongs', async (t) => {
 t.test('what editions do not have is not shown, and not searched by', async (t) => {
   const edition = (value: unknown): Edition => ({ status: [{ value }], live: [{ value }] })
   t.strictSame([true, false].map((value) => isPublished(edition(value), model)), [true, false])
-  t.strictSame([isPublished({}, model), isPublished(edition(true), dossiers)], [false, undefined], 'a status of another meaning is none')
+  t.strictSame([isPublished({}, model), isPublished(edition('0'), model), isPublished(edition(true), dossiers)], [undefined, undefined, undefined], 'what is not shown is not known, and a status of another meaning is none')
   t.strictSame(criteriaOf(model), ['q', 'bundle', 'type', 'status', 'key'])
   t.strictSame(criteriaOf(dossiers), ['q', 'key'])
   const keyless = contentModel({ keys: { label: null }, fields: { key: null } }) as Model

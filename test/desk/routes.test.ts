@@ -278,6 +278,35 @@ t.test('labels are given of what Drupal includes where it does not include anoth
   ], 'a query has each name once: of two PHP takes the last')
 })
 
+t.test('whether something is published is looked up where the content model says, and told only where Drupal tells it', async (t) => {
+  const articles = ['b', 'c', 'd'].map((id) => ({ type: 'story--x', id }))
+  const others = [{ type: 'term--x', id: 's' }]
+  const resource = { type: 'issue--daily', id: 'a', relationships: { field_articles: { data: articles }, field_section: { data: others } } }
+  const queries: Array<Array<[string, string]>> = []
+  const included = [
+    { ...articles[0], attributes: { name: 'B', live: false, status: true } },
+    { ...articles[1], attributes: { name: 'C', status: true } },
+    { ...others[0], attributes: { name: 'S', status: true } }
+  ]
+  const labels = await createLabels({
+    cms: {
+      async request ({ query }: { query: Array<[string, string]> }) {
+        queries.push(query)
+        return { status: 200, document: { included } }
+      }
+    } as unknown as Jsonapi,
+    catalog: { editions: async () => [{ resourceType: 'issue--daily', entityType: 'issue', bundle: 'daily', path: '/issue/daily' }] } as unknown as Catalog,
+    origin: 'https://cms.example',
+    model: contentModel({
+      entityType: 'issue',
+      references: { field_section: 'term' },
+      lists: { story: { entityType: 'story', keys: { published: 'live' } }, term: { entityType: 'term', keys: { published: null } } }
+    })
+  }, async () => ({ resource, urlOf: () => undefined }))('a', {})
+  t.strictSame(labels.published, { b: false })
+  t.match(queries[0], [['include', String], ['fields[story--x]', 'title,name,display_name,live'], ['fields[term--x]', 'title,name,display_name']])
+})
+
 t.test('labels are what the CMS includes, and its refusal is passed on', async (t) => {
   const resource = { type: 'issue--daily', id: 'a', relationships: { field_articles: { data: [{ type: 'node--article', id: 'b' }] } } }
   const labels = (answer: object) => createLabels({

@@ -66,10 +66,34 @@ t.test('an edition without articles includes nothing', async (t) => {
 
 t.test('what Drupal does not include is not seen', async (t) => {
   const refused: JsonapiAnswer = { status: 400, document: { errors: [{ status: '400', detail: '`field_stories` is not a valid relationship field name. Possible values: uid.' }] } }
-  const { asked, contents } = over(refused, { status: 200, document: { data: edition, included: [{ type: 'node--article', id: 'a' }] } })
+  const { asked, contents } = over(refused, { status: 200, document: { data: edition, included: [{ type: 'node--article', id: 'a', attributes: { status: true } }] } })
   t.match((await contents(edition, {})).articles.map(({ state }) => state), ['published', 'hidden', 'hidden', 'gone', 'hidden', 'hidden'])
   t.strictSame([...asked[1]!.query!][0], ['include', 'field_articles'])
   await t.rejects(over({ status: 400, document: { errors: [{ detail: '`uid` is not a valid relationship field name.' }] } }).contents(edition, {}), { code: 'CMS_REFUSED' })
+})
+
+t.test('an article that does not tell whether it is published is neither', async (t) => {
+  const odd = [{}, undefined, { status: {} }, { status: '0' }, { status: '1' }, { status: 0 }, { status: null }, { title: 'Only the label' }]
+  const articles = odd.map((_, index) => reference('node--article', `a${index}`, index + 1))
+  const resource = { ...edition, relationships: { field_articles: { data: articles } } }
+  const shown = odd.map((attributes, index): Resource => ({ type: 'node--article', id: `a${index}`, ...(attributes && { attributes }) }))
+  const { contents } = over({ status: 200, document: { data: resource, included: shown } })
+  t.strictSame((await contents(resource, {})).articles.map(({ state }) => state), odd.map(() => 'unknown'))
+})
+
+t.test('the content model says where an article tells it, and which cannot be unpublished', async (t) => {
+  const resource = { ...edition, relationships: { field_articles: { data: [reference('story--story', 's', 4), reference('issue--daily', 'other', 5)] } } }
+  const shown = [{ type: 'story--story', id: 's', attributes: {} }, { type: 'issue--daily', id: 'other', attributes: { live: false, status: true } }]
+  const answer: JsonapiAnswer = { status: 200, document: { data: resource, included: shown } }
+  const model = contentModel({
+    entityType: 'issue',
+    keys: { published: 'live' },
+    lists: { story: { entityType: 'story', keys: { published: null } } }
+  })
+  const ofCore = over(answer)
+  const ofModel = createContents({ cms: { request: async () => answer }, model, catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as never })
+  t.strictSame((await ofModel(resource, {})).articles.map(({ state }) => state), ['published', 'unpublished'])
+  t.strictSame((await ofCore.contents(resource, {})).articles.map(({ state }) => state), ['unknown', 'published'], 'by the names of Drupal core')
 })
 
 t.test('a refusal is told, and another edition is no answer', async (t) => {

@@ -7,6 +7,7 @@ import { contentModel } from '../../lib/editions/model.ts'
 import { listModel } from '../../lib/editions/site/list-site.ts'
 import { emptyDirectory } from '../app/fixtures/processes.ts'
 import { sample } from '../scope.ts'
+import { openHostile } from './hostile-cms.ts'
 import { basic, enlarged, failed, open, type Desk } from './site.ts'
 
 const USERS = ['admin', 'editor', 'editor2', 'reader', undefined]
@@ -154,6 +155,18 @@ for (const filterAccess of [true, false]) {
     t.strictSame((await desk.call('GET', '/api/collections/article?placed=1&q=nothing+has+this')).body.meta.placed, {})
   })
 }
+
+t.test('an edition of which Drupal does not say whether it is published is placed with null', async (t) => {
+  const { call, cms } = await openHostile(t)
+  cms.behave = async ({ path }, honest) => {
+    const answer = await honest()
+    if (path.includes('/publisher_container/')) for (const { attributes } of [answer.body.data ?? []].flat()) attributes.status = '1'
+    return answer
+  }
+  const { body } = await call('GET', '/api/collections/article?placed=1&limit=20', { as: 'editor' })
+  const placements: Array<{ published: unknown }> = Object.values(body.meta.placed).flat() as never
+  t.strictSame([placements.length > 0, [...new Set(placements.map(({ published }) => published))]], [true, [null]])
+})
 
 t.test('where the editions are more than Quoin looks at, placed=1 is 503', async (t) => {
   const content = enlarged(newspaper(), 2 * 50 * PLACED_PAGES)

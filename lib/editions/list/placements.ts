@@ -80,12 +80,13 @@ export function createPlacements ({ cms, catalog, filters, model }: Site, resour
 
   function placementOf (resource: Resource, { bundle }: Collection): Placement {
     const { attributes = {} } = resource
+    const status = attributeOf(attributes, published, model)
     return {
       id: String(rowId(resource, idAttribute)),
       uuid: resource.id,
       bundle,
       label: scalarText(attributeOf(attributes, label, model)),
-      published: attributeOf(attributes, published, model) === true
+      published: typeof status === 'boolean' ? status : null
     }
   }
 }

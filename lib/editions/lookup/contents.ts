@@ -2,7 +2,7 @@ import type { Caller } from '../../http/calls.ts'
 import { identifiers, oneResource, scalarText, type Document, type Resource } from '../../jsonapi/document.ts'
 import { publicName, splitType } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
-import { listModel } from '../site/list-site.ts'
+import { publishedKeys } from '../site/list-site.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { isLost } from '../translate/read.ts'
@@ -16,7 +16,8 @@ export interface PlacedArticle {
   /** Its integer id and uuid; empty where it is gone. */
   id: string
   uuid: string
-  state: 'published' | 'unpublished' | 'hidden' | 'gone'
+  /** `hidden`: the caller is not shown the article. `unknown`: the caller is not shown whether it is published. */
+  state: 'published' | 'unpublished' | 'unknown' | 'hidden' | 'gone'
 }
 
 export interface Contents {
@@ -26,9 +27,7 @@ export interface Contents {
 
 /** Reads an edition together with the state of its articles, in one request that began after this was called. */
 export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'catalog' | 'model'>) {
-  /** Where an entity type tells whether an entity is published. */
-  const publishedKeys = new Map(Object.values(model.lists).map((list) => [list.entityType, listModel(list, model).keys.published]))
-  const publishedOf = (entityType: string) => publishedKeys.get(entityType) ?? 'status'
+  const publishedKeyOf = publishedKeys(model)
 
   /**
    * @param known the edition, as it was read before
@@ -42,7 +41,7 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
     async function including (names: string[]): Promise<Contents> {
       const entityTypes = new Set(names.flatMap((name) => identifiers(relationships![name])).map(({ type }) => splitType(model, type).entityType))
       const sparse = collections.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
-        .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedOf(entityType)])
+        .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedKeyOf(entityType) ?? 'status'])
       const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...sparse]
       const answer = await cms.request({ path: individualPath(collection, id), query, caller, isFresh: true })
       const excludedField = notIncludable(answer)
@@ -60,9 +59,17 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
       const { type, id: uuid, meta } = identifier
       const { entityType } = splitType(model, type)
       if (isLost(identifier)) return { field, entityType, id: '', uuid: '', state: 'gone' }
-      const article = resources.get(`${type} ${uuid}`)
-      const state = !article ? 'hidden' : article.attributes?.[publishedOf(entityType)] === false ? 'unpublished' : 'published'
+      const state = stateOf(resources.get(`${type} ${uuid}`), publishedKeyOf(entityType))
       return { field, entityType, id: scalarText(meta?.drupal_internal__target_id), uuid, state }
     }))
   }
+}
+
+/** Drupal gives a status as a boolean. Whatever else stands there does not tell that the article is published. */
+function stateOf (article: Resource | undefined, publishedKey: string | null): PlacedArticle['state'] {
+  if (!article) return 'hidden'
+  if (publishedKey === null) return 'published'
+  const status = article.attributes?.[publishedKey]
+  if (typeof status !== 'boolean') return 'unknown'
+  return status ? 'published' : 'unpublished'
 }

@@ -1,17 +1,13 @@
 import type { Caller } from '../../http/calls.ts'
 import { identifiers, isSameUuid, primaryData, type Document } from '../../jsonapi/document.ts'
-import { publicName } from '../model.ts'
+import { publicName, publicNames, splitType } from '../model.ts'
 import { individualPath } from '../site/catalog.ts'
+import { publishedKeys } from '../site/list-site.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { mismatch } from '../translate/verify.ts'
 import type { Load } from './finder.ts'
 import { createLookMemory, labelOf, LABELS, lookOf, looksIn, URI, type Looks } from './looks.ts'
-
-/** The attribute that says whether a target is published. */
-const STATUS = 'status'
-
-const FIELDS = [...LABELS, STATUS]
 
 /** What a page shows of the targets of references, by uuid, without those that the caller may not see. */
 export interface Labels extends Looks {
@@ -23,6 +19,8 @@ export interface Labels extends Looks {
 /** Reads the labels of an edition's articles and its other references, which its own JSON does not have, and how the articles look. */
 export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' | 'catalog' | 'model' | 'origin'>, load: Load, refusedMs?: number) {
   const memory = createLookMemory(refusedMs)
+  const publishedKeyOf = publishedKeys(model)
+  const publishedKeyIn = (type: string): string | null => publishedKeyOf(splitType(model, type).entityType)
 
   /**
    * @param id integer id or uuid of the edition
@@ -45,8 +43,9 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
         return [image, section].flatMap((path) => path === undefined ? [] : `${name}.${path}`)
       }))])
       const paths = looks.filter((path) => memory.isOpen(resource.type, path))
-      const ownFields = [...FIELDS, ...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
-      const fields = new Map([...types, ...(looks.length > 0 ? memory.reached() : [])].map((type) => [type, ownFields]))
+      const lookFields = [...(looks.length > 0 ? [URI] : []), ...looks.flatMap((path) => path.split('.').slice(1))]
+      const fieldsOf = (type: string) => [...LABELS, ...publicNames(model, publishedKeyIn(type)), ...lookFields]
+      const fields = new Map([...types, ...(looks.length > 0 ? memory.reached() : [])].map((type) => [type, fieldsOf(type)]))
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
@@ -62,17 +61,17 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       if (other) throw mismatch(`edition ${resource.id}`, other)
       const { included = [] } = answer.document
       memory.reach(included.map(({ type }) => type).filter((type) => !types.has(type)))
-      return { ...labelsIn(answer.document), ...looksIn(included, included, { lookOf: (type) => lookOf(model, type), origin }) }
+      return { ...labelsIn(answer.document, publishedKeyIn), ...looksIn(included, included, { lookOf: (type) => lookOf(model, type), origin }) }
     }
   }
 }
 
-function labelsIn ({ included = [] }: Document): Pick<Labels, 'labels' | 'published'> {
+function labelsIn ({ included = [] }: Document, publishedKeyIn: (type: string) => string | null): Pick<Labels, 'labels' | 'published'> {
   const result: Pick<Labels, 'labels' | 'published'> = { labels: {}, published: {} }
   for (const resource of included) {
     const label = labelOf(resource)
     if (label !== undefined) result.labels[resource.id] = label
-    const status = resource.attributes?.[STATUS]
+    const status = resource.attributes?.[String(publishedKeyIn(resource.type))]
     if (typeof status === 'boolean') result.published[resource.id] = status
   }
   return result

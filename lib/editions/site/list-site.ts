@@ -44,6 +44,22 @@ export function listModel (list: List, model: ContentModel): ContentModel {
   }
 }
 
+/**
+ * Where entities of a type tell whether they are published: as the content model names the key, else as Drupal core does.
+ * Null where the content model says that they have no such key.
+ */
+export type PublishedKeyOf = (entityType: string) => string | null
+
+export function publishedKeys (model: ContentModel): PublishedKeyOf {
+  const { published } = model.keys
+  const keys = new Map<string, string | null>([[model.entityType, published]])
+  for (const list of Object.values(model.lists)) keys.set(list.entityType, listModel(list, model).keys.published)
+  return (entityType) => {
+    const key = keys.get(entityType)
+    return key === undefined ? DEFAULT_KEYS.published : key
+  }
+}
+
 /** A list of a site, as if its entities were the site's editions. It shares what the site knows of collections, filters and targets. */
 export function listSite (site: Site, name: string, list: List): Site {
   const model = listModel(list, site.model)

@@ -21,7 +21,7 @@ export interface EditionPage {
 }
 
 /** An edition that holds an article. */
-export interface Placement { id: string, uuid: string, bundle: string, label: string, published: boolean }
+export interface Placement { id: string, uuid: string, bundle: string, label: string, published: boolean | null }
 
 /** A draft without its text. */
 export type KeptDraft = Omit<Draft, 'payload'>
