@@ -2,6 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import type { Observe } from '../observe.ts'
 import { createClock, type Clock, type ClockOptions } from './clock.ts'
+import { numberOf } from './exact-number.ts'
 import { sendWritesOnce } from './fence.ts'
 import { observing } from './observed.ts'
 import { createShortcut, type Send } from './shortcut.ts'
@@ -34,8 +35,8 @@ export interface Store {
 /** Steps of the SDK that cost time at every request: its own logging, a guard for code that runs in AWS Lambda, and a user agent. */
 const UNUSED = ['loggerMiddleware', 'recursionDetectionMiddleware', 'getUserAgentMiddleware']
 
-/** Numbers come back as JavaScript's: a record written by others may hold one too large to be exact. */
-export const unmarshallOptions = { wrapNumbers: Number }
+/** Numbers come back as JavaScript's, unless a record written by others holds one that JavaScript does not. */
+export const unmarshallOptions = { wrapNumbers: numberOf }
 
 /**
  * A document client whose every operation ends within about five seconds, the store reachable or not: at most three

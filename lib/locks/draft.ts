@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, expressionOf, namesOf, rule, valuesIn, type Condition } from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, type StoredValue } from './item.ts'
-import { isForeignOver, keyOf, lockOf, type Item, type Key, type Moment, type StoredItem } from './record.ts'
+import { isForeignOver, isOfUser, keyOf, lockOf, uidValues, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -124,14 +124,15 @@ export function shownDraft ({ env_entityType_entityId: key, fieldName: sortKey, 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
 export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, now: number) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND begins_with(#fieldName, :field)'
-  const filter = `#removeAt > :now AND attribute_exists(#payload)${uid === undefined ? '' : ' AND #userData.#uid = :uid'}`
+  const isShown = all(rule('#removeAt > :now'), rule('attribute_exists(#payload)'))
+  const filter = expressionOf(uid === undefined ? isShown : all(isShown, isOfUser))
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    FilterExpression: filter,
-    ExpressionAttributeNames: namesOf(keys, filter),
+    FilterExpression: filter.text,
+    ExpressionAttributeNames: namesOf(keys, filter.text),
     ExpressionAttributeValues: {
-      ':key': draftsKey(recordKey), ':now': now, ...(fieldName !== undefined && { ':field': `${hash(fieldName)}#` }), ...(uid !== undefined && { ':uid': uid })
+      ...valuesIn(filter, { ':now': now, ...uidValues(uid) }), ':key': draftsKey(recordKey), ...(fieldName !== undefined && { ':field': `${hash(fieldName)}#` })
     }
   }
 }
@@ -186,7 +187,7 @@ export function expiryOf ({ expiresAt, timestamp }: Item, { now, foreign = now }
 export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, { now, foreign }: Moment) {
   const keys = fieldName === undefined ? '#key = :key' : '#key = :key AND #fieldName = :fieldName'
   const own = all(rule('#expiresAt <= :now'), rule('#removeAt > :now'))
-  const isTheirs = uid === undefined ? [] : [rule('#userData.#uid = :uid')]
+  const isTheirs = uid === undefined ? [] : [isOfUser]
   const filter = expressionOf(all(foreign === undefined ? own : any(own, isForeignOver), rule('attribute_exists(#payload)'), ...isTheirs))
   return {
     ConsistentRead: true,
@@ -194,7 +195,7 @@ export function expiredOf (recordKey: string, { fieldName, uid }: DraftsQuery, {
     FilterExpression: filter.text,
     ExpressionAttributeNames: namesOf(keys, filter.text),
     ExpressionAttributeValues: {
-      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ':uid': uid }), ':key': recordKey, ...(fieldName !== undefined && { ':fieldName': fieldName })
+      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ...uidValues(uid) }), ':key': recordKey, ...(fieldName !== undefined && { ':fieldName': fieldName })
     }
   }
 }

@@ -1,3 +1,4 @@
+import { ExactNumber, isNumber } from '../dynamodb/exact-number.ts'
 import { Failure, texts } from '../errors.ts'
 
 /** A value as the document client takes it: objects as maps, since it takes a member called `constructor` for a class. */
@@ -15,6 +16,9 @@ export const MARGIN = 400
 const LEVELS = 32
 const LARGEST_NAME = 65_535
 const SMALLEST_NUMBER = 1e-130
+
+/** What a number takes at most, in bytes ("DynamoDB item sizes and formats"), and one for its sign. */
+const LARGEST_NUMBER = 22
 
 /**
  * A JSON value made fit to be stored.
@@ -43,12 +47,17 @@ function storedNumber (value: number, where: string): number {
   return value
 }
 
-/** An item that was read, in the form to store it again. A number that JavaScript cannot hold exactly stays a string. */
+/** A value that was read, in the form to store it again, or to compare it with what is stored. */
 export function asStored (value: unknown): StoredValue {
   if (Array.isArray(value)) return value.map(asStored)
-  if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER) return String(value)
-  if (value === null || typeof value !== 'object' || value instanceof Set || ArrayBuffer.isView(value)) return value as StoredValue
+  if (value instanceof Set) return storedSet(value) as unknown as StoredValue
+  if (value === null || typeof value !== 'object' || isNumber(value) || ArrayBuffer.isView(value)) return value as StoredValue
   return new Map(Object.entries(value).map(([name, member]) => [name, asStored(member)]))
+}
+
+/** A set of numbers has one form of them all: the document client goes by the first. */
+function storedSet (set: Set<unknown>): Set<unknown> {
+  return isNumber([...set][0]) ? new Set([...set].map((number) => new ExactNumber(String(number)))) : set
 }
 
 /** A record that was read, to be stored again. */
@@ -65,11 +74,12 @@ export function itemSize (item: Record<string, StoredValue>): number {
   return Object.entries(item).reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + valueSize(value), 0)
 }
 
-/** A record of others may hold bytes and sets too. */
-function valueSize (value: StoredValue | ArrayBufferView | Set<StoredValue>): number {
+/** A record of others may hold bytes, sets and larger numbers too. */
+function valueSize (value: StoredValue | ArrayBufferView | Set<StoredValue> | ExactNumber): number {
   if (ArrayBuffer.isView(value)) return value.byteLength
   if (value instanceof Set) return [...value].reduce<number>((sum, element) => sum + valueSize(element), 0)
   if (typeof value === 'string') return Buffer.byteLength(value)
+  if (value instanceof ExactNumber) return LARGEST_NUMBER
   if (typeof value === 'number') return numberSize(value)
   if (Array.isArray(value)) return value.reduce<number>((sum, element) => sum + 1 + valueSize(element), 3)
   if (value instanceof Map) return [...value].reduce((sum, [name, member]) => sum + 1 + Buffer.byteLength(name) + valueSize(member), 3)

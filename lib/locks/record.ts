@@ -1,8 +1,9 @@
+import { isNumber, numberOf } from '../dynamodb/exact-number.ts'
 import { FENCED_UNTIL } from '../dynamodb/fence.ts'
 import { REMOVE_AT } from '../dynamodb/table.ts'
 import { Failure, texts } from '../errors.ts'
-import { all, any, condition, expressionOf, namesOf, rule, expressionsByShape, valuesIn, type Condition, type Rule } from './expression.ts'
-import { ITEM_LIMIT, itemSize, MARGIN, toStored, type StoredValue } from './item.ts'
+import { all, any, condition, expressionOf, namesOf, rule, expressionsByShape, valuesIn, type Condition, type ExpressionValues, type Rule } from './expression.ts'
+import { asStored, ITEM_LIMIT, itemSize, MARGIN, toStored, type StoredValue } from './item.ts'
 import type { Entity, Holder, LockRecord, LockRequest } from './schemas.ts'
 
 /** Largest `userData`, in bytes of JSON: event streams and boards show it with every lock. */
@@ -22,11 +23,14 @@ export interface Item extends Key {
 }
 
 /**
- * What the table answers, as an item: every item of a table of locks has the two keys, as text.
+ * What the table answers, as an item: every item of a table of locks has the two keys, as text. So is a uid from here on,
+ * which another program may have stored as a number.
  * @throws {Failure} STORE_FAILED for anything else
  */
 export function itemOf (attributes: Record<string, unknown>): Item {
-  if (isItem(attributes)) return attributes
+  const { userData } = attributes as { userData?: Partial<Holder['userData']> | null }
+  const item = isNumber(userData?.uid) ? { ...attributes, userData: { ...userData, uid: String(userData.uid) } } : attributes
+  if (isItem(item)) return item
   throw new Failure('STORE_FAILED', texts.storeFailed, { cause: new Error('an item has no keys of a lock') })
 }
 
@@ -108,8 +112,12 @@ export interface Moment { now: number, foreign?: number }
 
 /** Whether a record's lease is over. */
 export function isExpired ({ expiresAt, timestamp }: { expiresAt?: unknown, timestamp?: unknown }, { now, foreign }: Moment): boolean {
-  if (expiresAt !== undefined || foreign === undefined) return typeof expiresAt === 'number' && expiresAt <= now
-  return typeof timestamp === 'number' && timestamp <= foreign
+  if (expiresAt !== undefined || foreign === undefined) return isUpTo(now, expiresAt)
+  return isUpTo(foreign, timestamp)
+}
+
+function isUpTo (limit: number, time: unknown): boolean {
+  return isNumber(time) && Number(time) <= limit
 }
 
 /** Whether a record was written after a version was made, as far as clocks agree. */
@@ -126,7 +134,18 @@ export function isAmong (versions: Versions, record: Item | undefined): boolean 
 const isAbsent = rule('attribute_not_exists(#key)')
 const isTextless = rule('attribute_not_exists(#payload)')
 const isOwn = rule('#userData.#uid = :uid')
-const isOthers = rule('NOT #userData.#uid = :uid')
+
+/** The same of a record that another program may have written, with the uid as a number. Writes go without: they then look at the record. */
+export const isOfUser = any(isOwn, rule('#userData.#uid = :uidNumber'))
+const isOfOthers = all(rule('NOT #userData.#uid = :uid'), rule('NOT #userData.#uid = :uidNumber'))
+
+/** The values of `isOfUser`. A uid that is no number is compared as text twice. */
+export function uidValues (uid: string | undefined): ExpressionValues {
+  return { ':uid': uid, ':uidNumber': uid !== undefined && WHOLE_NUMBER.test(uid) ? numberOf(uid) : uid }
+}
+
+/** A whole number as DynamoDB writes it, of 38 digits at most. */
+const WHOLE_NUMBER = /^(?:0|-?[1-9]\d{0,37})$/
 const isExpiredNow = rule('#expiresAt <= :now')
 const isNotExpiredNow = rule('NOT #expiresAt <= :now')
 
@@ -252,12 +271,12 @@ export const isWithoutText = conditionOf<string | undefined>((shape) => all(shap
 /** Condition of a delete: the record is the user's own, and has not expired. */
 export const isHeldBy = conditionOf((shape) => all(isOwn, isNotOver(shape), isRemovable(shape)))
 
-const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOwn] : []))
+const isNoOthers = expressionsByShape(({ hasForeign, hasUser }: Leasing & { hasUser: boolean }) => any(isAbsent, isOver({ hasForeign }), ...hasUser ? [isOfUser] : []))
 
 /** Condition of a check: nobody but the user holds the field; without a uid, nobody at all. */
 export function isHeldByNoOther ({ now, foreign }: Moment, uid: string | undefined): Condition {
   const expression = isNoOthers({ hasForeign: foreign !== undefined, hasUser: uid !== undefined })
-  return condition(expression, { ':uid': uid, ':now': now, ':foreign': foreign })
+  return condition(expression, { ...uidValues(uid), ':now': now, ':foreign': foreign })
 }
 
 const isInVersion = expressionOf(all(rule('#version = :version'), isUnfenced))
@@ -266,8 +285,8 @@ const isWithoutEither = expressionOf(all(rule('attribute_not_exists(#version)'),
 
 /** Condition of a put or delete: the record is as it was found. A record of another program has no version, so its text is compared. */
 export function isStill ({ version, payload, fencedUntil }: Item): Condition {
-  if (version !== undefined) return condition(isInVersion, { ':version': version, ':fence': fencedUntil ?? 0 })
-  return payload === undefined ? condition(isWithoutEither) : condition(isOfText, { ':payload': payload })
+  if (version !== undefined) return condition(isInVersion, { ':version': asStored(version), ':fence': fencedUntil ?? 0 })
+  return payload === undefined ? condition(isWithoutEither) : condition(isOfText, { ':payload': asStored(payload) })
 }
 
 /** The expiry of a tombstone: so no reader sees it. */
@@ -287,9 +306,10 @@ export function isTombstone ({ expiresAt, userData, payload }: Item): boolean {
   return expiresAt === NEVER && userData === undefined && payload === undefined
 }
 
-/** Until when an earlier attempt at a record may still come, as the record says; 0 where it says nothing. */
+/** Until when an earlier attempt at a record may still come, as the record says; 0 where it names no time. */
 export function fenceOf (record: Item | undefined): number {
-  return Number(record?.[FENCED_UNTIL] ?? 0)
+  const until = record?.[FENCED_UNTIL]
+  return typeof until === 'number' ? until : 0
 }
 
 /** What is looked for of the locks that hold at `now`: `fieldName` for one field, `uid` for one user's, `excludeUid` for all others'. With `signs` also the records of petitions and of who looks on. */
@@ -301,7 +321,7 @@ const WITHOUT_PAYLOAD = '#key, #fieldName, #timestamp, #userData, #version, #exp
 interface FilterShape extends Leasing { user: 'own' | 'others' | undefined, signs: boolean }
 
 const filterOf = expressionsByShape(({ user, signs, ...leasing }: FilterShape) => {
-  const locks = all(isNotOver(leasing), ...user ? [user === 'own' ? isOwn : isOthers] : [])
+  const locks = all(isNotOver(leasing), ...user ? [user === 'own' ? isOfUser : isOfOthers] : [])
   return signs ? any(locks, rule('attribute_exists(#petitions)'), rule('attribute_exists(#lookers)')) : locks
 })
 
@@ -318,7 +338,7 @@ export function recordsOf (key: string, { fieldName, uid, excludeUid, now: { now
     ...(projection && { ProjectionExpression: projection }),
     ExpressionAttributeNames: namesOf(keys, filter.text, projection),
     ExpressionAttributeValues: {
-      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ':uid': uid ?? excludeUid }), ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
+      ...valuesIn(filter, { ':now': now, ':foreign': foreign, ...uidValues(uid ?? excludeUid) }), ':key': key, ...(fieldName !== undefined && { ':fieldName': fieldName })
     }
   }
 }

@@ -111,7 +111,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
     } catch (error) {
       if (lacksTransactions(error)) return { done: false, unsupported: error }
       const [put, ...checkReasons] = unmetOf(error)
-      if (put) return { done: false, isReplaced: isUnmet(put), unmet: checkReasons.flatMap((reason, index) => isUnmet(reason) ? { ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) } : []) }
+      if (put) return { done: false, isReplaced: isUnmet(put), unmet: checkReasons.flatMap((reason, index) => isUnmet(reason) ? itemOf({ ...checks[index]!.key, ...reason.Item && unmarshall(reason.Item, unmarshallOptions) }) : []) }
       if (!isCancelled(error) || count === TRANSACTIONS_MAX) throw storeFailure(error as Error)
       await wait(random() * FIRST_PAUSE_MS * count)
       return putIf(item, condition, checks, count + 1)

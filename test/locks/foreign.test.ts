@@ -1,5 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { NumberValueImpl } from '@aws-sdk/util-dynamodb'
 import t from 'tap'
+import type { Condition } from '../../lib/locks/expression.ts'
 import { createLocks } from '../../lib/locks/locks.ts'
 import { startEngine, engineNames } from './fixtures/engines.ts'
 import { asClient } from './fixtures/memory-store.ts'
@@ -57,6 +59,69 @@ for (const engine of engineNames) {
       const held = await foreign({ payload: 'hers' })
       t.match(await held.locksAfter(0).release(held.place, { uid: '7' }), { outcome: 'released' })
       t.match([(await held.locksAfter(0).list(held.place)).Count, (await held.locksAfter(0).drafts.list(held.place)).Count], [0, 0], 'before, a release is a release')
+    })
+
+    t.test('a uid that is a number is that of its user, in writes, lists, drafts and checks', async (t) => {
+      for (const [stored, uid, other] of [[7, '7', '07'], [-7, '-7', '7'], [0, '0', '-0'], [new NumberValueImpl('90071992547409931'), '90071992547409931', '90071992547409930']] as const) {
+        const record = { userData: { uid: stored, name: 'Ada' }, payload: 'hers' }
+        const own = { fieldName: 'title', userData: { uid, name: 'Ada' }, payload: 'more' }
+        const renewed = await foreign(record)
+        t.match(await renewed.locksAfter(1).acquire(renewed.place, { ...own, userData: { uid: other } }), { outcome: 'held', lock: { userData: { uid } } }, `${uid} is not ${other}`)
+        t.match(await renewed.locksAfter(1).acquire(renewed.place, own), { outcome: 'acquired' }, `${uid} goes on`)
+
+        const { place, locksAfter } = await foreign(record)
+        const locks = locksAfter(1)
+        t.strictSame([...(await locks.list(place)).Items, ...await locks.view([place])].map(({ userData }) => userData.uid), [uid, uid])
+        t.match([(await locks.list(place, { excludeUid: uid })).Count, (await locks.list(place, { excludeUid: other })).Count], [0, 1])
+        const [check] = locks.checks(place, ['title'], uid)
+        const [otherCheck] = locks.checks(place, ['title'], other)
+        const again = (condition: Condition) => client.send(new PutCommand({ TableName: 'DataState', Item: { ...check!.key, timestamp: SINCE, ...record }, ...condition }))
+        await again(check!.condition)
+        await t.rejects(again(otherCheck!.condition), { name: 'ConditionalCheckFailedException' })
+        t.match((await locksAfter(FOREIGN).drafts.list(place, { uid })).Items, [{ payload: 'hers', userData: { uid } }], 'once expired it is a draft of the user')
+        t.match(await locks.overwrite(place, request), { outcome: 'acquired' })
+        t.match((await locks.drafts.list(place, { uid })).Items, [{ payload: 'hers', userData: { uid } }], 'taken over, too')
+        t.match((await locks.drafts.list(place, { uid: other })).Items, [])
+
+        for (const release of [{ uid }, { fieldName: 'title', uid }]) {
+          const held = await foreign(record)
+          await held.locksAfter(1).release(held.place, { uid: other })
+          t.match(await held.locksAfter(1).list(held.place), { Count: 1 })
+          t.match(await held.locksAfter(1).release(held.place, release), { outcome: 'released' })
+          t.match(await held.locksAfter(1).list(held.place), { Count: 0 }, 'released, it is gone')
+        }
+      }
+    })
+
+    t.test('whatever the members of one are, a takeover takes it and a release frees it', async (t) => {
+      const large = new NumberValueImpl('12345678901234567890')
+      // dynalite takes no two lists, and no two maps, for the same.
+      const nested = engine === 'dynalite' ? [] : [{ payload: [large, new Map([['constructor', large]])] }, { payload: new Map([['constructor', 'text']]) }, { version: ['a'] }]
+      const records = [
+        ...nested, { payload: large }, { payload: new NumberValueImpl('0.12345678901234567890123') }, { payload: null }, { payload: new Uint8Array([1]) },
+        { payload: new Set([large, new NumberValueImpl('1')]) }, { payload: new Set([1, 2]) }, { payload: new Set(['a']) }, { version: large, payload: 'text' }, { fencedUntil: new NumberValueImpl('1e30') }, { userData: 'Ada' }, { userData: { uid: [7] } },
+        { timestamp: new NumberValueImpl('1700000000.1234567890123') }, { expiresAt: large }
+      ]
+      for (const record of records) {
+        const name = JSON.stringify(Object.entries(record))
+        for (const release of [{ fieldName: 'title' }, undefined]) {
+          const { place, locksAfter } = await foreign(record)
+          const locks = locksAfter(1)
+          if (release) t.match(await locks.release(place, release), { outcome: 'released' }, name)
+          else t.match(await locks.overwrite(place, request), { outcome: 'acquired' }, name)
+          t.match((await locks.list(place)).Items, release ? [] : [{ userData: ben }], name)
+          t.match(await locks.drafts.list(place), { Count: 'payload' in record ? 1 : 0 }, name)
+        }
+      }
+    })
+
+    t.test('numbers that JavaScript does not hold are read as its nearest, and kept in a draft as they were', async (t) => {
+      const text = '12345678901234567890'
+      const { place, locksAfter } = await foreign({ payload: new NumberValueImpl(text), timestamp: new NumberValueImpl(`${SINCE}.1234567890123`) })
+      t.match(JSON.parse(JSON.stringify((await locksAfter(1).list(place)).Items)), [{ payload: Number(text), timestamp: SINCE + 0.1234567890123 }])
+      t.match(await locksAfter(FOREIGN).list(place), { Count: 1 })
+      t.match(await locksAfter(FOREIGN + 1).acquire(place, request), { outcome: 'acquired' }, 'such a time ends too')
+      t.equal(String((await locksAfter(FOREIGN + 1).drafts.list(place)).Items[0]!.payload), text)
     })
 
     t.test('one that has an expiresAt, or no time that can be read, is not; nor is any without leases', async (t) => {
