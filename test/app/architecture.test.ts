@@ -121,7 +121,7 @@ const house: Sources = new Map(
 t.test('the house is built as laid out', async (t) => {
   t.strictSame(violations(house), [])
   const edges = [...house].flatMap(([path, text]) => importsOf(path, text).map((target) => [path, target] as const))
-  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|desk|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
+  const broken = edges.filter(([, target]) => /^(?:lib|plugins|routes|config|packages|dev|test)\//.test(target) && /\.ts$/.test(target) && !house.has(target))
   t.strictSame(broken, [], 'every relative import was understood')
   t.ok(edges.some(([path, target]) => path === 'server.ts' && target === 'app.ts'))
   t.ok(edges.some(([path, target]) => path === 'routes/editions.ts' && target === 'lib/editions/schemas.ts'), 'an import of many lines too')
