@@ -7,6 +7,7 @@ import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { isLost } from '../translate/read.ts'
 import { mismatch } from '../translate/verify.ts'
+import { fitting, ROOM } from './room.ts'
 
 /** An article of a running order, as far as the caller may see it. */
 export interface PlacedArticle {
@@ -42,7 +43,7 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
       const entityTypes = new Set(names.flatMap((name) => identifiers(relationships![name])).map(({ type }) => splitType(model, type).entityType))
       const sparse = collections.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
         .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedKeyOf(entityType) ?? 'status'])
-      const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...sparse]
+      const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...fitting(sparse, ROOM)]
       const answer = await cms.request({ path: individualPath(collection, id), query, caller, isFresh: true })
       const excludedField = notIncludable(answer)
       if (excludedField !== undefined && names.includes(excludedField)) return including(names.filter((name) => name !== excludedField))

@@ -3,9 +3,16 @@ import { internalName, publicName, splitType, type ContentModel } from '../model
 import type { Collection } from '../site/catalog.ts'
 import { isContentEntity, type Shape } from '../translate/shape.ts'
 import { LANGUAGE_KEYS } from '../translate/urls.ts'
+import { fitting, lengthInUrl } from './room.ts'
 
 /** Drupal's entity type of users. */
 const USER = 'user'
+
+/** How much of the room the names of relationships may take. */
+const NAMES_SHARE = 2 / 3
+
+/** The length of a comma in a URL. */
+const COMMA = 3
 
 /**
  * What a request includes. JSON:API does not give the `url` of a reference. Quoin puts it together from the target's path
@@ -21,20 +28,21 @@ export interface Include {
   query: Array<[string, string]>
 }
 
-/** For how many resource types a request names fields: servers take URLs of 8 KiB (Apache's LimitRequestLine). */
-const SPARSE_MAX = 100
-
 /**
  * What to include for the urls of an edition's references; nothing as long as its fields are unknown.
  * @param collections the collections of the CMS: a field may refer to other bundles than any document has shown
+ * @param room for `include` and the sparse fields, in bytes of the URL. What does not fit is left out: a relationship is not
+ *   included, a resource type is included with all its fields
  * @param isWanted picks relationships by their public names and the entity types of their targets; default all
  */
-export function includeOf (shape: Shape | undefined, model: ContentModel, collections: Collection[], isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
+export function includeOf (shape: Shape | undefined, model: ContentModel, collections: Collection[], room: number, isWanted: (name: string, entityType: string | undefined) => boolean = () => true): Include {
   const relationships = new Set<string>()
   const included: string[] = []
   const excluded = new Set<string>()
   const types = new Set<string>()
   const entityTypes = new Set<string>()
+  const roomForNames = room * NAMES_SHARE
+  let length = 'include=&'.length
   for (const [field, { kind, sample, isExcluded }] of shape ?? []) {
     if (kind !== 'relationship' || field === model.keys.bundle || (sample && !isContentEntity(sample))) continue
     const name = publicName(model, field)
@@ -45,6 +53,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, collec
     const entityType = sample && splitType(model, sample.type).entityType
     relationships.add(name)
     if (!isWanted(name, entityType)) continue
+    length += lengthInUrl(name) + COMMA
+    if (length > roomForNames) continue
     included.push(name)
     if (entityType !== undefined && entityType !== model.entityType) {
       types.add(sample!.type)
@@ -55,8 +65,8 @@ export function includeOf (shape: Shape | undefined, model: ContentModel, collec
   for (const { entityType, resourceType } of collections) if (entityTypes.has(entityType)) types.add(resourceType)
   const { langcode, defaultLangcode } = LANGUAGE_KEYS
   const attributes = model.languages ? `path,uri,${langcode},${defaultLangcode}` : 'path,uri'
-  const fields = [...types].slice(0, SPARSE_MAX).map((type): [string, string] => [`fields[${type}]`, attributes])
-  return { relationships, included, excluded, query: [['include', included.join(',')], ...fields] }
+  const fields = [...types].map((type): [string, string] => [`fields[${type}]`, attributes])
+  return { relationships, included, excluded, query: [['include', included.join(',')], ...fitting(fields, room - Math.min(length, roomForNames))] }
 }
 
 /** The relationships whose targets a request includes. */
@@ -70,14 +80,14 @@ const SCOPES: Record<Scope, (name: string, entityType: string | undefined) => bo
 
 /** Remembers what to include until the fields of the resource type or the collections change. */
 export function createIncludes (model: ContentModel) {
-  const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], include: Include }>>()
+  const includes = new WeakMap<Shape, Map<Scope, { exposed: Collection[], room: number, include: Include }>>()
 
-  return function includeFor (shape: Shape | undefined, collections: Collection[], scope: Scope): Include {
+  return function includeFor (shape: Shape | undefined, collections: Collection[], scope: Scope, room: number): Include {
     const ofShape = shape && (includes.get(shape) ?? includes.set(shape, new Map()).get(shape))
     const last = ofShape?.get(scope)
-    if (last?.exposed === collections) return last.include
-    const include = includeOf(shape, model, collections, SCOPES[scope])
-    ofShape?.set(scope, { exposed: collections, include })
+    if (last?.exposed === collections && last.room === room) return last.include
+    const include = includeOf(shape, model, collections, room, SCOPES[scope])
+    ofShape?.set(scope, { exposed: collections, room, include })
     return include
   }
 }

@@ -6,6 +6,7 @@ import { publishedKeys } from '../site/list-site.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
 import { mismatch } from '../translate/verify.ts'
+import { fitting, ROOM } from './room.ts'
 import type { Load } from './finder.ts'
 import { createLookMemory, labelOf, LABELS, lookOf, looksIn, URI, type Looks } from './looks.ts'
 
@@ -49,7 +50,7 @@ export function createLabels ({ cms, catalog, model, origin }: Pick<Site, 'cms' 
       // An edition may refer to an edition of its own type.
       fields.set(resource.type, [...fields.get(resource.type) ?? [], ...names])
       const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
-      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', [...names, ...paths].join(',')], ...sparse], caller })
+      const answer = await cms.request({ path: individualPath(collection, resource.id), query: [['include', [...names, ...paths].join(',')], ...fitting(sparse, ROOM)], caller })
       const excluded = notIncludable(answer)
       if (excluded !== undefined && paths.includes(excluded)) {
         memory.refuse(resource.type, excluded)

@@ -8,6 +8,7 @@ import { notIncludable, refusal } from '../translate/failures.ts'
 import { uuidQuery, type Parameters } from '../translate/query.ts'
 import { mismatch, rowsOf } from '../translate/verify.ts'
 import { createLookMemory, LABELS, looksIn, URI, type Looks } from './looks.ts'
+import { fitting, ROOM } from './room.ts'
 
 /** How many rows of a list are asked about at once. */
 export const LOOKS_MAX = 20
@@ -65,7 +66,7 @@ export function createListLooks ({ cms, catalog, noun, origin }: Pick<Site, 'cms
     for (const type of types) fields.set(type, [...fields.get(type) ?? [], ...wanted.map((name) => name.split('.', 1)[0]!)])
     const sparse = [...fields].map(([type, names]): [string, string] => [`fields[${type}]`, [...new Set(names)].join(',')])
     const include: Parameters = names.length === 0 ? [] : [['include', names.join(',')]]
-    const answer = await cms.request({ path, query: [...include, ...query, ...sparse], caller })
+    const answer = await cms.request({ path, query: [...include, ...query, ...fitting(sparse, ROOM)], caller })
     const excluded = notIncludable(answer)
     if (excluded !== undefined && names.includes(excluded)) {
       refuse?.(excluded)

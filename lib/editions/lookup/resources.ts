@@ -9,12 +9,13 @@ import { isDefault } from '../site/revisions.ts'
 import type { Site } from '../site/site.ts'
 import { namesWithUnknownTargets, referencesIn, translatedIn, type KnownTargets } from '../site/targets.ts'
 import { notIncludable, refusal, unknownProperties } from '../translate/failures.ts'
-import { idQuery, pageQuery, referringQuery, type Page, type Parameters } from '../translate/query.ts'
+import { idQuery, pageQuery, PAGE_MAX, referringQuery, type Page, type Parameters } from '../translate/query.ts'
 import type { LoadedEdition, UrlOf } from '../translate/read.ts'
 import type { Shape } from '../translate/shape.ts'
 import { integerId, mismatch, rowsOf } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
 import { covers, createIncludes, includeOf, type Include } from './include.ts'
+import { createRoom, isTooLong } from './room.ts'
 
 /** What an edition is read by. */
 export type EditionId = { uuid: string } | { id: string }
@@ -98,6 +99,7 @@ const LANGUAGES = 5
 export function createResources ({ cms, model, noun, catalog, shapes, targets, ids, revisions }: Site): Resources {
   const idAttribute = publicName(model, model.keys.id)
   const includeFor = createIncludes(model)
+  const room = createRoom()
   const languages = Object.keys(model.languages ?? {}).slice(0, LANGUAGES)
   /** The attributes of which the url of an edition is made that another one refers to. */
   const ofOwnType = model.languages ? publicNames(model, 'path', model.keys.langcode, model.keys.defaultLangcode) : []
@@ -113,8 +115,15 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const isBare = BARE.includes(question.purpose)
     const version: Parameters = question.purpose === 'latest' && hasRevisions(resourceType) ? [['resourceVersion', 'rel:latest-version']] : []
     const answer = await cms.request({ path: question.path, query: [...question.query, ...query, ...version], caller: question.caller, isFresh: FRESH.includes(question.purpose) })
+      .catch((error: unknown) => error as Error)
+    if (query.length > 0 && shortened(answer, resourceType)) return get(question, resourceType, attempt + 1)
+    if (answer instanceof Error) throw answer
     if (answer.status < 300 && !isBare && ownTargets.documents.has(answer.document)) return { ...answer, urlOf: ownTargets.urlOf }
-    if (isExcluded(answer, plan)) return get(question, resourceType, attempt + 1)
+    if (isExcluded(answer, plan)) {
+      // Drupal names one such field at a time. The others may be gone too.
+      if (attempt > 0) shapes.keepExcluded(resourceType)
+      return get(question, resourceType, attempt + 1)
+    }
     if (answer.status === 400 && query.length > 0 && attempt === 0) {
       shapes.forget(resourceType)
       return get(question, resourceType, attempt + 1)
@@ -125,6 +134,13 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     }
     const otherType = await learn(question, plan, answer.document, attempt > 1)
     return otherType === undefined ? { ...answer, urlOf: ownTargets.urlOf } : get(question, otherType, attempt + 1)
+  }
+
+  /** Whether a URL was too long. If it was, later ones are shorter, and name no field that is gone. */
+  function shortened (outcome: JsonapiAnswer | Error, resourceType: string, isWrite = false): boolean {
+    if (!isTooLong(outcome, isWrite) || !room.shorten()) return false
+    shapes.forget(resourceType)
+    return true
   }
 
   /** Whether documents of this type have shown a revision id. For other types Drupal refuses requests that name a version. */
@@ -141,7 +157,8 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const page = purpose === 'page' ? `${path}?${query.join('&')}` : undefined
     const isComplete = BARE.includes(purpose) || (page !== undefined && ownTargets.pages.has(page))
     const scope = isComplete ? 'none' : ownTargets.targets.size === 0 ? 'all' : 'all but users'
-    return { resourceType, include: includeFor(shapes.of(resourceType), await catalog.all(caller), scope), ownTargets, page }
+    const include = includeFor(shapes.of(resourceType), await catalog.all(caller), scope, room.beside(path, query))
+    return { resourceType, include, ownTargets, page }
   }
 
   /**
@@ -165,7 +182,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
   async function learnTargets (question: ResourceQuestion, ownTargets: KnownTargets, editions: Resource[], names: string[]): Promise<void> {
     const { type: resourceType, id } = editions[0]!
     const { caller } = question
-    const include = includeOf(shapes.of(resourceType), model, await catalog.all(caller), (name) => names.includes(name))
+    const include = await includeTargets(question, resourceType, new Set(names))
     const document = await askTargets(question, resourceType, include)
     const rows = primaryData(document)
     // A page may have moved on by some rows in the meantime, but not by all of them.
@@ -183,7 +200,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
       const translations = translatedIn(editions, relationships, ownTargets.targets).filter(({ langcode }) => langcode !== language)
       if (translations.length === 0) continue
       const { type: resourceType } = editions[0]!
-      const include = includeOf(shapes.of(resourceType), model, await catalog.all(question.caller), (name) => translations.some(({ relationship }) => relationship === name))
+      const include = await includeTargets(question, resourceType, new Set(translations.map(({ relationship }) => relationship)))
       callOf(question.caller)?.allow(1)
       const document = await askTargets(question, resourceType, include, language).catch(() => ({}))
       targets.learnOriginals(ownTargets, translations, document)
@@ -191,15 +208,25 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     targets.settle(ownTargets, translatedIn(editions, relationships, ownTargets.targets))
   }
 
-  /** Asks for the targets of the included relationships, and for nothing else. */
+  /** What to include for these relationships, as many as fit into a URL that names each a second time, as a sparse field. */
+  async function includeTargets ({ path, query, caller }: RequestTarget, resourceType: string, names: ReadonlySet<string>): Promise<Include> {
+    return includeOf(shapes.of(resourceType), model, await catalog.all(caller), room.beside(path, query) / 2, (name) => names.has(name))
+  }
+
+  /** Asks for the targets of the included relationships, and for nothing else. Where a URL is too long for that, they stay unknown. */
   async function askTargets ({ path, query, caller }: RequestTarget, resourceType: string, include: Include, language?: string): Promise<Document> {
-    const { document } = await cms.request({ path, query: [...query, ...include.query, [`fields[${resourceType}]`, [...include.included, ...revisionAttribute, ...ofOwnType].join(',')]], caller, language })
-    return document
+    const fields = [...include.included, ...revisionAttribute, ...ofOwnType].join(',')
+    const sparse: Parameters = [...query, ...include.query, [`fields[${resourceType}]`, fields]]
+    const answer = await cms.request({ path, query: sparse, caller, language }).catch((error: unknown) => error as Error)
+    if (shortened(answer, resourceType)) return {}
+    if (answer instanceof Error) throw answer
+    return answer.document
   }
 
   function learnShapes (document: Document): Resource[] {
     const editions = primaryData(document)
-    editions.forEach(shapes.learn)
+    // A page has no more rows. One with more is refused when it is looked at.
+    editions.slice(0, PAGE_MAX).forEach(shapes.learn)
     return editions
   }
 
@@ -314,11 +341,14 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const target = current
       ? { method: 'PATCH', path: individualPath(collection, resource.id), language: languageOf(current, model) } as const
       : { method: 'POST', path: collection.path } as const
-    const include = includeFor(shapes.of(resource.type), await catalog.all(caller), 'all')
+    const include = includeFor(shapes.of(resource.type), await catalog.all(caller), 'all', room.beside(target.path, []))
     return attempt(0)
 
     async function attempt (round: number): Promise<{ saved: LoadedEdition } | { refused: JsonapiAnswer }> {
-      const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller })
+      const answer = await cms.request({ ...target, query: include.query, body: { data: resource }, caller }).catch((error: unknown) => error as Error)
+      // Nothing was saved: what is before Drupal did not take the URL.
+      if (include.query.length > 0 && shortened(answer, resource.type, true)) return send(resource, caller, current)
+      if (answer instanceof Error) throw answer
       if (answer.status < 400) return { saved: await saved(answer, resource, collection, include, caller) }
       if (isExcluded(answer, { resourceType: resource.type, include })) throw new Failure('CMS_INVALID_RESPONSE', 'The CMS could not answer with what the edition refers to')
       const unknown = unknownProperties(answer)

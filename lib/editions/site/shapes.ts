@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import type { Resource } from '../../jsonapi/document.ts'
 import { internalName, type ContentModel } from '../model.ts'
 import { createPlans, type Plan, type Plans } from '../translate/plans.ts'
@@ -11,16 +12,24 @@ export interface Shapes {
   of (resourceType: string): Shape | undefined
   /** Notes that Drupal does not include a relationship, named by its internal name. */
   exclude (resourceType: string, field: string): void
+  /** Drops all fields of a resource type except those that Drupal does not include. */
+  keepExcluded (resourceType: string): void
   /** Drops a resource type whose fields have changed. */
   forget (resourceType: string): void
 }
+
+/** How many fields and properties Quoin remembers, those of all resource types together. Large sites have some thousand. */
+const REMEMBERED = 100_000
+
+/** The same of one resource type. With more than these it forgets all but those of the last document. */
+const OF_TYPE = 10_000
 
 /**
  * Remembers field shapes. Every JSON:API document shows which fields are relationships and which hold many items, even
  * where they are empty. Source: Drupal\jsonapi\Normalizer\FieldNormalizer, EntityReferenceFieldNormalizer.
  */
 export function createShapes (model: ContentModel, planFor: Plans = createPlans(model)): Shapes {
-  const shapes = new Map<string, Shape>()
+  const shapes = new LRUCache<string, Shape>({ maxSize: REMEMBERED, sizeCalculation: weightOf })
   /** For resources with the same members: the members, by public name, that were empty in all of them so far. */
   const empty = new WeakMap<Plan, { shape: Shape, attributes: string[], relationships: string[] }>()
 
@@ -30,11 +39,13 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
     const last = empty.get(plan)
     // Nearly no resource shows anything new.
     if (before && last?.shape === before && last.attributes.every((name) => isEmpty(resource.attributes![name])) && last.relationships.every((name) => isEmpty(resource.relationships![name]!.data))) return
-    const fresh = [...shapeOf(resource, model)].filter(([field, { sample, properties }]) => {
+    const own = shapeOf(resource, model)
+    const fresh = [...own].filter(([field, { sample, properties }]) => {
       const earlier = before?.get(field)
       return !earlier || (sample && !earlier.sample) || (properties && !earlier.properties)
     })
-    const shape = before && fresh.length === 0 ? before : new Map<string, FieldShape>([...before ?? [], ...fresh])
+    const all = before && fresh.length === 0 ? before : new Map<string, FieldShape>([...before ?? [], ...fresh])
+    const shape = all === before || weightOf(all) <= OF_TYPE ? all : own
     shapes.set(resource.type, shape)
     const ofName = (name: string) => shape.get(internalName(model, name))!
     empty.set(plan, {
@@ -49,7 +60,19 @@ export function createShapes (model: ContentModel, planFor: Plans = createPlans(
     shapes.set(resourceType, new Map(shape).set(field, { ...shape.get(field)!, isExcluded: true }))
   }
 
-  return { learn, of: (resourceType) => shapes.get(resourceType), exclude, forget: (resourceType) => { shapes.delete(resourceType) } }
+  function keepExcluded (resourceType: string): void {
+    const excluded = [...shapes.get(resourceType)!].filter(([, { isExcluded }]) => isExcluded)
+    shapes.set(resourceType, new Map(excluded))
+  }
+
+  return { learn, of: (resourceType) => shapes.get(resourceType), exclude, keepExcluded, forget: (resourceType) => { shapes.delete(resourceType) } }
+}
+
+/** What a shape counts: its fields and their properties, and one for itself. */
+function weightOf (shape: Shape): number {
+  let weight = 1 + shape.size
+  for (const { properties } of shape.values()) weight += properties?.length ?? 0
+  return weight
 }
 
 function isEmpty (data: unknown): boolean {

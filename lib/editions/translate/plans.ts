@@ -29,6 +29,9 @@ export interface Plan {
 /** How many plans are kept. Which fields a resource has depends on its bundle and on who asks. */
 const PLANS = 16
 
+/** How many members all of them may be for. The newest is kept whatever it is for. */
+const MEMBERS = 20_000
+
 /** Gives the plan for a resource. */
 export type Plans = (resource: Resource) => Plan
 
@@ -42,9 +45,13 @@ export function createPlans (model: ContentModel): Plans {
     if (last) return last
     const plan = planOf(resource, model)
     plans.unshift(plan)
-    if (plans.length > PLANS) plans.pop()
+    while (plans.length > PLANS || (plans.length > 1 && membersOf(plans) > MEMBERS)) plans.pop()
     return plan
   }
+}
+
+function membersOf (plans: Plan[]): number {
+  return plans.reduce((sum, { names }) => sum + names.attributes.length + names.relationships.length, 0)
 }
 
 /** Whether these are the names of all members, in their order; makes no list of them. */

@@ -28,11 +28,28 @@ export function shapeOf (resource: Resource, model: ContentModel): Map<string, F
   for (const [name, relationship] of Object.entries(resource.relationships ?? {})) {
     const sample = identifiers(relationship).find((identifier) => !isLost(identifier))
     shape.set(internalName(model, name), {
-      kind: 'relationship', many: Array.isArray(relationship.data), ...(sample && { sample })
+      kind: 'relationship', many: Array.isArray(relationship.data), ...(sample && { sample: sampleOf(sample) })
     })
   }
   return shape
 }
+
+/** Of what a sample says of its target as much as is looked at. It is remembered, and the rest may be of any size. */
+function sampleOf ({ type, id, meta }: ResourceIdentifier): ResourceIdentifier {
+  if (!isObject(meta)) return { type, id }
+  const members = LOOKED_AT.filter((name) => meta[name] !== undefined).map((name) => [name, isShort(meta[name]) ? meta[name] : null])
+  return { type, id, meta: Object.fromEntries(members) }
+}
+
+/** What tells content entities from others, and revisions from entities. */
+const LOOKED_AT = ['drupal_internal__target_id', 'target_revision_id']
+
+function isShort (value: unknown): boolean {
+  return typeof value === 'number' || (typeof value === 'string' && value.length <= SHORT)
+}
+
+/** In characters. The name of a config entity has 255 at most. */
+const SHORT = 255
 
 function propertiesOf (value: unknown): string[] | undefined {
   const item: unknown = Array.isArray(value) ? value[0] : value

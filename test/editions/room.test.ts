@@ -1,0 +1,56 @@
+import t from 'tap'
+import { createRoom, fitting, isTooLong } from '../../lib/editions/lookup/room.ts'
+import { createShapes } from '../../lib/editions/site/shapes.ts'
+import { createPlans } from '../../lib/editions/translate/plans.ts'
+import { Failure } from '../../lib/errors.ts'
+import { model } from './fixtures.ts'
+
+t.test('a URL that is refused for its length halves the room for ten minutes, down to none', async (t) => {
+  let time = 0
+  const room = createRoom(() => time)
+  const left = () => room.beside('', [])
+  t.equal(left(), 7500)
+  t.equal(room.beside('/a', [['b', 'c d']]), 7493)
+  t.equal(room.beside('', [['b', 'x'.repeat(8000)]]), 0)
+  const halves = Array.from({ length: 4 }, () => [room.shorten(), left()])
+  t.strictSame(halves, [[true, 3750], [true, 1875], [true, 937.5], [true, 0]])
+  t.equal(room.shorten(), false, 'there is nothing left to leave out')
+  time = 600_000
+  t.equal(left(), 7500)
+})
+
+t.test('a URL counts as too long where the answer, or the failure, has the status for that', async (t) => {
+  const failed = (status: number) => new Failure('CMS_INVALID_RESPONSE', '', { cause: Object.assign(new Error(''), { status }) })
+  t.strictSame([414, 431, 400, 502].map((status) => isTooLong(failed(status))), [true, true, true, false])
+  t.strictSame([414, 431, 400].map((status) => isTooLong(failed(status), true)), [true, true, false], 'of a write a page with 400 says too little')
+  t.strictSame([414, 431, 400].map((status) => isTooLong({ status })), [true, true, false], 'Drupal says 400 to what it does not know')
+  t.equal(isTooLong(new Failure('CMS_TIMEOUT', '')), false)
+  t.strictSame(fitting([['a', 'b'], ['c', 'd'], ['e', 'f']], 8), [['a', 'b'], ['c', 'd']])
+})
+
+t.test('ever new names of fields are not remembered for ever', async (t) => {
+  const shapes = createShapes(model)
+  const resource = (round: number, count: number) => ({
+    type: 'a--b',
+    id: 'u',
+    attributes: Object.fromEntries(Array.from({ length: count }, (_, index) => [`field_${round}_${index}`, { value: 1 }])),
+    relationships: { field_r: { data: { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: 'x'.repeat(100_000), other: 'y' } } } }
+  })
+  for (let round = 0; round < 20; round++) shapes.learn(resource(round, 1000))
+  const { size } = shapes.of('a--b')!
+  t.ok(size > 1000 && size <= 10_000, String(size))
+  t.ok(shapes.of('a--b')!.has('field_19_0'), 'the last ones are known')
+  t.strictSame(shapes.of('a--b')!.get('field_r')!.sample, { type: 'c--d', id: 'v', meta: { drupal_internal__target_id: null } }, 'of a sample no more than is looked at')
+  for (let type = 0; type < 200; type++) shapes.learn({ ...resource(0, 500), type: `a--${type}` })
+  t.equal(shapes.of('a--b'), undefined, 'those least recently used go')
+  t.ok(shapes.of('a--199'))
+})
+
+t.test('plans for ever new members are few, and those for many members fewer', async (t) => {
+  const planFor = createPlans(model)
+  const resource = (round: number) => ({ type: 'a--b', id: 'u', attributes: Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`f${round}_${index}`, 0])) })
+  const plans = [0, 1, 2].map((round) => planFor(resource(round)))
+  t.equal(planFor(resource(2)), plans[2])
+  t.equal(planFor(resource(1)), plans[1])
+  t.not(planFor(resource(0)), plans[0])
+})
