@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Pool } from 'undici'
+import { buildConnector, Pool } from 'undici'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import { createBreaker, isFailing, type Breaker } from './breaker.ts'
 import { exchange, LARGEST_HEADER, textOf, type HttpAnswer, type Limits } from './exchange.ts'
+import { withoutContinue } from './interim.ts'
 
 export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
   method: 'GET' | 'POST' | 'PATCH'
@@ -41,6 +42,9 @@ const LARGEST_BODY = 16 * 1024 * 1024
 /** Connection errors that a new connection may not have: refused, reset, or closed while idle. */
 const PASSING = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET']
 
+/** Some proxies compress answers for who does not say that they must not (RFC 9110 section 12.5.3). */
+const UNCODED = { 'accept-encoding': 'identity' }
+
 /** What a gateway answers while the CMS restarts. */
 const GATEWAY = [502, 503, 504]
 
@@ -54,7 +58,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   const pool = new Pool(origin, {
     connections: 64,
     // Shorter than the deadline, so that a write without a connection is known not to have been sent.
-    connect: { timeout: timeoutMs / 2 },
+    connect: withoutContinue(buildConnector({ timeout: timeoutMs / 2 })),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxHeaderSize: LARGEST_HEADER,
@@ -89,7 +93,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   async function sendOnce ({ method, path, headers, body, signal, take, free }: HttpRequest, deadline: number): Promise<HttpAnswer> {
     const observation = observe?.({ to: 'cms', operation: method, path: path.split('?', 1)[0]! })
     try {
-      const answer = await exchange(pool, { method, path: base + path, headers: { ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal, take, free })
+      const answer = await exchange(pool, { method, path: base + path, headers: { ...UNCODED, ...headers, ...observation?.headers }, body: body ?? null }, { ms: deadline - performance.now(), signal, take, free })
       observation?.end(`${Math.trunc(answer.status / 100)}xx`, answer.status)
       return answer
     } catch (error) {
@@ -136,5 +140,6 @@ function transportFailure (error: unknown, timeoutMs: number): Failure {
   }
   const excess = TOO_LARGE[code]
   if (excess !== undefined) return new Failure('CMS_INVALID_RESPONSE', `The CMS answered ${excess}`, { cause: error })
+  if (name === 'HTTPParserError') return new Failure('CMS_UNREACHABLE', 'The CMS answered something that is not HTTP/1.1', { cause: error })
   return new Failure('CMS_UNREACHABLE', texts.cmsUnreachable, { cause: error })
 }
