@@ -3,6 +3,7 @@ import type { Caller } from '../http/calls.ts'
 import { upstream, type Http } from '../http/client.ts'
 import { callerOf, credentialCookies, fingerprint } from '../jsonapi/credentials.ts'
 import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
+import { notJsonapi } from '../jsonapi/foreign.ts'
 import { isUuid } from '../patterns.ts'
 import { identityOf, lineOf, unauthenticatedFailure, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
@@ -65,10 +66,11 @@ async function ask ({ http, jsonapiPath }: DrupalOptions, caller: Caller): Promi
 
   /** A document of Drupal; undefined where it refuses the credentials. Sent once: a second try may be one too many. */
   async function read (path: string): Promise<Document | undefined> {
-    const { status, headers, body } = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
+    const answer = await http.send({ method: 'GET', path: jsonapiPath + path, headers: caller }).catch((error: Failure) => { throw cannotSay(error, error.headers['retry-after']) })
+    const { status, headers, body } = answer
     if (status === 401 || status === 403) return undefined
     const document = status === 200 ? documentIn(body) : undefined
-    if (!document) throw cannotSay(upstream(status, body), headers['retry-after'])
+    if (!document) throw cannotSay(status >= 500 ? upstream(status, body) : notJsonapi(answer, caller), headers['retry-after'])
     return document
   }
 }

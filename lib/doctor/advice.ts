@@ -1,9 +1,12 @@
 import type { Failure } from '../errors.ts'
 import { wrong, type Diagnosis } from '../findings.ts'
 import { transportReason } from '../http/transport-reason.ts'
+import { NOT_JSONAPI, SETTINGS, type ForeignError } from '../jsonapi/foreign.ts'
 
 /** What nginx and Apache say on a port for HTTPS to a request without TLS. */
 const PLAIN_HTTP = /plain HTTP request was sent to HTTPS port|speaking plain HTTP to an SSL-enabled/i
+
+const CORRECT = "correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal's module jsonapi on"
 
 /** What an operator should do about a failure of the CMS. @param url the address of the CMS */
 export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diagnosis {
@@ -18,8 +21,9 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
     case 'CMS_FAILED':
       return wrong(`CMS: ${message}${reason}`, "Drupal's own log says why")
     case 'CMS_INVALID_RESPONSE':
-      if (speaksHttps(cause as CmsAnswerError | undefined, url)) return wrong(`CMS: HTTPS is spoken at ${url}, but CMS_URL begins with http://`, 'write https:// in CMS_URL')
-      return wrong(`CMS: ${message}${reason}`, "correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal's module jsonapi on")
+      if (speaksHttps(cause as Partial<ForeignError> | undefined, url)) return wrong(`CMS: HTTPS is spoken at ${url}, but CMS_URL begins with http://`, 'write https:// in CMS_URL')
+      if ((cause as NodeJS.ErrnoException | undefined)?.code === 'UND_ERR_HEADERS_OVERFLOW') return wrong(`CMS: ${message}`)
+      return foreignAnswer(cause as Partial<ForeignError> | undefined) ?? wrong(`CMS: ${message}${reason}`, CORRECT)
     case 'CMS_LOGIN_REFUSED':
       return wrong(`CMS account: ${(cause as Error).message}`, 'correct the account; after five wrong tries Drupal refuses the right password too, for six hours')
     case 'CMS_READ_ONLY':
@@ -32,13 +36,17 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
   }
 }
 
-/** An answer of the CMS, as the cause of a failure. */
-type CmsAnswerError = Error & { location?: string | undefined }
+/** What an answer that is not JSON:API was, and what it said; undefined for other failures. */
+function foreignAnswer (cause: Partial<ForeignError> | undefined): Diagnosis | undefined {
+  if (cause?.what === undefined) return undefined
+  const { what, advice, message } = cause
+  return wrong(`CMS: ${NOT_JSONAPI}: ${what} (${message})`, advice === SETTINGS ? CORRECT : advice)
+}
 
 /** Whether a web server asks for HTTPS where CMS_URL has http://: by its error page, or by a redirect to the same host. */
-function speaksHttps (cause: CmsAnswerError | undefined, url: string): boolean {
+function speaksHttps (cause: Partial<ForeignError> | undefined, url: string): boolean {
   if (!cause || !url.startsWith('http:')) return false
-  return PLAIN_HTTP.test(cause.message) || Boolean(cause.location?.startsWith(`https://${new URL(url).hostname}`))
+  return PLAIN_HTTP.test(String(cause.message)) || Boolean(cause.location?.startsWith(`https://${new URL(url).hostname}`))
 }
 
 /** Of what Drupal said the status alone, since its text may hold anything; of the network its own words. */

@@ -2,6 +2,7 @@ import { Failure } from '../errors.ts'
 import type { Http } from '../http/client.ts'
 import { isJson, type HttpAnswer } from '../http/exchange.ts'
 import { documentIn, objectIn, userIn } from './document.ts'
+import { foreign, secretsIn } from './foreign.ts'
 
 type Headers = Record<string, string>
 
@@ -106,7 +107,7 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
     if (status === 400 && typeof message === 'string' && REFUSED_LOGIN.test(message)) return { refused: 'user name and password (CMS_USER, CMS_PASSWORD)', status, isLasting: true }
     if (status === 403 && typeof message === 'string' && LOCKED_OUT.test(message)) return { isLockedOut: true }
     const cookie = [headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';', 1)[0]).join('; ')
-    if (status !== 200 || typeof token !== 'string' || !cookie) throw unclear('/user/login', answer)
+    if (status !== 200 || typeof token !== 'string' || !cookie) throw unclear('/user/login', answer, [password])
     seenAlive = now()
     session = { cookie, 'x-csrf-token': token }
     return { accepted: session }
@@ -145,7 +146,7 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random, join
     const { status, headers, body } = answer
     const { access_token: accessToken, expires_in: seconds, error } = objectIn(body) ?? {}
     if (status >= 400 && status <= 403 && isJson(headers) && REFUSED_CLIENT.has(error)) return { refused: 'client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status, isLasting: true }
-    if (status !== 200 || typeof accessToken !== 'string') throw unclear('/oauth/token', answer)
+    if (status !== 200 || typeof accessToken !== 'string') throw unclear('/oauth/token', answer, [clientSecret])
     // A token that does not say how long it lives (NaN) is used until it is refused.
     expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
     token = { authorization: `Bearer ${accessToken}` }
@@ -264,11 +265,15 @@ async function isKnown (http: Http, jsonapiPath: string, credentials: Headers): 
   const document = isJson(headers) ? documentIn(body) : undefined
   if (status === 200 && Array.isArray(document?.data)) return userIn(document) !== undefined
   if ((status === 401 || status === 403) && document?.errors?.some(({ detail }) => typeof detail === 'string')) return false
-  throw unclear(jsonapiPath, answer)
+  throw unclear(jsonapiPath, answer, secretsIn(credentials))
 }
 
-function unclear (path: string, { status }: HttpAnswer): Failure {
-  return new Failure('CMS_FAILED', "The CMS did not say whether it accepts this service's account", { cause: new Error(`${path} answered ${status}, but not as Drupal does`) })
+/** @param secrets what was sent there to log in */
+function unclear (path: string, answer: HttpAnswer, secrets: readonly string[]): Failure {
+  const { what, said } = foreign(answer, secrets)
+  return new Failure('CMS_FAILED', `The CMS did not say whether it accepts this service's account, but answered ${what}`, {
+    cause: new Error(`${path} answered ${answer.status}, but not as Drupal does: ${said}`)
+  })
 }
 
 /** The failure of a try. The request that needs the account was not sent. */

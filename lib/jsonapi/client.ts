@@ -9,6 +9,7 @@ import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
 import { documentIn, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
+import { notJsonapi } from './foreign.ts'
 import { createLanguages } from './languages.ts'
 
 export interface JsonapiRequest {
@@ -48,7 +49,7 @@ export interface Jsonapi {
    * call (lib/http/calls.ts) and ends with it, except a write that was sent.
    * @throws {Failure} CMS_TIMEOUT, CMS_UNREACHABLE, CMS_UNAVAILABLE (503 and 429, and where the circuit breaker let
    *   nothing through), CMS_FAILED (other 5xx), CMS_INVALID_RESPONSE (redirects, HTML, broken JSON, too large). Their
-   *   messages have no text of the CMS.
+   *   messages have no text of the CMS, except for the title of a page.
    */
   request (request: JsonapiRequest): Promise<JsonapiAnswer>
 }
@@ -93,16 +94,16 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     /** @param signal aborts the wait; a write that was sent goes on */
     async function ask (signal: Signal | undefined): Promise<JsonapiAnswer> {
       if (signal?.aborted) throw signal.reason
-      const credentials = account && await abortable(account.credentials(), signal)
+      let credentials = account && await abortable(account.credentials(), signal)
       let answer = await send(credentials, signal)
       const isRefused = answer.status === 401 || answer.status === 403
       if (credentials && isRefused && await abortable(account!.renew(credentials, answer.status), signal)) {
         // A refused request has changed nothing, so it can be sent again with new credentials.
-        const newCredentials = await abortable(account!.credentials(), signal)
+        credentials = await abortable(account!.credentials(), signal)
         call?.retry()
-        answer = await send(newCredentials, signal)
+        answer = await send(credentials, signal)
       }
-      return answerOf(answer, key)
+      return answerOf(answer, key, { ...caller, ...credentials })
     }
 
     function endWrite (): void {
@@ -134,8 +135,12 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     }
   }
 
-  /** @param key of a read, whose document may be one that came before */
-  function answerOf ({ status, headers, body }: HttpAnswer, key: string | undefined): JsonapiAnswer {
+  /**
+   * @param key of a read, whose document may be one that came before
+   * @param sent the header fields of the request
+   */
+  function answerOf (answer: HttpAnswer, key: string | undefined, sent: object): JsonapiAnswer {
+    const { status, headers, body } = answer
     if (status === 503 || status === 429) {
       const retryAfter = String(headers['retry-after'])
       throw new Failure('CMS_UNAVAILABLE', texts.cmsUnavailable, {
@@ -146,11 +151,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     if (status >= 500) throw new Failure('CMS_FAILED', texts.cmsFailed, { cause: upstream(status, body) })
     const isDocument = (status < 300 || status >= 400) && isJson(headers)
     const document = !isDocument ? undefined : key === undefined ? documentIn(body) : documents.read(key, body)
-    if (!document || (status < 300 && document.data === undefined)) {
-      throw new Failure('CMS_INVALID_RESPONSE', "The CMS answered something that is not JSON:API; are CMS_URL and CMS_JSONAPI_PATH right and is Drupal's module jsonapi on?", {
-        cause: Object.assign(upstream(status, body), { location: headers.location })
-      })
-    }
+    if (!document || (status < 300 && document.data === undefined)) throw notJsonapi(answer, sent)
     const challenge = headers['www-authenticate']
     const cookies = headers['set-cookie'] && sessionCookies(headers)
     return { status, document, bytes: body.length, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }

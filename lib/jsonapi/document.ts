@@ -1,5 +1,6 @@
 /** JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/, shared names only). */
 
+import { isUtf8 } from 'node:buffer'
 import { textOf } from '../http/exchange.ts'
 
 export interface ResourceIdentifier {
@@ -52,14 +53,23 @@ export function isSameUuid (one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }
 
-/** The object in a body of JSON, or undefined where there is none. */
-export function objectIn (body: Uint8Array): Record<string, unknown> | undefined {
+/**
+ * The value in a body of JSON, or undefined where there is none. Bytes that are not UTF-8 are none (RFC 8259 section 8.1): read
+ * as U+FFFD they would be saved back so.
+ */
+export function valueIn (body: Uint8Array): unknown {
+  if (!isUtf8(body)) return undefined
   try {
-    const value: unknown = JSON.parse(textOf(body))
-    return isObject(value) ? value : undefined
+    return JSON.parse(textOf(body))
   } catch {
     return undefined
   }
+}
+
+/** The object in a body of JSON, or undefined where there is none. */
+export function objectIn (body: Uint8Array): Record<string, unknown> | undefined {
+  const value = valueIn(body)
+  return isObject(value) ? value : undefined
 }
 
 /** The document in a body of JSON, or undefined where there is none. */

@@ -279,8 +279,8 @@ t.test('a CMS that is not there, or something else, is one line that says what t
   const cases: Array<[what: string, visit: Visit, expected: RegExp]> = [
     ['nothing listens', { url: 'http://127.0.0.1:9' }, /^! {4}CMS: http:\/\/127\.0\.0\.1:9 cannot be reached \(connect ECONNREFUSED 127\.0\.0\.1:9\): correct CMS_URL, or check the network from here$/],
     ['it does not answer', { url: await serve(t, () => {}), timeoutMs: 1000 }, /^! {4}CMS: The CMS did not answer within 1000 ms: see why it is slow, or raise CMS_TIMEOUT_MS$/],
-    ['another path', { url, jsonapiPath: '/api' }, /^! {4}CMS: The CMS answered something that is not JSON:API; .* \(the CMS answered 404\): correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL/],
-    ['HTML', { url: await answers(200, 'text/html', '<h1>hello</h1>') }, /not JSON:API; .* \(the CMS answered 200\)/],
+    ['another path', { url, jsonapiPath: '/api' }, /^! {4}CMS: The CMS answered something that is not JSON:API: a page of HTML \(status 404, "Page not found"\) \(the CMS answered 404: Page not found\): correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL/],
+    ['HTML', { url: await answers(200, 'text/html', '<h1>hello</h1>') }, /not JSON:API: a page of HTML \(status 200\) \(the CMS answered 200: hello\): correct CMS_URL/],
     ['other JSON', { url: await answers(200, json, '{"data":[]}') }, /^! {4}CMS: The CMS answered JSON, but not as Drupal's JSON:API does \(the CMS answered 200\)/],
     ['JSON that is an error', { url: await answers(404, json, '{"message":"no"}') }, /^! {4}CMS: The CMS answered JSON, but not as Drupal's JSON:API does \(the CMS answered 404\)/],
     ['a failure', { url: await answers(500, 'text/plain', 'SQLSTATE secret') }, /^! {4}CMS: The CMS failed to answer \(the CMS answered 500\): Drupal's own log says why$/],

@@ -200,12 +200,12 @@ const faults: Record<string, [script: Script, wanted: Wanted]> = {
   'a reset before the headers': [(response) => response.socket!.resetAndDestroy(), { ...unreachable, cause: /ECONNRESET/ }],
   'an end before the headers': [(response) => response.socket!.destroy(), { ...unreachable, cause: /other side closed/ }],
   'a reset inside the headers': [(response) => response.socket!.write('HTTP/1.1 200 OK\r\nContent-Ty', () => response.socket!.resetAndDestroy()), { ...unreachable, cause: /ECONNRESET/ }],
-  'no HTTP at all': [(response) => response.socket!.end('220 mail.example ESMTP\r\n'), { ...unreachable, cause: /Expected HTTP/ }],
+  'no HTTP at all': [(response) => response.socket!.end('220 mail.example ESMTP\r\n'), { ...unreachable, message: 'The CMS answered something that is not HTTP/1.1', cause: /Expected HTTP/ }],
   'a reset inside the body': [(response) => response.writeHead(200, { ...JSONAPI, 'content-length': text.length }).write(text.slice(0, 100), () => response.socket!.resetAndDestroy()), { ...unreachable, cause: /terminated|ECONNRESET/ }],
   'an end inside a chunked body': [(response) => response.writeHead(200, JSONAPI).write(text.slice(0, 100), () => response.socket!.destroy()), { ...unreachable, cause: /terminated|closed/ }],
   'a body that ends early, its length not told': [
     (response) => response.socket!.end(`HTTP/1.1 200 OK\r\nContent-Type: application/vnd.api+json\r\nConnection: close\r\n\r\n${text.slice(0, 100)}`),
-    { status: 502, code: 'CMS_INVALID_RESPONSE', message: notJsonapi, cause: /the CMS answered 200: \d+ characters/ }
+    { status: 502, code: 'CMS_INVALID_RESPONSE', message: notJsonapi, cause: /the CMS answered 200: \d+ bytes/ }
   ],
   'no headers in time': [() => {}, late],
   'headers, but no body in time': [(response) => response.writeHead(200, JSONAPI).flushHeaders(), late],
