@@ -4,7 +4,7 @@ import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Observe } from '../observe.ts'
 import { createBreaker, isFailing, type Breaker } from './breaker.ts'
 import { exchange, LARGEST_HEADER, textOf, type HttpAnswer, type Limits } from './exchange.ts'
-import { withoutContinue } from './interim.ts'
+import { leaveOutContinue } from './interim.ts'
 
 export interface HttpRequest extends Pick<Limits, 'signal' | 'take' | 'free'> {
   method: 'GET' | 'POST' | 'PATCH'
@@ -58,7 +58,7 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   const pool = new Pool(origin, {
     connections: 64,
     // Shorter than the deadline, so that a write without a connection is known not to have been sent.
-    connect: withoutContinue(buildConnector({ timeout: timeoutMs / 2 })),
+    connect: connector(timeoutMs / 2),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     maxHeaderSize: LARGEST_HEADER,
@@ -104,6 +104,15 @@ export function createHttp ({ url, timeoutMs, breaker = createBreaker(), observe
   }
 
   return { send, close: () => pool.destroy() }
+}
+
+function connector (timeout: number): buildConnector.connector {
+  const connect = buildConnector({ timeout })
+  return (options, callback) => connect(options, (...result) => {
+    const [, socket] = result
+    if (socket) leaveOutContinue(socket)
+    callback(...result)
+  })
 }
 
 /** The title of an answer is looked for in this many characters at its start. */

@@ -1,5 +1,4 @@
 import type { Socket } from 'node:net'
-import type { buildConnector } from 'undici'
 
 /** The beginning of an interim answer of the one kind that undici takes for an error, and how a header ends. */
 const CONTINUE = /^HTTP\/1\.[01] 100[ \r]/
@@ -11,19 +10,12 @@ const END = '\r\n\r\n'
 const MOST_BYTES = 16 * 1024
 
 /**
- * A connector whose sockets leave out the 100 (Continue) that a server or a proxy sends although the request did not ask for it.
- * A client has to read over it (RFC 9110 section 15.2). undici ends the connection instead: a write would be of unknown outcome.
+ * Has a socket leave out the 100 (Continue) that a server or a proxy sends although the request did not ask for it. A client
+ * has to read over it (RFC 9110 section 15.2). undici ends the connection instead: a write would be of unknown outcome.
+ *
+ * undici sends one request at a time, in one turn, and reads with `read`: what comes first after a write begins an answer.
  */
-export function withoutContinue (connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) => connect(options, (...result) => {
-    const [, socket] = result
-    if (socket) leaveOutContinue(socket)
-    callback(...result)
-  })
-}
-
-/** undici sends one request at a time, in one turn, and reads with `read`: what comes first after a write begins an answer. */
-function leaveOutContinue (socket: Socket): void {
+export function leaveOutContinue (socket: Socket): void {
   const { read, write } = socket
   let isStart = false
   let skipped = 0
