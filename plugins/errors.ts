@@ -58,9 +58,9 @@ export function answer (error: FastifyError | Failure, request: FastifyRequest, 
     const { method, routeOptions: { url: route } } = request
     request.log.error({ method, route, err: failure }, failure.message)
   }
-  // Fastify closes the connection when a body is too large. A client that is still sending would get a reset instead of
-  // the answer. Without this field Node reads the rest and drops it, within the limits of plugins/connections.ts.
-  if (failure.code === 'TOO_LARGE') reply.removeHeader('connection')
+  // Fastify closes the connection when a body is not read to its end. A client that is still sending would get a reset instead
+  // of the answer. Without this field Node reads the rest and drops it, within the limits of plugins/connections.ts.
+  if (failure.code === 'TOO_LARGE' || failure.code === 'OVERLOADED') reply.removeHeader('connection')
   // No hook has seen a request whose URL cannot be read.
   if (!reply.hasHeader('content-security-policy')) reply.headers({ ...SECURITY_HEADERS, ...request.server.corsHeaders?.(request.headers.origin) })
   const { location } = failure.headers

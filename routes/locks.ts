@@ -33,7 +33,7 @@ export default async function locks (fastify: FastifyInstance) {
 
   // sendBeacon, which a page can still call when it closes, is POST only and sends text as text/plain.
   await fastify.register(async function beacons (scope) {
-    scope.addContentTypeParser('text/plain', { parseAs: 'buffer' }, scope.parseJson)
+    scope.addContentTypeParser('text/plain', scope.parseJson)
     scope.withTypeProvider<TypeBoxTypeProvider>()
       .post('/api/cloud/data-state/:type/:id/release', { schema: beaconSchema }, releaseByBeacon)
   })

@@ -62,39 +62,6 @@ t.test('a connection is closed where the rest of a refused body does not come, a
   t.match(answer, / 404 /)
 })
 
-t.test('large bodies are refused unread while others take the memory for them, and small ones are not', async (t) => {
-  const fastify = await build(t)
-  await fastify.listen({ host: '127.0.0.1', port: 0 })
-  const { port } = fastify.server.address() as AddressInfo
-  const begin = (head: string) => {
-    const socket = connect(port, '127.0.0.1').on('error', () => {}).resume()
-    socket.write(`POST /api/collection HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${head}\r\n\r\n`)
-    return socket
-  }
-  const send = async (size: number) => {
-    const { statusCode, headers, json } = await fastify.inject({ method: 'POST', url: '/api/collection', headers: { 'content-type': 'application/json' }, body: JSON.stringify('x'.repeat(size - 2)) })
-    return [statusCode, json().code, headers['retry-after']]
-  }
-  const until = async (status: number) => {
-    for (const end = Date.now() + 5000; (await send(64 * 1024))[0] !== status && Date.now() < end;) await sleep(10)
-  }
-  let arrived = 0
-  fastify.server.on('request', () => arrived++)
-  for (let turn = 1; turn <= 3; turn++) {
-    const sockets = Array.from({ length: 8 }, (_, index) => begin(index % 2 ? 'Transfer-Encoding: chunked' : `Content-Length: ${BODY_LIMIT}`))
-    // A body sent meanwhile would take the room of the last of them.
-    while (arrived < turn * sockets.length) await sleep(1)
-    await until(503)
-    t.strictSame(await send(64 * 1024), [503, 'OVERLOADED', '1'])
-    t.strictSame(await send(64 * 1024 - 1), [400, 'BAD_REQUEST', undefined])
-    t.strictSame(await send(BODY_LIMIT + 1), [413, 'TOO_LARGE', undefined])
-    for (const socket of sockets) socket.destroy()
-    await until(400)
-    t.strictSame(await send(BODY_LIMIT), [400, 'BAD_REQUEST', undefined], 'a request that is over gives back what it took')
-  }
-  for (let turn = 0; turn < 20; turn++) t.equal((await send(BODY_LIMIT))[0], 400, 'nothing is left behind')
-})
-
 t.test('callers take half of the file descriptors at most, and the log says so', async (t) => {
   const limits = join(t.testdir(), 'limits')
   const start = async (text?: string) => {
