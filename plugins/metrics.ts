@@ -1,4 +1,5 @@
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { Server } from 'node:http'
+import Fastify, { type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '../config/env.ts'
 import { listening } from '../config/listening.ts'
@@ -14,6 +15,16 @@ export interface Metric {
   label?: string
   read: () => number | Readonly<Record<string, number>>
 }
+
+/** The port is for one or a few programs that ask every few seconds: whoever is slow, or more than that, is no such program. */
+const SERVER = {
+  requestTimeout: 10_000,
+  connectionTimeout: 60_000,
+  http: { headersTimeout: 10_000, connectionsCheckingInterval: 5000 }
+} satisfies FastifyHttpOptions<Server>
+
+/** How many connections the port takes. */
+const CONNECTIONS = 100
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -47,7 +58,8 @@ async function metrics (fastify: FastifyInstance, { config: { metrics } }: { con
     }
   })
 
-  const server = Fastify()
+  const server = Fastify(SERVER)
+  server.server.maxConnections = CONNECTIONS
   server.get('/metrics', async (_request, reply) => {
     reply.type(registry.contentType)
     return registry.metrics()
