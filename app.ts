@@ -6,6 +6,7 @@ import { createBoards } from './lib/boards/boards.ts'
 import { createClosing } from './lib/boards/closing.ts'
 import { createAnswerMemory } from './lib/http/answer-memory.ts'
 import { createHistory } from './lib/journal/history.ts'
+import { createRefusals } from './lib/jsonapi/refusals.ts'
 import access from './plugins/access.ts'
 import answerMemory from './plugins/answer-memory.ts'
 import authDocs from './plugins/auth-docs.ts'
@@ -87,6 +88,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(health)
   const bus = await openBus(fastify, config)
   const memory = createAnswerMemory()
+  const refusals = createRefusals()
   await fastify.register(traces, { config })
   await fastify.register(cors, { config })
   await fastify.register(trustedNetwork, { config })
@@ -97,7 +99,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   await fastify.register(requests, { ownsPaths })
   await fastify.register(jsonBody)
   await fastify.register(validation)
-  await fastify.register(auth, { config })
+  await fastify.register(auth, { config, refusals })
   await fastify.register(access, { config })
   await fastify.register(authDocs, { config })
   await fastify.register(rateLimits, { config, bus })
@@ -108,7 +110,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
   const store = openStore(fastify, config)
   const journal = openJournal(fastify, config, store, memory)
   const locks = openLocks(fastify, config, store, { memory, bus, journal })
-  const editions = openEditions(fastify, config, { store, locks, memory, bus, journal })
+  const editions = openEditions(fastify, config, { store, locks, refusals, memory, bus, journal })
   const boards = createBoards({ locks, editions, model: config.contentModel })
   const closing = createClosing({ locks, editions, model: config.contentModel })
   const history = journal && createHistory({ journal, editions, isBeingSaved: editions.isBeingSaved, model: config.contentModel })
@@ -125,7 +127,7 @@ async function registerAll (fastify: FastifyInstance, config: Config, ownsPaths:
     await scope.register(upsertStore, { upserts: openUpserts(config, store, editions) })
     await scope.register(stale)
     await scope.register(boardStore, { boards, closing })
-    await scope.register(journalStore, { config, history })
+    await scope.register(journalStore, { config, history, refusals })
     await scope.register(editionRoutes)
     await scope.register(listRoutes)
     await scope.register(upsertRoutes)

@@ -11,6 +11,7 @@ import type { Check, Identity, User } from '../lib/auth/identity.ts'
 import { Failure, texts } from '../lib/errors.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
 import { createHttp } from '../lib/http/client.ts'
+import type { Refusals } from '../lib/jsonapi/refusals.ts'
 import { ownPath } from './mount.ts'
 
 /** What is protected: the patterns of Quoin's own routes, which stand for every spelling of their paths. */
@@ -43,8 +44,8 @@ declare module 'fastify' {
 }
 
 /** Authenticates callers as the settings say, and decorates requests with `identity` and `uid`. An unknown caller is refused before the body is looked at. */
-async function auth (fastify: FastifyInstance, { config }: { config: Config }) {
-  const { check, access } = await policyOf(fastify, config)
+async function auth (fastify: FastifyInstance, { config, refusals }: { config: Config, refusals: Refusals }) {
+  const { check, access } = await policyOf(fastify, config, refusals)
   const admins = new Set(config.auth?.admins)
   fastify.decorate('authenticates', check !== undefined)
   fastify.decorate('access', access)
@@ -85,7 +86,7 @@ interface Policy {
   access?: Access
 }
 
-async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config): Promise<Policy> {
+async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs, jsonapiPath, cookieNames }, contentModel: model }: Config, refusals: Refusals): Promise<Policy> {
   switch (auth?.kind) {
     case undefined: return {}
     case 'jwt': {
@@ -96,9 +97,10 @@ async function policyOf (fastify: FastifyInstance, { auth, cms: { url, timeoutMs
     case 'drupal': {
       const http = createHttp({ url, timeoutMs, breaker: createBreaker({ onChange: (...change) => fastify.log.warn(`AUTH=drupal: ${changeLine(...change)}`) }), observe: fastify.observe })
       fastify.addHook('onClose', () => http.close())
-      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: fastify.log.warn.bind(fastify.log) })
+      const warn = fastify.log.warn.bind(fastify.log)
+      const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn, onRefusal: refusals.tell })
       const { editors, openTypes } = auth
-      return { check: drupalCheck({ http, jsonapiPath, cookieNames }), access: createCmsAccess({ questions, editors, openTypes }) }
+      return { check: drupalCheck({ http, jsonapiPath, cookieNames, refusals }), access: createCmsAccess({ questions, refusals, editors, openTypes }) }
     }
   }
 }

@@ -17,9 +17,11 @@ import { createHttp } from '../lib/http/client.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../lib/jsonapi/client.ts'
 import { fingerprint, markOf, renewSession } from '../lib/jsonapi/credentials.ts'
+import type { Refusals } from '../lib/jsonapi/refusals.ts'
 import type { Journal } from '../lib/journal/journal.ts'
 import type { Locks } from '../lib/locks/locks.ts'
 import { UpdateNotice } from '../lib/locks/notice.ts'
+import { isUuid } from '../lib/patterns.ts'
 import { createTickets } from '../lib/tickets/tickets.ts'
 
 const WITHOUT_TRANSACTIONS = 'Quoin looks at locks just before a save, and saves over a lock that is taken right after that: the lock store has no transactions, or these credentials lack dynamodb:ConditionCheckItem'
@@ -43,24 +45,31 @@ declare module 'fastify' {
 /**
  * Creates the editions in the configured CMS, and tells the instance of them: the probe `cms`, a reading, the closing.
  * @param store has the tickets of saves
+ * @param refusals told of what the CMS refuses to callers; copies and targets end by them
  * @param locks asked only if they are enforced; their watchers get events of saves
  * @param memory what there is for the large answers of all calls
  * @param bus tells other instances of saves and refusals
  * @param journal has an entry of each save
  */
-export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, memory, bus, journal }: { store: Store, locks: Locks, memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
+export function openEditions (fastify: FastifyInstance, config: Config, { store: { client, clock }, locks, refusals, memory, bus, journal }: { store: Store, locks: Locks, refusals: Refusals, memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): EditionStore {
   const { cms: { url, jsonapiPath, timeoutMs, staleSeconds, auth }, contentModel: model } = config
   const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(changeLine(...change)) })
   const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
   const account = accountOf(auth, { http, jsonapiPath, ...(bus && { joinPeers: peersAt(bus, config) }) })
-  const cms = createJsonapi({ http, jsonapiPath, onRenewal: renewSession, languages: model.languages, ...(account && { account }) })
-  const staleCache = createStaleCache({ seconds: staleSeconds, model })
+  const cms = createJsonapi({ http, jsonapiPath, onRenewal: renewSession, onRefusal: refusals.tell, languages: model.languages, ...(account && { account }) })
   const site = createSite({ cms, model, cmsUrl: url, warn: (message) => fastify.log.warn(message) })
+  const staleCache = createStaleCache({ seconds: staleSeconds, model, uuidOf: (id) => site.ids.get(id)?.uuid.toLowerCase() })
   const tellSaved = bus?.topic('saved', SavedNotice, ({ uuid, revision }) => {
     staleCache.outdate(uuid)
     site.revisions.learn(uuid, revision)
   })
   const tellRefused = bus?.topic('refused', RefusedNotice, ({ caller, id }) => staleCache.withdraw(caller, id))
+  refusals.listen((caller, id, keys = model.keys) => {
+    staleCache.refuse(caller, id, keys)
+    site.targets.refuse(caller, id)
+    const isNamed = id === undefined || isUuid(id) || keys === model.keys
+    if (isNamed) tellRefused?.({ caller: markOf(fingerprint(caller)), ...(id !== undefined && { id }) })
+  })
   const tellUpdated = bus?.topic('updated', UpdateNotice, locks.feed.saved)
   const tickets = createTickets({
     client,
@@ -90,10 +99,7 @@ export function openEditions (fastify: FastifyInstance, config: Config, { store:
       locks.feed.saved(save)
       tellUpdated?.(save)
     },
-    onRefusal (caller, id, keys) {
-      staleCache.refuse(caller, id, keys)
-      if (id !== undefined && keys === model.keys) tellRefused?.({ caller: markOf(fingerprint(caller)), id })
-    }
+    onRefusal: refusals.tell
   }), timeoutMs, memory)
 
   fastify.readings.set('quoin_cms_circuit_breaker', {

@@ -5,6 +5,7 @@ import type { Access } from '../lib/access/access.ts'
 import { createCmsAccess } from '../lib/access/cms-access.ts'
 import { createQuestions } from '../lib/access/questions.ts'
 import { lockType } from '../lib/boards/entities.ts'
+import type { Refusals } from '../lib/jsonapi/refusals.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import type { AnswerMemory } from '../lib/http/answer-memory.ts'
 import { changeLine, createBreaker } from '../lib/http/breaker.ts'
@@ -47,7 +48,7 @@ function textOf (value: unknown): string | undefined {
 }
 
 /** Gives a scope the journal. */
-async function journal (fastify: FastifyInstance, { config, history }: { config: Config, history: History | undefined }) {
+async function journal (fastify: FastifyInstance, { config, history, refusals }: { config: Config, history: History | undefined, refusals: Refusals }) {
   const { auth, contentModel: model, cms: { url, timeoutMs, jsonapiPath, auth: { kind } } } = config
   fastify.decorate('history', history)
   const isAsked = history !== undefined && kind === 'passthrough' && auth?.kind !== 'drupal'
@@ -57,7 +58,9 @@ async function journal (fastify: FastifyInstance, { config, history }: { config:
     const breaker = createBreaker({ onChange: (...change) => fastify.log.warn(`the journal: ${changeLine(...change)}`) })
     const http = createHttp({ url, timeoutMs, breaker, observe: fastify.observe })
     fastify.addHook('onClose', () => http.close())
-    return createCmsAccess({ questions: createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn: fastify.log.warn.bind(fastify.log) }) })
+    const warn = fastify.log.warn.bind(fastify.log)
+    const questions = createQuestions({ http, jsonapiPath, model, cmsUrl: url, warn, onRefusal: refusals.tell })
+    return createCmsAccess({ questions, refusals })
   }
 }
 

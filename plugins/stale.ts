@@ -8,8 +8,11 @@ import { readKey } from '../lib/jsonapi/credentials.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Keeps the answers of this route for when the CMS is down. Says whether an answer is one edition, or may have several. */
-    staleCache?: 'edition' | 'list'
+    /**
+     * Keeps the answers of this route for when the CMS is down. Says whether an answer is one edition, may have several, has
+     * parts of entities by their uuids, or without any id.
+     */
+    staleCache?: 'edition' | 'list' | 'parts' | 'samples'
   }
   interface FastifyRequest {
     /** A read whose answer is kept: its key, when the request came, and when its oldest data was read. By the clock of the stale cache. */
@@ -42,8 +45,12 @@ async function stale (fastify: FastifyInstance) {
     // A host's own hook may have compressed it already.
     if (!cacheable || request.method !== 'GET' || reply.statusCode !== 200 || reply.hasHeader('age') || typeof payload !== 'string') return
     const { key, receivedAt, at } = cacheable
+    const kind = request.routeOptions.config.staleCache
     const etag = reply.getHeader('etag') as string | undefined
-    staleCache.keep(key, { payload, etag, at, isEdition: request.routeOptions.config.staleCache === 'edition' }, receivedAt, request.caller)
+    const { id: about = '' } = request.params as { id?: string }
+    const isParts = kind === 'parts'
+    const copy = { payload, etag, at, isEdition: kind === 'edition', ...(isParts && { about }), isAnonymous: kind === 'samples' }
+    staleCache.keep(key, copy, receivedAt, request.caller)
   })
 
   fastify.setErrorHandler((error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {

@@ -47,9 +47,9 @@ export default async function desk (fastify: FastifyInstance, { config }: { conf
   fastify.withTypeProvider<TypeBoxTypeProvider>()
     .get('/api/desk/me', { schema: meSchema }, async ({ identity }) => ({ user: identity ? { uid: identity.uid, name: identity.name } : null }))
     .get('/api/desk/names', { schema: namesSchema, config: { staleCache: 'list' } }, names)
-    .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'list' } }, labels)
-    .get('/api/desk/looks/:bundle', { schema: looksSchema, config: { staleCache: 'list' } }, looks)
-    .get('/api/desk/samples/:id', { schema: samplesSchema, config: { staleCache: 'list' } }, samples)
+    .get('/api/desk/labels/:id', { schema: labelsSchema, config: { staleCache: 'parts' } }, labels)
+    .get('/api/desk/looks/:bundle', { schema: looksSchema, config: { staleCache: 'parts' } }, looks)
+    .get('/api/desk/samples/:id', { schema: samplesSchema, config: { staleCache: 'samples' } }, samples)
 }
 
 const fileSchema = { ...schema, params: Type.Object({ name: Type.String() }) }

@@ -3,12 +3,15 @@ import { remembering } from '../auth/remember.ts'
 import { Failure, texts, type FailureCode } from '../errors.ts'
 import type { Caller } from '../http/calls.ts'
 import { fingerprint } from '../jsonapi/credentials.ts'
+import { createRefusals, createRefusalTimes, type Refusals } from '../jsonapi/refusals.ts'
 import type { Entity } from '../locks/schemas.ts'
 import type { Access } from './access.ts'
 import type { EntityLocation, Questions } from './questions.ts'
 
 export interface CmsAccessOptions {
   questions: Questions
+  /** What was refused to a caller, in whatever way, is asked anew. */
+  refusals?: Refusals | undefined
   /** The uids of those who may see and lock everything; the CMS is not asked about them. */
   editors?: readonly string[]
   /** The types of entities that every known caller may see and lock; the CMS is not asked about them. */
@@ -32,14 +35,21 @@ const REFUSED_MS = 60_000
  * Quoin asks the CMS with the caller's own credentials. An answer holds for a minute. While the CMS is away a permission
  * holds for 15 minutes (lib/auth/remember.ts).
  */
-export function createCmsAccess ({ questions, editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
+export function createCmsAccess ({ questions, refusals = createRefusals(), editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
+  const refused = createRefusalTimes(refusals, memory.now ?? Date.now)
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
-  const options = { ...memory, keyOf, refusedMs: () => REFUSED_MS }
+  const options = {
+    ...memory,
+    keyOf,
+    refusedMs: () => REFUSED_MS,
+    isRefused: ({ entity, caller }: Question, { id, uuid }: EntityLocation, askedAt: number) => refused.last(caller, entity.id, id, uuid) >= askedAt
+  }
   const place = remembering<Question, EntityLocation>({ ...options, ask: ({ entity, caller }) => questions.find(entity, caller) })
   const edit = remembering<Question, EntityLocation>({
     ...options,
     ask: async (question) => {
-      const found = await place(question)
+      // Who may not edit it may not even see it by now.
+      const found = await place(question, true)
       return found && await questions.isEditable(found, question.caller) ? found : undefined
     }
   })

@@ -10,8 +10,9 @@ import { upstream, type Http } from '../http/client.ts'
 import { textOf } from '../http/exchange.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
 import { hasSession } from '../jsonapi/credentials.ts'
-import { isSameUuid } from '../jsonapi/document.ts'
+import { isSameUuid, scalarText } from '../jsonapi/document.ts'
 import { languageCode } from '../jsonapi/languages.ts'
+import type { RefusalListener } from '../jsonapi/refusals.ts'
 import type { Entity } from '../locks/schemas.ts'
 import { ENTITY_ID_PATTERN } from '../patterns.ts'
 
@@ -19,6 +20,9 @@ import { ENTITY_ID_PATTERN } from '../patterns.ts'
 export interface EntityLocation {
   /** Below the JSON:API prefix, such as `/node/article/<uuid>`. */
   path: string
+  /** Its integer id, empty where the caller may not see that. */
+  id: string
+  uuid: string
   /** The language that it was shown in. */
   language: string | undefined
 }
@@ -40,6 +44,8 @@ export interface QuestionsOptions {
   cmsUrl: string
   /** Told what an operator should know. */
   warn: (message: string) => void
+  /** Told of what the CMS refuses to show a caller. */
+  onRefusal?: RefusalListener | undefined
 }
 
 const ID = new RegExp(`^${ENTITY_ID_PATTERN}$`)
@@ -59,8 +65,8 @@ const EDITABLE = [400, 409, 422]
  * not the entity's id. Source: Drupal\jsonapi\Routing\Routes (_entity_access: entity.update), Drupal\jsonapi\Normalizer\
  * JsonApiDocumentTopLevelNormalizer::validateRequestBody(), Drupal\jsonapi\Controller\EntityResource::patchIndividual().
  */
-export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: QuestionsOptions): Questions {
-  const cms = createJsonapi({ http, jsonapiPath, languages: model.languages })
+export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn, onRefusal }: QuestionsOptions): Questions {
+  const cms = createJsonapi({ http, jsonapiPath, languages: model.languages, onRefusal })
   const catalog = createCatalog({ cms, model })
   const lookups = new Map<string, Editions['bare']>()
 
@@ -68,7 +74,8 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
   function lookUp (entityType: string): Editions['bare'] {
     const lookup = lookups.get(entityType)
     if (lookup) return lookup
-    const { bare } = createEditions({ site: createSite({ cms, model: modelOf(entityType, model), cmsUrl, warn }) })
+    const site = createSite({ cms, model: modelOf(entityType, model), cmsUrl, warn })
+    const { bare } = createEditions({ site, ...(onRefusal && { onRefusal }) })
     lookups.set(entityType, bare)
     return bare
   }
@@ -80,7 +87,10 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn }: Que
       const collection = all.find((collection) => collection.entityType === entityType)
       const edition = collection && await visible(lookUp(entityType)(id, caller))
       const uuid = edition && shownUuid(edition, id, modelOf(entityType, model))
-      if (uuid !== undefined) return { path: `${collection!.path}/${uuid}`, language: languageOf(edition!, modelOf(entityType, model)) }
+      if (uuid !== undefined) {
+        const own = modelOf(entityType, model)
+        return { path: `${collection!.path}/${uuid}`, id: scalarText(edition![own.keys.id]?.[0]?.value), uuid, language: languageOf(edition!, own) }
+      }
     }
     return undefined
   }

@@ -4,6 +4,7 @@ import { upstream, type Http } from '../http/client.ts'
 import { callerOf, credentialCookies, fingerprint } from '../jsonapi/credentials.ts'
 import { documentIn, isSameUuid, oneResource, userIn, type Document } from '../jsonapi/document.ts'
 import { notJsonapi } from '../jsonapi/foreign.ts'
+import { createRefusals, createRefusalTimes, type Refusals } from '../jsonapi/refusals.ts'
 import { isUuid } from '../patterns.ts'
 import { identityOf, lineOf, unauthenticatedFailure, unavailable, type Check, type Identity } from './identity.ts'
 import { remembering } from './remember.ts'
@@ -14,6 +15,8 @@ export interface DrupalOptions {
   jsonapiPath: string
   /** Names of further cookies that are credentials. */
   cookieNames?: readonly string[]
+  /** Told of callers whom Drupal does not know; what else is refused to a caller makes Quoin ask again. */
+  refusals?: Refusals
   /** How many callers are remembered. */
   most?: number
   /** Clock, in milliseconds. */
@@ -41,8 +44,19 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
  */
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
-  const { cookieNames = [] } = options
-  const identities = remembering<Caller, Identity>({ ...options, ask: (caller) => ask(options, caller), keyOf: fingerprint, refusedMs })
+  const { cookieNames = [], refusals = createRefusals(), now = Date.now } = options
+  const refused = createRefusalTimes(refusals, now)
+  const identities = remembering<Caller, Identity>({
+    ...options,
+    async ask (caller) {
+      const identity = await ask(options, caller)
+      if (!identity) refusals.tell(caller)
+      return identity
+    },
+    isRefused: (caller, _identity, askedAt) => refused.last(caller) >= askedAt,
+    keyOf: fingerprint,
+    refusedMs
+  })
 
   return async function check ({ authorization, cookie }, requestId) {
     if (!authorization && !credentialCookies({ cookie }, cookieNames)) throw unauthenticatedFailure("The CMS's session cookie, or Authorization, is needed", CHALLENGE)

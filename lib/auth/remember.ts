@@ -8,6 +8,8 @@ export interface RememberOptions<Question, Answer> {
   keyOf: (question: Question) => string
   /** How long a refusal is remembered, in milliseconds. */
   refusedMs: (question: Question) => number
+  /** Whether what an answer says was refused since it was asked for, in milliseconds of the clock. Then it counts no more. */
+  isRefused?: (question: Question, answer: Answer, askedAt: number) => boolean
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
   /** Clock, in milliseconds. */
@@ -29,30 +31,39 @@ const MOST = 10_000
  * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
  * who ask the same at once, only one sends the question.
  */
-export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
-  const answers = new LRUCache<string, { answer: Answer, answeredAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
+export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused = () => false, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
+  const answers = new LRUCache<string, { answer: Answer, askedAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
   const refusals = new LRUCache<string, number>({ maxSize: most, sizeCalculation: () => 1 })
   const { share } = createSingleFlight<Answer | undefined>()
 
-  async function find (key: string, question: Question): Promise<Answer | undefined> {
+  /** What is remembered, unless it was refused since. */
+  function recall (key: string, question: Question) {
     const memory = answers.get(key)
+    return memory && isRefused(question, memory.answer, memory.askedAt) ? undefined : memory
+  }
+
+  async function find (key: string, question: Question): Promise<Answer | undefined> {
     try {
+      const askedAt = now()
       const answer = await ask(question)
       answers.delete(key)
-      if (answer) answers.set(key, { answer, answeredAt: now(), until: now() + ACCEPTED_MS })
+      if (answer) answers.set(key, { answer, askedAt, until: now() + ACCEPTED_MS })
       else refusals.set(key, now() + refusedMs(question))
       return answer
     } catch (error) {
-      if (!memory || now() - memory.answeredAt >= STALE_MS) throw error
+      // Looked up now: a refusal may have come meanwhile.
+      const memory = recall(key, question)
+      if (!memory || now() - memory.askedAt >= STALE_MS) throw error
       memory.until = now() + RETRY_MS
       return memory.answer
     }
   }
 
-  return async function remembered (question: Question): Promise<Answer | undefined> {
+  /** @param isAnew whether an answer that was asked for before does not do, while there is one to be had */
+  return async function remembered (question: Question, isAnew = false): Promise<Answer | undefined> {
     const key = keyOf(question)
-    const memory = answers.get(key)
-    if (memory && now() < memory.until) return memory.answer
+    const memory = recall(key, question)
+    if (memory && now() < memory.until && !isAnew) return memory.answer
     if (now() < (refusals.get(key) ?? 0)) return undefined
     return share(key, () => find(key, question))
   }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Failure, texts } from '../errors.ts'
 import { callOf, type Caller } from '../http/calls.ts'
 import type { Resource } from '../jsonapi/document.ts'
+import type { RefusalListener } from '../jsonapi/refusals.ts'
 import { createPlacements } from './list/placements.ts'
 import { createRows, type RowPage } from './list/rows.ts'
 import { createSearch, type Search } from './list/search.ts'
@@ -155,8 +156,11 @@ export interface EditionsOptions {
   onSave?: (uuid: string) => void
   /** Called with each change that was saved, and the entity tag that it has led to. */
   onUpdate?: (change: ProposedChange & { etag: string }) => void
-  /** Called when the CMS refuses to show a caller an edition, or, without an id, more than that. `keys`: of an entity of a list. */
-  onRefusal?: (caller: Caller, id?: string, keys?: ContentModel['keys']) => void
+  /**
+   * Called when an entity is not found for a caller, and when a list is refused. What an answer of the CMS itself refuses, its
+   * client tells (lib/jsonapi/refusals.ts).
+   */
+  onRefusal?: RefusalListener
 }
 
 /** How often operations on the running order are applied at most: once more each time that somebody else saves first. */
@@ -194,13 +198,15 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   /** For types without a time of change Drupal has no precondition. */
   const changedAttribute = model.keys.changed === null ? undefined : publicName(model, model.keys.changed)
 
-  /** Reports a refusal of the CMS to the stale cache. An unknown bundle does not count as one. */
+  /** Reports what is refused to a caller. An unknown bundle does not count as refused. */
   async function reportRefusal<T> (work: Promise<T>, caller: Caller, id?: string, keys = model.keys): Promise<T> {
     try {
       return await work
     } catch (error) {
       const { code } = error as Failure
-      if (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN' || (code === 'NOT_FOUND' && id !== undefined)) onRefusal(caller, id, keys)
+      const isHidden = id !== undefined && code === 'NOT_FOUND'
+      const isWhole = id === undefined && (code === 'CMS_UNAUTHORIZED' || code === 'CMS_FORBIDDEN')
+      if (isHidden || isWhole) onRefusal(caller, id, keys)
       throw error
     }
   }

@@ -8,8 +8,11 @@ export type SavedNotice = Static<typeof SavedNotice>
 
 const Mark = Type.String({ pattern: `^${MARK_PATTERN}$` })
 
-/** What an instance tells the others of an edition that the CMS has refused a caller, or does not have: the edition, and the caller's mark. */
-export const RefusedNotice = Type.Object({ caller: Mark, id: Type.String({ pattern: `^${ENTITY_ID_PATTERN}$` }) })
+/**
+ * What an instance tells the others of an entity that the CMS has refused a caller, or does not have: its id, and the
+ * caller's mark. Without an id the CMS has refused more than one entity.
+ */
+export const RefusedNotice = Type.Object({ caller: Mark, id: Type.Optional(Type.String({ pattern: `^${ENTITY_ID_PATTERN}$` })) })
 export type RefusedNotice = Static<typeof RefusedNotice>
 
 /** What an instance tells the others of a service account that the CMS has refused: its mark. */

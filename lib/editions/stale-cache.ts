@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../http/calls.ts'
 import { fingerprint, markOf } from '../jsonapi/credentials.ts'
+import type { IdKeys } from '../jsonapi/refusals.ts'
+import { isUuid } from '../patterns.ts'
 import type { ContentModel } from './model.ts'
 
 /** An answer to a read, as it was sent. */
@@ -11,6 +13,10 @@ export interface Copy {
   at: number
   /** Whether it is one edition. Such a copy stays when another edition is saved. */
   isEdition: boolean
+  /** What it is about, if it shows parts of other entities by their uuids alone: the id in its path, or an empty text. */
+  about?: string
+  /** Whether it shows parts of entities without any id. Every refusal ends such a copy. */
+  isAnonymous?: boolean
 }
 
 /** Answers to reads, kept for when the CMS is down. */
@@ -28,23 +34,26 @@ export interface StaleCache {
   /** Call this when an edition was saved, or may have been. It drops every caller's copies that show its earlier state. */
   outdate (uuid: string): void
   /**
-   * Call this when the CMS refuses a caller an edition, or does not have it. It drops all copies of this caller that
-   * show the edition, by whatever request.
+   * Call this when the CMS refuses a caller an entity, or does not have it. It drops all copies of this caller that
+   * show the entity, or the url of a reference to it, by whatever request.
    * @param id integer id or uuid; without one all copies of this caller are dropped
    * @param keys of the entity type, by default that of editions
    */
-  refuse (caller: Caller, id?: string, keys?: ContentModel['keys']): void
+  refuse (caller: Caller, id?: string, keys?: IdKeys): void
   /**
-   * Call this when another instance was refused an edition for a caller. It drops the copies that show it, of all callers with
+   * Call this when another instance was refused something for a caller. It drops the copies that show it, of all callers with
    * this mark.
+   * @param id as of `refuse`
    */
-  withdraw (mark: string, id: string): void
+  withdraw (mark: string, id?: string): void
 }
 
 export interface StaleCacheOptions {
   /** The greatest age of a copy; 0 keeps none. */
   seconds: number
   model: ContentModel
+  /** The uuid of the edition with an integer id, where it is known. */
+  uuidOf?: (id: string) => string | undefined
   /** In milliseconds. */
   now?: () => number
 }
@@ -60,7 +69,7 @@ const BYTES = 64 * 1024 * 1024
 /** For how many callers Quoin remembers the time of their last refusal. */
 const CALLERS = 10_000
 
-export function createStaleCache ({ seconds, model, now = () => performance.now() }: StaleCacheOptions): StaleCache {
+export function createStaleCache ({ seconds, model, uuidOf = () => undefined, now = () => performance.now() }: StaleCacheOptions): StaleCache {
   const keysOf = new Map<string, Set<string>>()
   const copies = new LRUCache<string, Copy & { owner: string }>({
     max: ENTRIES,
@@ -92,21 +101,32 @@ export function createStaleCache ({ seconds, model, now = () => performance.now(
     if (keys.size > ENTRIES_OF_CALLER) copies.delete(keys.values().next().value!)
   }
 
-  function refuse (caller: Caller, id?: string, keys = model.keys): void {
+  function refuse (caller: Caller, id?: string, keys: IdKeys = model.keys): void {
     const owner = fingerprint(caller)
     refusals.set(owner, now())
     drop(owner, id, keys)
   }
 
-  function drop (owner: string, id: string | undefined, keys: ContentModel['keys']): void {
-    const member = id === undefined ? '' : memberOf(id, keys)
-    for (const key of [...keysOf.get(owner) ?? []]) if (copies.peek(key)!.payload.includes(member)) copies.delete(key)
+  function drop (owner: string, id: string | undefined, keys: IdKeys): void {
+    const isShown = id === undefined ? () => true : showing(id, keys)
+    for (const key of [...keysOf.get(owner) ?? []]) if (isShown(copies.peek(key)!)) copies.delete(key)
   }
 
-  /** The member of an edition's JSON that has its id. No text within the JSON looks like this, since its quotes are escaped. */
-  function memberOf (id: string, keys: ContentModel['keys']): string {
-    const isInteger = /^\d+$/.test(id)
-    return `${JSON.stringify(isInteger ? keys.id : keys.uuid)}:[{"value":${isInteger ? id : JSON.stringify(id.toLowerCase())}}]`
+  /**
+   * Whether a copy shows an entity: by the field with its id, by the url of a reference to it, or as the name of a part. No
+   * text within the JSON looks like these, since its quotes are escaped.
+   */
+  function showing (id: string, keys: IdKeys): (copy: Copy) => boolean {
+    const ofEditions = (id: string) => isUuid(id) ? id.toLowerCase() : uuidOf(id)
+    const isEditions = isUuid(id) || keys === model.keys
+    const uuid = isEditions ? ofEditions(id) : undefined
+    const parts = uuid === undefined ? [] : [`:[{"value":"${uuid}"}]`, `"target_uuid":"${uuid}","url":`, `"${uuid}":`]
+    if (!isUuid(id)) parts.push(`${JSON.stringify(keys.id)}:[{"value":${id}}]`)
+    return ({ about, isAnonymous, payload }) => {
+      // Of an entity of a list Quoin knows the integer id alone.
+      const isItsPart = about !== undefined && (!isEditions || about === id || (uuid !== undefined && ofEditions(about) === uuid))
+      return isAnonymous === true || isItsPart || parts.some((part) => payload.includes(part))
+    }
   }
 
   return {

@@ -11,6 +11,7 @@ import { documentIn, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
 import { notJsonapi } from './foreign.ts'
 import { createLanguages } from './languages.ts'
+import { tellRefusal, type RefusalListener } from './refusals.ts'
 
 export interface JsonapiRequest {
   /** Default GET. */
@@ -64,6 +65,8 @@ export interface JsonapiOptions {
   account?: Account
   /** Called with the session cookies of an answer to a caller who has a session. */
   onRenewal?: (caller: Caller, cookies: string[]) => void
+  /** Told of every refusal that the CMS answers with, also of the service account. */
+  onRefusal?: RefusalListener | undefined
 }
 
 const RETRY_AFTER_SECONDS = '30'
@@ -71,12 +74,25 @@ const RETRY_AFTER_SECONDS = '30'
 const RETRY_AFTER = /^(?:\d{1,9}|[A-Z][a-z]{2}, [\w :]{17,24} GMT)$/
 
 /** A client of Drupal's JSON:API. */
-export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, onRenewal }: JsonapiOptions): Jsonapi {
+export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account, onRenewal, onRefusal = () => {} }: JsonapiOptions): Jsonapi {
   const languages = createLanguages(jsonapiPath, prefixes)
   const reads = createSingleFlight<JsonapiAnswer>()
   const documents = createDocuments()
+  let loginRefusal: Failure | undefined
 
-  async function request ({ method = 'GET', path, query = [], body, caller, language, isFresh }: JsonapiRequest): Promise<JsonapiAnswer> {
+  async function request (request: JsonapiRequest): Promise<JsonapiAnswer> {
+    const { method = 'GET', path, caller } = request
+    const answer = await exchange(request).catch((error: Failure) => {
+      // In the pause after it every request gets the same failure.
+      if (error.code === 'CMS_LOGIN_REFUSED' && error !== loginRefusal) onRefusal(caller)
+      if (error.code === 'CMS_LOGIN_REFUSED') loginRefusal = error
+      throw error
+    })
+    tellRefusal({ method, path, caller, status: answer.status }, onRefusal)
+    return answer
+  }
+
+  async function exchange ({ method = 'GET', path, query = [], body, caller, language, isFresh }: JsonapiRequest): Promise<JsonapiAnswer> {
     const parameters = new URLSearchParams([...query] as Array<[string, string]>).toString()
     const place = path + (parameters && `?${parameters}`)
     const root = language === undefined ? jsonapiPath : languages.pathOf(language)

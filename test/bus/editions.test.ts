@@ -52,4 +52,13 @@ t.test('what one instance has saved, or was refused for a caller, ends the copie
   for (const end = performance.now() + 20_000; await isCopied('editor2') && performance.now() < end;) await sleep(20)
   t.notOk(await isCopied('editor2'), 'a refusal ends it')
   t.ok(await isCopied('editor'), 'for the one who was refused')
+
+  await keep()
+  t.equal((await read('editor2')).statusCode, 200)
+  t.ok(await isCopied('editor2'))
+  cms.behave = ({ path }) => path.endsWith('/publisher_container/special') ? { status: 403, headers: { 'content-type': 'application/vnd.api+json' }, body: { errors: [{ status: '403', detail: 'x' }] } } : undefined
+  t.equal((await one.inject({ method: 'GET', url: '/api/collections/special', headers: basic('editor2') })).statusCode, 403)
+  for (const end = performance.now() + 20_000; await isCopied('editor2') && performance.now() < end;) await sleep(20)
+  t.notOk(await isCopied('editor2'), 'so does a refusal of more than one edition')
+  t.ok(await isCopied('editor'))
 })

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../../http/calls.ts'
-import { readKey } from '../../jsonapi/credentials.ts'
+import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
 import { identifiers, type Document, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { isLost, type UrlOf } from '../translate/read.ts'
 import { LANGUAGE_KEYS, targetOf, type LanguageKeys, type Target, type Targets } from '../translate/urls.ts'
@@ -35,6 +35,8 @@ export interface TargetMemory {
   learnOriginals (known: KnownTargets, translated: ResourceIdentifier[], document: Document): void
   /** Takes translated targets for originals, since their originals were looked for and not found. */
   settle (known: KnownTargets, translated: ResourceIdentifier[]): void
+  /** Forgets what a caller was shown of an entity with this id, or, without one, all; whatever the language. */
+  refuse (caller: Caller, id?: string): void
   /** How long ago Quoin asked for the oldest target that it remembers for a caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -55,7 +57,21 @@ export interface TargetMemoryOptions {
 }
 
 export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = Date.now }: TargetMemoryOptions): TargetMemory {
-  const memories = new LRUCache<string, KnownTargets>({ maxSize: REMEMBERED, sizeCalculation: count })
+  const memories = new LRUCache<string, KnownTargets>({
+    maxSize: REMEMBERED,
+    sizeCalculation: count,
+    dispose (_memory, key) {
+      const owner = key.split('\n', 1)[0]!
+      const keys = keysOf.get(owner)!
+      keys.delete(key)
+      if (keys.size === 0) keysOf.delete(owner)
+    },
+    noDisposeOnSet: true
+  })
+  /** The keys of each caller: one for each language. */
+  const keysOf = new Map<string, Set<string>>()
+  /** Those that a request may still be learning. */
+  const refused = new WeakSet<KnownTargets>()
 
   function fresh (caller: Caller): KnownTargets | undefined {
     const known = memories.get(readKey('', caller))
@@ -85,16 +101,31 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
     if (page !== undefined) pages.add(page)
     const targetIn = shownBy(document)
     putAll(memory, references, (reference) => targetIn(reference) ?? HIDDEN)
-    if (targets.size === 0 || count(memory) === before) return
+    if (targets.size === 0 || count(memory) === before || refused.has(memory)) return
     // Deleted first, so that the cache recomputes its size.
     const key = readKey('', caller)
     memories.delete(key)
     memories.set(key, memory)
+    // The cache does not take one that is too large.
+    if (!memories.has(key)) return
+    const owner = fingerprint(caller)
+    keysOf.set(owner, (keysOf.get(owner) ?? new Set()).add(key))
+  }
+
+  function refuse (caller: Caller, id?: string): void {
+    for (const key of [...keysOf.get(fingerprint(caller)) ?? []]) {
+      const memory = memories.peek(key)!
+      const isShown = id === undefined || [...memory.targets.values()].some((ofType) => ofType.has(id.toLowerCase()))
+      if (!isShown) continue
+      refused.add(memory)
+      memories.delete(key)
+    }
   }
 
   return {
     of: (caller) => fresh(caller) ?? empty(),
     learn,
+    refuse,
     learnOriginals (memory, references, document) {
       const targetIn = shownBy(document)
       const isOriginal = (target: Target | undefined) => target !== undefined && !target.isTranslation
