@@ -106,7 +106,7 @@ export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
   const { status, body } = await get(new URL(url))
   if (status !== 200) throw new Error(`the issuer answered ${status} when asked for its keys`)
   if (body.length > LARGEST_SET) throw new Error(`the issuer answered with more than ${LARGEST_SET / 1024} KiB of keys`)
-  const set = objectIn(body)
+  const set = objectIn(body, 'The issuer')
   if (!set) throw new Error('the issuer answered with something that is not JSON when asked for its keys')
   return set as unknown as JSONWebKeySet
 }

@@ -7,7 +7,7 @@ import { isJson, JSONAPI, type HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
 import type { Account } from './accounts.ts'
 import { hasSession, readKey, sessionCookies } from './credentials.ts'
-import { documentIn, type Document } from './document.ts'
+import { documentIn, weightOf, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
 import { notJsonapi } from './foreign.ts'
 import { createLanguages } from './languages.ts'
@@ -33,7 +33,7 @@ export interface JsonapiAnswer {
   document: Document
   /** The CMS's `WWW-Authenticate`, of a 401. */
   challenge?: string
-  /** How many bytes it came in. */
+  /** How many bytes it came in, or more where it has many short values. */
   bytes?: number
   /** Whether this request went under the prefix of another language, where Drupal may show other entities too. */
   isElsewhere?: boolean
@@ -170,7 +170,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     if (!document || (status < 300 && document.data === undefined)) throw notJsonapi(answer, sent)
     const challenge = headers['www-authenticate']
     const cookies = headers['set-cookie'] && sessionCookies(headers)
-    return { status, document, bytes: body.length, ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
+    return { status, document, bytes: weightOf(document), ...(challenge !== undefined && { challenge: [challenge].flat().join(', ') }), ...(cookies && cookies.length > 0 && { cookies }) }
   }
 
   return { request }

@@ -1,7 +1,9 @@
 /** JSON:API 1.0 documents as Drupal core sends and takes them (https://jsonapi.org/format/1.0/, shared names only). */
 
 import { isUtf8 } from 'node:buffer'
+import { Failure } from '../errors.ts'
 import { textOf } from '../http/exchange.ts'
+import { measureJson } from '../json-shape.ts'
 
 export interface ResourceIdentifier {
   type: string
@@ -56,20 +58,36 @@ export function isSameUuid (one: string, other: string): boolean {
 /**
  * The value in a body of JSON, or undefined where there is none. Bytes that are not UTF-8 are none (RFC 8259 section 8.1): read
  * as U+FFFD they would be saved back so.
+ * @param sender who answered with it, for a message
+ * @throws {Failure} CMS_INVALID_RESPONSE where it passes a limit (json-shape.ts); nothing was made of it then
  */
-export function valueIn (body: Uint8Array): unknown {
+export function valueIn (body: Uint8Array, sender = 'The CMS'): unknown {
   if (!isUtf8(body)) return undefined
+  const { values, excess } = measureJson(body)
+  if (excess !== undefined) throw new Failure('CMS_INVALID_RESPONSE', `${sender} answered with ${excess}`)
   try {
-    return JSON.parse(textOf(body))
+    const value: unknown = JSON.parse(textOf(body))
+    if (isObject(value)) weights.set(value, Math.max(body.length, values * VALUE_BYTES))
+    return value
   } catch {
     return undefined
   }
 }
 
 /** The object in a body of JSON, or undefined where there is none. */
-export function objectIn (body: Uint8Array): Record<string, unknown> | undefined {
-  const value = valueIn(body)
+export function objectIn (body: Uint8Array, sender?: string): Record<string, unknown> | undefined {
+  const value = valueIn(body, sender)
   return isObject(value) ? value : undefined
+}
+
+/** What a value counts at least, in bytes of JSON: `[]` takes as much memory as text of this length. */
+const VALUE_BYTES = 24
+
+const weights = new WeakMap<object, number>()
+
+/** What an object from a body counts among large answers, in bytes: those of the body, or more where it has many short values. */
+export function weightOf (parsed: object): number {
+  return weights.get(parsed)!
 }
 
 /** The document in a body of JSON, or undefined where there is none. */
@@ -118,7 +136,7 @@ export function isDocument (value: unknown): value is Document {
 }
 
 function isResource (value: unknown): value is Resource {
-  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string' &&
+  return isObject(value) && isName(value.type) && isName(value.id) &&
     isMap(value.attributes) && isMap(value.relationships) && Object.values(value.relationships ?? {}).every(isRelationship)
 }
 
@@ -129,8 +147,16 @@ function isRelationship (value: unknown): value is Relationship {
 }
 
 function isIdentifier (value: unknown): value is ResourceIdentifier {
-  return isObject(value) && typeof value.type === 'string' && typeof value.id === 'string' && isMap(value.meta)
+  return isObject(value) && isName(value.type) && isName(value.id) && isMap(value.meta)
 }
+
+/** Whether a value may be a type or an id. Both are remembered in many places. */
+function isName (value: unknown): boolean {
+  return typeof value === 'string' && value.length <= LONGEST_NAME
+}
+
+/** In characters. Drupal's types have 66, and ids are uuids, `missing` or `virtual`. */
+const LONGEST_NAME = 255
 
 /** PHP writes an object without members as `[]`. */
 function isMap (value: unknown): boolean {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { documentIn, type Document } from './document.ts'
+import { documentIn, weightOf, type Document } from './document.ts'
 
 /** The documents in the last answers. */
 export interface Documents {
@@ -10,13 +10,13 @@ export interface Documents {
   read (key: string, body: Buffer): Document | undefined
 }
 
-/** How many bytes of bodies Quoin remembers, and how many it counts for each in addition. */
+/** How many bytes of bodies Quoin remembers, by their weight (document.ts), and how many it counts for each in addition. */
 const BYTES = 16 * 1024 * 1024
 const BESIDES = 1024
 
 /** Remembers the last answers, for callers who ask again for what has not changed. */
 export function createDocuments (): Documents {
-  const answers = new LRUCache<string, { body: Uint8Array, document?: Document }>({ maxSize: BYTES, sizeCalculation: ({ body }, key) => body.length + 2 * key.length + BESIDES })
+  const answers = new LRUCache<string, { body: Uint8Array, weight: number, document?: Document }>({ maxSize: BYTES, sizeCalculation: ({ weight }, key) => weight + 2 * key.length + BESIDES })
 
   return {
     read (key, body) {
@@ -26,7 +26,7 @@ export function createDocuments (): Documents {
       const document = documentIn(body)
       // A document that comes only once, as most pages of a search do, does not outlive its request.
       if (isSame && document) last.document = document
-      if (!isSame && document) answers.set(key, { body: own(body) })
+      if (!isSame && document) answers.set(key, { body: own(body), weight: weightOf(document) })
       return document
     }
   }

@@ -8,11 +8,11 @@ export function uuidOf (id: number): string {
 
 /**
  * A site of so many daily editions, with a value of so many characters each. It takes a PATCH as it comes and does not filter.
- * @param kind one long text, or a list of small values, which take more memory
+ * @param kind one long text, or a list of small values, which take more memory; of a page of 50 as many as may be
  * @param onWrite called with each PATCH
  */
 export function largeSite (editions: number, characters: number, { kind = 'text', onWrite = () => {} }: { kind?: 'text' | 'values', onWrite?: () => void } = {}): Behaviour {
-  const value = kind === 'text' ? 'x'.repeat(characters) : Array.from({ length: characters / 40 }, (_, n) => ({ value: `abc ${n}`, format: `f${n % 7}`, weight: n }))
+  const value = kind === 'text' ? 'x'.repeat(characters) : Array.from({ length: characters / 100 }, (_, n) => ({ value: `abc ${n}`.padEnd(60), format: `f${n % 7}`, weight: n }))
   return ({ method, path, query, body }) => {
     if (path !== daily && !path.startsWith(`${daily}/`)) return undefined
     const resource = (id: number) => ({ ...individual.data, id: uuidOf(id), attributes: { ...individual.data.attributes, drupal_internal__id: id, field_large: value }, relationships: {} })
