@@ -12,7 +12,7 @@ const NARROWED = ['bundles', 'editionTypes']
 const CHECKED = [...NARROWED, 'lists']
 
 /** Members that say more than a site can show: what they have besides it is right. */
-const OPEN = ['timestampFields', 'rawFields', 'references', 'mainProperty', 'resourceTypes', 'idKeys', 'canonicalPaths', 'fields.articles']
+const OPEN = ['timestampFields', 'decimalFields', 'rawFields', 'references', 'mainProperty', 'resourceTypes', 'idKeys', 'canonicalPaths', 'fields.articles']
 
 /** Compares the content model with what a survey has seen, in every member that it has seen. */
 export function * checkModel ({ members, times }: Survey, model: ContentModel): Generator<Diagnosis> {
@@ -24,7 +24,9 @@ export function * checkModel ({ members, times }: Survey, model: ContentModel): 
   const dates = stamps?.certainty === 'shown' ? times.filter((field) => model.timestampFields.includes(field) && !(stamps.value as string[]).includes(field)) : []
   if (dates.length > 0) yield wrong(`timestampFields: ${dates.join(', ')} hold dates, and are not of the types timestamp, created or changed`, 'take them out of timestampFields in the content model')
   yield ok(`content model: as the site shows it in ${equal.join(', ')}`)
-  const hiddenNames = members.filter(({ name, value }) => value === undefined && !CHECKED.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
+  // Whoever has named decimal fields knows them better than an account that does not see the configuration.
+  const settledNames = [...CHECKED, ...model.decimalFields.length > 0 ? ['decimalFields'] : []]
+  const hiddenNames = members.filter(({ name, value }) => value === undefined && !settledNames.includes(name) && valueIn(model, name) !== undefined && !visibleMembers.some((member) => member.name === name)).map(({ name }) => name)
   if (hiddenNames.length > 0) yield unchecked(`content model: ${hiddenNames.join(', ')}`, `the site does not show it, or has no such thing; ${commandFor('model')} says what would show it`)
 }
 

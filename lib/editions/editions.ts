@@ -378,7 +378,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
 
   async function inspectResource (known: Resource, caller: Caller): Promise<Inspection & { resource: Resource }> {
     const { resource, articles } = await reportRefusal(contents(known, caller), caller, known.id)
-    return { resource, articles, edition: read(resource, model), etag: etagOf(resource) }
+    return { resource, articles, edition: read(resource, model), etag: etagOf(resource, model) }
   }
 
   async function close<Look> (id: string, caller: Caller, { check, again, ...options }: CloseOptions<Look>) {
@@ -416,8 +416,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
         const current = isOutdated ? await load(id, caller, 'latest') : edition
         const earlierSave = attempt?.earlier && await unlessSaved(current, attempt.earlier)
         if (earlierSave) return { ...earlierSave, isShared: turn.isShared }
-        if (attempt?.earlier && attempt.earlier.before !== fieldsDigest(current.resource)) throw outcomeUnknown()
-        if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource))) throw await preconditionFailed(current, caller)
+        if (attempt?.earlier && attempt.earlier.before !== fieldsDigest(current.resource, model)) throw outcomeUnknown()
+        if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource, model))) throw await preconditionFailed(current, caller)
         return { ...await save(current, turn), isShared: turn.isShared }
       } finally {
         for (const savedDuringRead of reads) savedDuringRead.add(uuid)
@@ -428,7 +428,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, attempt, outcomes, isConditional: hasChanged, ...options }: ChangeOptions): Promise<EditionText> {
     const changes = write.difference(body, current.resource, model)
     if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
-    const before = fieldsDigest(current.resource)
+    const before = fieldsDigest(current.resource, model)
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
     const shape = complete(shapeOf(current.resource, model), typeShape)
@@ -436,7 +436,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const isConditional = hasChanged || ifMatch !== undefined
     const plan: ProposedChange = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }
     const save = {
-      kind, uuid: current.resource.id, by: userOf(options), before: { edition: plan.edition, etag: etagOf(current.resource) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
+      kind, uuid: current.resource.id, by: userOf(options), before: { edition: plan.edition, etag: etagOf(current.resource, model) }, fields: changesOf(changes, plan.edition), isShared: turn.isShared
     }
     const result = await recordSave(recorder, save, () => sendResolved(() => references.resolver(lookups, caller, current.resource), async (resolve) => {
       const resource = { ...write.update(changes, current.resource, shape, model, resolve), id: current.resource.id }
@@ -466,7 +466,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   async function findUpdated (current: LoadedEdition, changes: EditionJson, caller: Caller): Promise<{ saved: LoadedEdition } | undefined> {
     const { resource } = await load(current.resource.id, caller, 'latest')
     if (Object.keys(write.difference(changes, resource, model)).length === 0) return showable(await load(resource.id, caller))
-    if (hasSameFields(current.resource, resource)) return undefined
+    if (hasSameFields(current.resource, resource, model)) return undefined
     throw new Error('the edition has been saved, but not with just these changes')
   }
 

@@ -81,6 +81,7 @@ export const ContentModel = Type.Object({
   timestampFields: describe("Fields of Drupal's types timestamp, created and changed: core REST adds a `format` to their items.", Type.Array(Type.String(), {
     default: ['created', 'changed', 'revision_timestamp', 'revision_created', 'login', 'access', 'publish_on', 'unpublish_on']
   })),
+  decimalFields: describe("Fields of Drupal's type decimal. Zeros at the end of their values do not count, since some databases add them.", Type.Array(Type.String(), { default: [] })),
   timeZone: describe("The site's time zone, an IANA name such as Europe/Berlin, in which the desk shows and reads times. Without it a time keeps the offset that it had.", Type.Optional(Type.String())),
   mainProperty: describe('Main property of fields where it is not `value`.', NameMap({})),
   fieldConfig: describe("What Drupal's configuration of a field says to editors, which the desk shows: its label, its help text, and whether it is required.", Type.Record(Type.String(), FieldConfig, { default: {} })),
@@ -206,6 +207,6 @@ export function internalName (model: ContentModel, name: string): string {
 }
 
 /** Whether the content model names a field: another may be called as JSON:API calls this one. */
-function isNamed ({ keys: { id: _id, $comment: _comment, ...keys }, fields: { key, editionType, articles }, timestampFields, mainProperty, rawFields, references }: ContentModel, field: string): boolean {
-  return [...Object.values(keys), key, editionType, ...articles, ...timestampFields, ...rawFields].includes(field) || field in mainProperty || field in references
+function isNamed ({ keys: { id: _id, $comment: _comment, ...keys }, fields: { key, editionType, articles }, timestampFields, decimalFields, mainProperty, rawFields, references }: ContentModel, field: string): boolean {
+  return [...Object.values(keys), key, editionType, ...articles, ...timestampFields, ...decimalFields, ...rawFields].includes(field) || field in mainProperty || field in references
 }

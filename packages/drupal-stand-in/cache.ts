@@ -11,6 +11,11 @@ export interface Cache {
   forget: (entity: Entity) => void
   /** The revision that a late read has left behind of an entity (Settings.lateReads). */
   late: (uuid: string) => number | undefined
+  /**
+   * The names of a resource's fields in the order in which GETs have asked for them since it was written: Drupal completes what
+   * it has kept. Source: Drupal\jsonapi\Normalizer\ResourceObjectNormalizer::getNormalization().
+   */
+  inOrder: (uuid: string, names: string[]) => string[]
 }
 
 const meaningful = ['filter', 'sort', 'page', 'fields', 'include', 'resourceVersion']
@@ -25,6 +30,7 @@ export function createCache (settings: { readonly lateReads: boolean }): Cache {
   const answers = new Map<string, { uuid: string, body: object }>()
   const wide = new Set<string>()
   const late = new Map<string, number>()
+  const orders = new Map<string, Set<string>>()
   const key = (viewer: Viewer, path: string, query: PhpQuery) => {
     const names = Object.keys(query).filter(name => wide.has(path) || meaningful.includes(name)).sort()
     const part = Object.fromEntries(names.map(name => [name, query[name]!]))
@@ -34,7 +40,14 @@ export function createCache (settings: { readonly lateReads: boolean }): Cache {
     get: (viewer, path, query) => answers.get(key(viewer, path, query))?.body,
     set: (viewer, path, query, uuid, body) => answers.set(key(viewer, path, query), { uuid, body }),
     widen: path => wide.add(path),
+    inOrder: (uuid, names) => {
+      const order = orders.get(uuid) ?? new Set()
+      orders.set(uuid, order)
+      for (const name of names) order.add(name)
+      return [...order].filter(name => names.includes(name))
+    },
     forget: ({ uuid, revision }) => {
+      orders.delete(uuid)
       for (const [name, one] of answers) if (one.uuid === uuid) answers.delete(name)
       if (!settings.lateReads) late.delete(uuid)
       else if (!late.has(uuid)) late.set(uuid, revision)

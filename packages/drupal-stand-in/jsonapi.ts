@@ -115,7 +115,7 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
     requireCreateAccess(viewer, route.entityType, route.bundle)
     const entity = create(site, viewer, route.entityType, route.bundle, readBody(text))
     const location = `${url}/${entity.uuid}${entity.revision > 0 ? `?resourceVersion=id%3A${entity.revision}` : ''}`
-    return { status: 201, headers: { location }, body: entityDocument(site, request, route.entityType, entity) }
+    return { status: 201, headers: { location }, body: entityDocument(site, request, route.entityType, entity, { isWritten: true }) }
   }
   if (!('uuid' in route)) throw new CmsError(405, 'Method Not Allowed')
   const entity = site.store.byUuid(route.entityType, route.uuid)!
@@ -132,5 +132,5 @@ function write (site: Site, route: Exclude<Route, { kind: 'page' }>, request: Re
     return { status: 204 }
   }
   const result = update(site, viewer, entity, route.bundle, readBody(text))
-  return { status: 200, body: entityDocument(site, request, route.entityType, result, { bundle: route.bundle }) }
+  return { status: 200, body: entityDocument(site, request, route.entityType, result, { bundle: route.bundle, isWritten: true }) }
 }

@@ -78,19 +78,20 @@ function requireView (viewer: Viewer, entity: Entity): void {
 
 /** The document of these entities: one as an object, many as a list, with includes and what was omitted. */
 export function entityDocument (site: Site, request: Request, entityType: string, data: Entity | Entity[] | null, extra: {
-  omitted?: OmittedEntity[], links?: Record<string, { href: string }>, meta?: Record<string, unknown>, bundle?: string
+  omitted?: OmittedEntity[], links?: Record<string, { href: string }>, meta?: Record<string, unknown>, bundle?: string, isWritten?: boolean
 } = {}): object {
   const { viewer, query, personal } = request
   const fields = sparseFields(query)
   const omissions = [...extra.omitted ?? []]
   const primary = data === null ? [] : Array.isArray(data) ? data : [data]
   const inclusions = includedEntities(site, viewer, entityType, primary, String(query.include ?? ''), omissions, personal)
-  const own = (entity: Entity) => resource(site, entity, { viewer, fields, ...(extra.bundle ? { bundle: extra.bundle } : {}) })
+  const { isWritten = false } = extra
+  const own = (entity: Entity) => resource(site, entity, { viewer, fields, isWritten, ...(extra.bundle ? { bundle: extra.bundle } : {}) })
   return document({
     data: data === null ? null : Array.isArray(data) ? data.map(own) : own(data),
     meta: { ...extra.meta, ...omittedMeta(omissions) },
     links: { ...extra.links, ...selfLink(request) },
-    included: inclusions.map(entity => resource(site, entity, { viewer, fields }))
+    included: inclusions.map(entity => resource(site, entity, { viewer, fields, isWritten }))
   })
 }
 

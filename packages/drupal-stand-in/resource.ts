@@ -93,6 +93,8 @@ export interface ResourceView {
   fields: Map<string, Set<string>>
   /** The bundle named in links and type when it is not the entity's own: a PATCH answers under the bundle of its path. */
   bundle?: string
+  /** Whether the answer is to a write: Drupal neither keeps it nor takes it from what it has kept. */
+  isWritten?: boolean
 }
 
 /** Whether only the label of the entity may be seen: users show their name to everybody. */
@@ -133,12 +135,14 @@ export function resource (site: Site, entity: Entity, view: ResourceView): Resou
           links: { related: { href: `${url}/${field.public}${version}` }, self: { href: `${url}/relationships/${field.public}${version}` } }
         }
   }
+  const order = view.isWritten ? undefined : site.cache.inOrder(entity.uuid, [...Object.keys(attributes), ...Object.keys(relationships)])
+  const inOrder = (members: Record<string, unknown>) => order ? Object.fromEntries(order.filter(name => Object.hasOwn(members, name)).map(name => [name, members[name]])) : members
   return {
     type,
     id: entity.uuid,
     ...(isDefault ? { links } : {}),
-    ...(Object.keys(attributes).length > 0 ? { attributes } : {}),
-    ...(Object.keys(relationships).length > 0 ? { relationships } : {})
+    ...(Object.keys(attributes).length > 0 ? { attributes: inOrder(attributes) } : {}),
+    ...(Object.keys(relationships).length > 0 ? { relationships: inOrder(relationships) } : {})
   }
 }
 

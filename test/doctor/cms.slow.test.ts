@@ -81,7 +81,7 @@ t.test('an administrator sees that everything is right, and nothing was changed'
     'ok   lists.article.image: field_image of article',
     'ok   lists.article.section: field_tags of article',
     'ok   content model: as the site shows it in entityType, keys.id, keys.revision, keys.uuid, keys.bundle, bundleEntityType, keys.label, keys.published, keys.changed, ' +
-      'keys.langcode, keys.defaultLangcode, fields.key, fields.editionType, editionTypes, fields.articles, references, mainProperty, rawFields, bundles, timestampFields, idKeys, canonicalPaths'
+      'keys.langcode, keys.defaultLangcode, fields.key, fields.editionType, editionTypes, fields.articles, references, mainProperty, rawFields, decimalFields, bundles, timestampFields, idKeys, canonicalPaths'
   ])
   t.strictSame(writes(cms.requestLines).map((one) => one.replace(/\/jsonapi\/\w+/, '')), ['POST /user/login?_format=json 200', 'POST /daily 400', 'POST /special 400'], 'one login, and no write that could succeed')
   t.equal(await countOf(url), before)

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
 import { contentModel } from '../../lib/editions/model.ts'
-import { normalize, differingFields } from '../../lib/editions/translate/write.ts'
+import { difference, differingFields, normalize } from '../../lib/editions/translate/write.ts'
 import { openHostile, type HostileDesk, type Said } from './hostile-cms.ts'
 import { editionsOf, failed, writes } from './site.ts'
 
@@ -108,8 +108,29 @@ t.test('a uuid that is no text is refused as core refuses values of other types'
   failed(t, 'object', await call('POST', '/api/collection', { as: 'editor', body: edition('x', { uuid: [{ value: { toString: 5 } }] }) }), 422, 'UNPROCESSABLE', /uuid\.0\.value: This value should be of the correct primitive type/)
 })
 
+t.test('a create with a text that differs by a zero is another one', async (t) => {
+  const { call } = await openHostile(t)
+  const create = (title: string) => call('POST', '/api/collection', { as: 'editor', body: edition('zero', { uuid: [{ value: uuid }], title: [{ value: title }] }) })
+  t.equal((await create('7.1')).status, 201)
+  t.equal((await create('7.1')).status, 200)
+  failed(t, '7.10', await create('7.10'), 409, 'CONFLICT', /it differs from what you sent in title\./)
+})
+
+t.test('only a field that is known as a decimal is compared as one', (t) => {
+  const shown = { type: 'publisher_container--daily', id: uuid, attributes: { title: '7.1', field_key: '2026-01-01T10:00:00+00:00', field_price: '2.50', field_other: '2.50' } }
+  const model = contentModel({ decimalFields: ['field_price'] })
+  const differing = (body: object) => differingFields(normalize(body as Record<string, unknown>, model), shown, model)
+  t.strictSame(differing({ title: [{ value: '7.1' }], field_price: [{ value: '2.5' }], field_other: [{ value: '2.50' }] }), [])
+  t.strictSame(differing({ title: [{ value: '7.10' }], field_price: [{ value: '2.05' }], field_other: [{ value: '2.5' }] }), ['title', 'field_price', 'field_other'])
+  t.strictSame(differing({ field_key: [{ value: '2026-01-01T11:00:00+01:00' }] }), ['field_key'], 'nor is a text a date')
+  const changed = (body: object) => Object.keys(difference(normalize(body as Record<string, unknown>, model), shown, model))
+  t.strictSame(changed({ field_price: [{ value: '2.5' }], field_other: [{ value: '2.5' }] }), ['field_other'])
+  t.strictSame(changed({ field_price: [2.5] }), [])
+  t.end()
+})
+
 t.test('what an edition shows of what was sent to create it', (t: Test) => {
-  const model = contentModel({ rawFields: ['field_map'] })
+  const model = contentModel({ rawFields: ['field_map'], decimalFields: ['field_price'] })
   const shown = {
     type: 'publisher_container--daily',
     id: uuid,

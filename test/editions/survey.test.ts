@@ -309,6 +309,14 @@ t.test('time stamps are told from dates by configuration, core REST, the time zo
   }
 })
 
+t.test('decimals are told from texts by configuration alone', async (t) => {
+  const rows = issues(() => ({ attributes: { field_price: '2.50', field_prices: ['2.50', '3.00'], field_version: '3.10', field_city: 'x' } }))
+  const { decimalFields } = await survey(configured(rows, [storage('field_price', 'decimal'), storage('field_gone', 'decimal'), storage('field_version', 'string')]), WITH_STORAGES)
+  t.match(decimalFields, ['shown', ['field_price', 'field_gone']])
+  t.match((await survey(rowsOf(rows))).decimalFields, ['hidden', undefined, /^field_price, field_prices, field_version may hold decimals, or texts/])
+  t.equal((await survey(rowsOf(issues()))).decimalFields, undefined, 'nothing looks like one')
+})
+
 t.test('the time zone is that of the machine, if the times have its offsets', async (t) => {
   const rows = (...times: string[]) => times.map((time, index) => issue(index + 1, { attributes: { field_begins: time } }))
   const berlin = rows('2026-07-01T05:00:00+02:00', '2026-11-18T05:00:00+01:00')

@@ -1,13 +1,25 @@
-import t from 'tap'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
 import { newspaper } from '../../dev/content.ts'
+import { contentModel } from '../../lib/editions/model.ts'
 import { etagOf } from '../../lib/editions/translate/etag.ts'
+import { createPlans } from '../../lib/editions/translate/plans.ts'
+import { createTexts } from '../../lib/editions/translate/texts.ts'
+import type { Resource } from '../../lib/jsonapi/document.ts'
 import { openHostile, type Behaviour } from './hostile-cms.ts'
 import { basic, editionsOf, failed, open, writes } from './site.ts'
 
 const value = (field: Array<{ value: unknown }>) => field[0]?.value
 const title = (text: string) => ({ title: [{ value: text }] })
-const { id } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
+const { id, uuid } = editionsOf(newspaper()).find(({ published, bundle }) => published && bundle === 'daily')!
 const path = `/api/collection/${id}`
+
+function modelFile (t: Test, model: object): string {
+  const file = join(t.testdir({}), 'model.json')
+  writeFileSync(file, JSON.stringify(model))
+  return file
+}
 
 /** The two parts of an edition's tag. */
 function partsOf (etag: unknown): [fields: string, urls: string] {
@@ -129,8 +141,8 @@ t.test('a new path alias of an article refuses no save, and is read at once', as
   t.strictSame([partsOf(saved.headers.etag)[0] === fields, partsOf(saved.headers.etag)[1]], [false, otherUrls], 'a save changes the other part alone')
 })
 
-t.test('a database that pads decimals, as MySQL does, makes no other tag of what was saved', async (t) => {
-  const { call, cms } = await openHostile(t)
+t.test('a database that pads decimals, as MySQL does, makes no other tag of what was saved, where the field is known as a decimal', async (t) => {
+  const { call, cms } = await openHostile(t, { env: { CONTENT_MODEL: modelFile(t, { decimalFields: ['field_price'] }) } })
   const padded: Record<string, string> = { 2.5: '2.50', 12: '12.00', '-3.1': '-3.10' }
   cms.behave = async ({ method, path }, honest) => {
     const answer = await honest()
@@ -150,12 +162,78 @@ t.test('a database that pads decimals, as MySQL does, makes no other tag of what
   t.equal(tags.size, 3)
 })
 
-t.test('what looks like a decimal inside another text is part of it', (t) => {
-  const tag = (title: string) => etagOf({ type: 'publisher_container--daily', id: 'a', attributes: { title } })
-  const others: Array<[one: string, other: string]> = [['said "1.50', 'said "1.5'], ['1.50 euros', '1.5 euros'], ['v1.50', 'v1.5'], ['1.5.0', '1.5'], ['10', '1'], ['1.05', '1.5'], ['150', '15'], ['0.10', '0.01'], ['.50', '.5']]
-  for (const [one, other] of others) t.not(tag(one), tag(other), one)
-  const same: typeof others = [['1.50', '1.5'], ['1.00', '1'], ['-0.10', '-0.1'], ['100.10', '100.1']]
-  for (const [one, other] of same) t.equal(tag(one), tag(other), one)
+const tagOf = (attributes: Record<string, unknown>, model = contentModel({})) => etagOf({ type: 'publisher_container--daily', id: 'a', attributes }, model)
+
+t.test('whatever a text looks like, another one has another tag', (t) => {
+  const pairs: Array<[string, string]> = [['1.50', '1.5'], ['3.10', '3.1'], ['2026.10', '2026.1'], ['1.00', '1'], ['-0.10', '-0.1'], ['1.5.0', '1.5']]
+  for (const [one, other] of pairs) {
+    t.not(tagOf({ title: one }), tagOf({ title: other }), one)
+    t.not(tagOf({ title: one }, contentModel({ decimalFields: ['field_price'] })), tagOf({ title: other }, contentModel({ decimalFields: ['field_price'] })), one)
+  }
+  t.end()
+})
+
+t.test('of a decimal field the zeros that say nothing do not count', (t) => {
+  const tag = (value: unknown) => tagOf({ field_price: value }, contentModel({ decimalFields: ['field_price'] }))
+  const same: Array<[string, string]> = [['1.50', '1.5'], ['1.00', '1'], ['-0.10', '-0.1'], ['100.10', '100.1'], ['0.50', '.5'], ['+2.0', '2'], ['-0.00', '0'], ['007.5', '7.5']]
+  for (const [one, other] of same) {
+    t.equal(tag(one), tag(other), one)
+    t.equal(tag([one, '3']), tag([other, '3']), 'of several')
+    t.equal(tag({ number: one, currency_code: 'EUR' }), tag({ number: other, currency_code: 'EUR' }), 'with another property')
+  }
+  const others = [['10', '1'], ['1.05', '1.5'], ['150', '15'], ['0.10', '0.01'], ['1.50 euros', '1.5 euros'], ['', '0'], ['.', '0'], ['-1', '1'], ['1e1', '10'], [null, '0']]
+  for (const [one, other] of others) t.not(tag(one), tag(other), String(one))
+  const long = '0'.repeat(4_000_000)
+  t.not(tag(`1.${long}`), tag('1'), 'nobody has decimals of this length')
+  t.end()
+})
+
+t.test('a key or a title that gets a zero has another tag, within one second and without a new revision', async (t) => {
+  const now = Date.UTC(2026, 10, 20, 12)
+  const site = await open(t, { content: withoutRevisions(), now: () => now })
+  const { call } = site
+  for (const [field, one, other] of [['title', '3.1', '3.10'], ['field_key', '2026.1', '2026.10']] as const) {
+    t.equal((await call('POST', path, { body: { [field]: [{ value: one }] }, as: 'editor' })).status, 200)
+    const { headers: { etag } } = await call('GET', path, { as: 'editor2' })
+    t.equal((await call('POST', path, { body: { [field]: [{ value: other }] }, as: 'editor' })).status, 200)
+    t.equal((await call('GET', path, { as: 'editor2', headers: { 'if-none-match': String(etag) } })).status, 200, `${field}: no 304`)
+    const late = await call('POST', path, { body: { [field]: [{ value: 'Late' }] }, as: 'editor2', headers: { 'if-match': String(etag) } })
+    failed(t, field, late, 412, 'PRECONDITION_FAILED')
+  }
+})
+
+t.test('the order in which Drupal lists the members makes no other tag', async (t) => {
+  const { call, url } = await open(t)
+  const order = async () => Object.keys((await (await fetch(`${url}/jsonapi/publisher_container/daily/${uuid}`, { headers: basic('editor') })).json() as { data: { attributes: object } }).data.attributes)
+  const first = await order()
+  for (const text of ['One', 'Two', 'Three']) {
+    const saved = await call('POST', path, { body: title(text), as: 'editor' })
+    const sparse = await fetch(`${url}/jsonapi/publisher_container/daily/${uuid}?fields[publisher_container--daily]=title,field_section,changed`, { headers: basic('reader') })
+    t.equal(sparse.status, 200)
+    t.not((await order()).join(), first.join(), 'what was asked for comes first')
+    const again = await call('GET', path, { as: 'editor' })
+    t.equal(again.headers.etag, saved.headers.etag)
+    const next = await call('POST', path, { body: title(`${text} again`), as: 'editor', headers: { 'if-match': String(saved.headers.etag) } })
+    t.equal(next.status, 200, next.body.message)
+  }
+})
+
+t.test('nor does that of relationships, of their urls, or of the members of a value', (t) => {
+  const relationships = { a: { data: [{ type: 'x', id: '1' }] }, b: { data: [{ type: 'x', id: '2', meta: { alt: 'A', width: 1 } }] } }
+  const resource = { type: 'publisher_container--daily', id: 'a', attributes: { title: 'T', field_map: { x: 1, y: { z: [1, 2], w: 3 } } }, relationships }
+  const other = {
+    ...resource,
+    attributes: { field_map: { y: { w: 3, z: [1, 2] }, x: 1 }, title: 'T' },
+    relationships: { b: { data: [{ type: 'x', id: '2', meta: { width: 1, alt: 'A' } }] }, a: relationships.a }
+  }
+  const texts = () => createTexts({ model: contentModel({}), planFor: createPlans(contentModel({})) })
+  const tag = (resource: Resource) => texts().editionOf({ resource, urlOf: ({ id }) => `/${id}` }).etag
+  t.equal(tag(other), tag(resource))
+  t.not(tag({ ...resource, attributes: { ...resource.attributes, field_map: { x: 1, y: { z: [2, 1], w: 3 } } } }), tag(resource), 'the order of a list is a value')
+  const { editionOf } = texts()
+  const urlOf = () => '/x'
+  const sameValues = { ...resource, attributes: { field_map: resource.attributes.field_map, title: 'T' }, relationships: { b: relationships.b, a: relationships.a } }
+  t.equal(editionOf({ resource: sameValues, urlOf }).json, editionOf({ resource, urlOf }).json, 'an instance lists the fields in one order')
   t.end()
 })
 

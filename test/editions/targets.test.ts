@@ -154,7 +154,12 @@ t.test('a page of a list that is asked for again includes nothing, and has the u
 t.test('what has not changed is neither looked through nor translated again, but where the url of a reference has', async (t) => {
   let translated = 0
   let looked = 0
-  const counted = { toJSON: () => { translated++; return { value: 1 } } }
+  const counted = {
+    get value () {
+      translated++
+      return 1
+    }
+  }
   const site = { alias: '/first' }
   const [type, id] = ['publisher_container--daily', 'ceea8601-33e7-4005-8409-18a46e1916e1']
   const edition = (): Resource => ({

@@ -39,7 +39,7 @@ export function fieldMembers (fields: FieldRows): Member[] {
   const { rows } = fields
   if (rows.length === 0 && !fields.storages) return [hidden('fields', `no edition can be seen; ${fields.storagesPermission} would show the fields`)]
   const attributes = attributesOf(rows).filter(({ name }) => !name.startsWith(INTERNAL))
-  return [keyMember(fields, attributes), ...typeMembers(fields, attributes), ...articleMembers(fields), ...referenceMembers(fields), mainMember(fields), rawMember(fields, attributes)]
+  return [keyMember(fields, attributes), ...typeMembers(fields, attributes), ...articleMembers(fields), ...referenceMembers(fields), mainMember(fields), rawMember(fields, attributes), ...decimalMembers(fields, attributes)]
 }
 
 function keyMember ({ storages, keys }: FieldRows, attributes: Attribute[]): Member {
@@ -149,6 +149,17 @@ function rawMember ({ storages }: FieldRows, attributes: Attribute[]): Member {
   return alike.length > 0
     ? guessed('rawFields', [...new Set([...maps, ...alike])], 'their items have other members from edition to edition, or lists in them')
     : shown('rawFields', maps, 'no item has other members than the next')
+}
+
+/** Texts that may be decimals, as long as the configuration does not tell. */
+const DECIMAL = /^-?\d+\.\d+$/
+
+/** The fields of decimals. JSON:API shows them as texts, so only the configuration tells them from texts. */
+function decimalMembers ({ storages, storagesPermission }: FieldRows, attributes: Attribute[]): Member[] {
+  if (storages) return [shown('decimalFields', storages.filter(({ type }) => type === 'decimal').map(({ field }) => field), 'the configuration of fields shows them')]
+  const alike = attributes.filter(({ values }) => values.length > 0 && values.flat().every((value) => typeof value === 'string' && DECIMAL.test(value)))
+  if (alike.length === 0) return []
+  return [hidden('decimalFields', `${alike.map(({ name }) => name).join(', ')} may hold decimals, or texts that look like them; ${storagesPermission} would show it`)]
 }
 
 /** The fields of times that are not known to be time stamps, or to be dates. */

@@ -2,7 +2,7 @@ import type { Member } from './member.ts'
 
 /** The members of a content model in the order in which a person reads them. */
 const ORDER = [
-  'entityType', 'bundleEntityType', 'keys', 'fields', 'bundles', 'editionTypes', 'languages', 'timeZone', 'timestampFields', 'mainProperty', 'rawFields', 'references', 'resourceTypes', 'idKeys',
+  'entityType', 'bundleEntityType', 'keys', 'fields', 'bundles', 'editionTypes', 'languages', 'timeZone', 'timestampFields', 'decimalFields', 'mainProperty', 'rawFields', 'references', 'resourceTypes', 'idKeys',
   'canonicalPaths', 'lists', 'lockTypes', 'lockIds'
 ]
 

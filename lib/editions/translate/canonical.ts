@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isObject, isSameUuid, scalarText } from '../../jsonapi/document.ts'
 import type { ContentModel } from '../model.ts'
+import { withoutPadding } from './decimals.ts'
 import type { FieldItem } from './edition-json.ts'
 
 /** Computed properties, which core REST shows and nobody can set: of attributes, and of references. */
@@ -27,6 +28,7 @@ function sameItem (field: string, current: FieldItem, next: FieldItem, model: Co
   if (model.rawFields.includes(field)) return sameValue(current, next)
   if ('target_id' in current || 'target_id' in next || 'target_uuid' in next) return sameReference(current, next)
   if (model.timestampFields.includes(field)) return instant(current.value) === instant(next.value)
+  if (model.decimalFields.includes(field)) return sameProperties(decimalItem(current), decimalItem(next), COMPUTED.attribute, model.mainProperty[field] ?? 'value')
   return sameProperties(current, next, COMPUTED.attribute, model.mainProperty[field] ?? 'value')
 }
 
@@ -56,9 +58,13 @@ function sameValue (current: unknown, next: unknown): boolean {
   return isDeepStrictEqual(map(current), map(next))
 }
 
+function decimalItem (item: FieldItem): FieldItem {
+  return withoutPadding(item) as FieldItem
+}
+
 /**
  * Whether a field shows the items that a create has sent. Drupal fills in properties that were not sent. A date is the same in
- * every time zone, and a decimal with any number of trailing zeros.
+ * every time zone, and the value of a decimal field with any number of trailing zeros.
  */
 export function showsItems (field: string, shown: FieldItem[], sent: FieldItem[], model: ContentModel): boolean {
   return shown.length === sent.length && sent.every((item, index) => showsItem(field, shown[index]!, item, model))
@@ -68,23 +74,30 @@ function showsItem (field: string, current: FieldItem, next: FieldItem, model: C
   if (model.rawFields.includes(field)) return sameValue(current, next)
   if (!('target_id' in current)) {
     const computed = model.timestampFields.includes(field) ? [...COMPUTED.attribute, 'format'] : COMPUTED.attribute
-    return showsProperties(current, next, computed)
+    if (model.decimalFields.includes(field)) return showsProperties(decimalItem(current), decimalItem(next), computed, isSameText)
+    return showsProperties(current, next, computed, isText(field, model) ? isSameText : isSameDate)
   }
   const { target_id: _1, target_uuid: uuid, target_type: _2, value: _3, ...properties } = next
   const isSameTarget = typeof uuid === 'string' ? isSameUuid(scalarText(current.target_uuid), uuid) : sameValue(current.target_id, targetName(next))
-  return isSameTarget && showsProperties(current, properties, COMPUTED.reference)
+  return isSameTarget && showsProperties(current, properties, COMPUTED.reference, isSameText)
 }
 
-function showsProperties (shown: FieldItem, sent: FieldItem, computed: string[]): boolean {
-  return Object.entries(sent).every(([name, value]) => computed.includes(name) || sameValue(shown[name], value) || sameWritten(scalarText(shown[name]), scalarText(value)))
+/** Whether a field is known to hold texts: Drupal shows them as they were sent. */
+function isText (field: string, { keys: { label }, fields: { key, editionType } }: ContentModel): boolean {
+  return [label, key, editionType].includes(field)
 }
 
-const DECIMAL = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
+function showsProperties (shown: FieldItem, sent: FieldItem, computed: string[], isSame: (shown: string, sent: string) => boolean): boolean {
+  return Object.entries(sent).every(([name, value]) => computed.includes(name) || sameValue(shown[name], value) || isSame(scalarText(shown[name]), scalarText(value)))
+}
 
-/** Whether two texts are the same second in two time zones, or the same decimal. */
-function sameWritten (a: string, b: string): boolean {
-  if (ZONED.test(a) && ZONED.test(b)) return second(a) === second(b)
-  return DECIMAL.test(a) && DECIMAL.test(b) && Number(a) === Number(b)
+function isSameText (): boolean {
+  return false
+}
+
+/** Whether two texts are the same second in two time zones. */
+function isSameDate (a: string, b: string): boolean {
+  return ZONED.test(a) && ZONED.test(b) && second(a) === second(b)
 }
 
 /** Drupal keeps no fractions of a second. */

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import { tagsIn } from '../../http/entity-tag.ts'
-import { identifiers, type Resource } from '../../jsonapi/document.ts'
+import { identifiers, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
+import { publicNames, type ContentModel } from '../model.ts'
+import { withoutPadding } from './decimals.ts'
 import { withinDepth } from './depth.ts'
 
 /** How many characters of a digest a tag has: 96 bits. */
@@ -10,36 +12,55 @@ const LENGTH = 16
  * A strong entity tag (RFC 9110 section 8.8.3) of an edition as one caller sees it. Its two parts, `"<fields>.<urls>"`, are
  * digests of the fields and of the urls of the references, which change without a save. Neither the revision nor `changed`
  * would do: core REST makes no revision, a bundle can be set to make none, and `changed` counts seconds.
- * @param urls of the references, in their order
+ * @param urls of the references, in the order of `referencesByName`
  */
-export function etagOf (resource: Resource, urls: Array<string | undefined> = []): string {
-  return `"${fieldsDigest(resource)}.${digest(urls)}"`
+export function etagOf (resource: Resource, model: ContentModel, urls: Array<string | undefined> = []): string {
+  return `"${fieldsDigest(resource, model)}.${digest(urls)}"`
 }
 
 /** Whether two resources show the same fields, of the same edition to the same caller. */
-export function hasSameFields (a: Resource, b: Resource): boolean {
-  return fieldsDigest(a) === fieldsDigest(b)
+export function hasSameFields (a: Resource, b: Resource, model: ContentModel): boolean {
+  return fieldsDigest(a, model) === fieldsDigest(b, model)
 }
 
 /** A digest of some relationships: what they refer to, and in which order. */
 export function referencesOf ({ relationships = {} }: Pick<Resource, 'relationships'>, names = Object.keys(relationships)): string {
-  return digest(names.map((name) => [name, identifiers(relationships[name]).map(({ type, id }) => [type, id])]))
+  return digest(names.toSorted().map((name) => [name, identifiers(relationships[name]).map(({ type, id }) => [type, id])]))
 }
 
-/** A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. */
-export function fieldsDigest ({ id, attributes, relationships }: Resource): string {
-  return digest([id, attributes, Object.entries(relationships ?? {}).map(([name, relationship]) => [name, identifiers(relationship)])])
+/** All references of a resource: its relationships by their names, each in its order. */
+export function referencesByName ({ relationships = {} }: Resource): ResourceIdentifier[] {
+  return Object.keys(relationships).sort().flatMap((name) => identifiers(relationships[name]))
 }
-
-/** A string in JSON that is a decimal number with trailing zeros. */
-const PADDED = /(?<!\\)"(-?\d+)(?:\.0+|(\.\d*[1-9])0+)"/g
 
 /**
- * Ignores trailing zeros of decimals: Drupal answers a save with a rounded decimal ("2.5"), and a read with the one that the
- * database pads (MySQL: "2.50"). Source: Drupal\Core\Field\Plugin\Field\FieldType\DecimalItem::preSave().
+ * A digest of an edition's fields as JSON:API shows them. Without links, which may name the revision that was asked for. The
+ * order of members does not count: Drupal lists those first that somebody has asked for since the last save.
+ * Source: Drupal\jsonapi\EventSubscriber\ResourceObjectNormalizationCacher.
  */
-function digest (value: object): string {
-  return hash('sha256', withinDepth(() => JSON.stringify(value)).replace(PADDED, '"$1$2"'), 'base64url').slice(0, LENGTH)
+export function fieldsDigest ({ id, attributes = {}, relationships = {} }: Resource, model: ContentModel): string {
+  const decimals = publicNames(model, ...model.decimalFields)
+  return digest(() => [
+    id,
+    Object.keys(attributes).sort().map((name) => {
+      const value = decimals.includes(name) ? withoutPadding(attributes[name]) : attributes[name]
+      return [name, sorted(value)]
+    }),
+    Object.keys(relationships).sort().map((name) => [name, sorted(identifiers(relationships[name]))])
+  ])
+}
+
+/** A value with the members of its objects in the order of their names. */
+function sorted (value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(sorted)
+  const members = value as Record<string, unknown>
+  return { members: Object.keys(members).sort().map((name) => [name, sorted(members[name])]) }
+}
+
+function digest (value: object | (() => object)): string {
+  const text = withinDepth(() => JSON.stringify(typeof value === 'function' ? value() : value))
+  return hash('sha256', text, 'base64url').slice(0, LENGTH)
 }
 
 /**

@@ -4,6 +4,8 @@ import type { EditionJson, FieldItem } from './edition-json.ts'
 
 /** How the values of an attribute become items. */
 export interface AttributePlan {
+  /** Its public name. */
+  name: string
   field: string
   /** The property that a bare value is of. */
   main: string
@@ -54,22 +56,30 @@ function membersOf (plans: Plan[]): number {
   return plans.reduce((sum, { names }) => sum + names.attributes.length + names.relationships.length, 0)
 }
 
-/** Whether these are the names of all members, in their order; makes no list of them. */
+/** Whether these are the names of all members, in any order; makes no list of them. */
 function areNames (names: string[], members: object | undefined): boolean {
-  let index = 0
-  for (const name in members) if (name !== names[index++]) return false
-  return index === names.length
+  let count = 0
+  let isInOrder = true
+  for (const name in members) {
+    if (count === names.length) return false
+    if (name !== names[count++]) isInOrder = false
+  }
+  return count === names.length && (isInOrder || names.every((name) => Object.hasOwn(members!, name)))
 }
 
 /** The plan for resources with the type and the members of this one. */
 export function planOf ({ type, attributes: values, relationships: references }: Resource, model: ContentModel): Plan {
   const names = { attributes: namesIn(values), relationships: namesIn(references) }
-  const attributes = names.attributes.map((name) => internalName(model, name)).map((field): AttributePlan => ({
-    field,
-    main: model.mainProperty[field] ?? 'value',
-    raw: model.rawFields.includes(field),
-    timestamp: model.timestampFields.includes(field)
-  }))
+  const attributes = names.attributes.map((name): AttributePlan => {
+    const field = internalName(model, name)
+    return {
+      name,
+      field,
+      main: model.mainProperty[field] ?? 'value',
+      raw: model.rawFields.includes(field),
+      timestamp: model.timestampFields.includes(field)
+    }
+  })
   const relationships = names.relationships.map((name) => internalName(model, name))
   const { uuid, bundle } = model.keys
   const fields = new Set([uuid, ...attributes.map(({ field }) => field), ...relationships])

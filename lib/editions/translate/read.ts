@@ -32,16 +32,13 @@ export function isProperty (name: string): boolean {
  * @param plan of resources with the members of this one
  */
 export function read (resource: Resource, model: ContentModel, urlOf: UrlOf = () => undefined, plan: Plan = planOf(resource, model)): EditionJson {
-  const attributes = Object.values(resource.attributes ?? {})
-  const relationships = Object.values(resource.relationships ?? {})
+  const { attributes = {}, relationships = {} } = resource
   const entity: EditionJson = { ...plan.blank }
   entity[model.keys.uuid] = [{ value: resource.id }]
-  for (let index = 0; index < attributes.length; index++) {
-    const attribute = plan.attributes[index]!
-    entity[attribute.field] = attributeItems(attributes[index], attribute)
-  }
-  for (let index = 0; index < relationships.length; index++) {
-    entity[plan.relationships[index]!] = identifiers(relationships[index]).map((identifier) => referenceItem(identifier, model, urlOf))
+  for (const attribute of plan.attributes) entity[attribute.field] = attributeItems(attributes[attribute.name], attribute)
+  for (let index = 0; index < plan.relationships.length; index++) {
+    const references = identifiers(relationships[plan.names.relationships[index]!])
+    entity[plan.relationships[index]!] = references.map((identifier) => referenceItem(identifier, model, urlOf))
   }
   if (plan.bundle) entity[model.keys.bundle!] = [{ ...plan.bundle }]
   return entity

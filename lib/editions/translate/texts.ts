@@ -1,9 +1,9 @@
 import { jsonText, type JsonText } from '../../json-text.ts'
-import { scalarText, type Resource } from '../../jsonapi/document.ts'
+import { scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { publicName, type ContentModel } from '../model.ts'
 import { withinDepth } from './depth.ts'
 import type { EditionJson } from './edition-json.ts'
-import { etagOf } from './etag.ts'
+import { etagOf, referencesByName } from './etag.ts'
 import type { Plans } from './plans.ts'
 import { read, type LoadedEdition, type UrlOf } from './read.ts'
 
@@ -24,8 +24,8 @@ export interface EditionTexts {
 interface TextEntry {
   urlOf: UrlOf
   json: JsonText<EditionJson>
-  /** The urls in it, in the order of the references. */
-  urls: Array<string | undefined>
+  /** The urls in it, by the references. */
+  urls: ReadonlyMap<ResourceIdentifier, string | undefined>
   /** Rows of a list have none. */
   edition?: EditionText
 }
@@ -37,10 +37,10 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
   function textOf ({ resource, urlOf }: LoadedEdition): TextEntry {
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
-    const urls: TextEntry['urls'] = []
+    const urls = new Map<ResourceIdentifier, string | undefined>()
     const recordingUrlOf: UrlOf = (identifier, entityType) => {
       const url = urlOf(identifier, entityType)
-      urls.push(url)
+      urls.set(identifier, url)
       return url
     }
     const text: TextEntry = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
@@ -53,7 +53,7 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
     editionOf (edition) {
       const { resource } = edition
       const text = textOf(edition)
-      text.edition ??= { json: text.json, etag: etagOf(resource, text.urls), id: scalarText(resource.attributes?.[idAttribute]) || resource.id, uuid: resource.id }
+      text.edition ??= { json: text.json, etag: etagOf(resource, model, referencesByName(resource).map((reference) => text.urls.get(reference))), id: scalarText(resource.attributes?.[idAttribute]) || resource.id, uuid: resource.id }
       return text.edition
     }
   }
