@@ -1,18 +1,62 @@
-import type { FastifyInstance } from 'fastify'
+import { Readable } from 'node:stream'
+import type { FastifyInstance, onSendHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { LARGE_ANSWER, type AnswerMemory } from '../lib/http/answer-memory.ts'
+import { watchPace, type LeastPace, type Pace } from '../lib/http/pace.ts'
 
-/** How long a caller may take nothing of a large answer, in milliseconds. */
-const STALLED_MS = 60_000
+/**
+ * How fast a caller has to take a large answer. Between two looks of a caller at 30 kB/s up to 40 seconds may pass: the
+ * systems of both sides keep megabytes, and tell of room for more only when a good part of them is free.
+ */
+const ANSWER_PACE: LeastPace = {
+  graceMs: 60_000,
+  bytesPerSecond: 8 * 1024
+}
 
-/** Counts large answers until their callers have them, and ends the connections of callers who do not take them. */
-async function answerMemory (fastify: FastifyInstance, { memory, stalledMs = STALLED_MS }: { memory: AnswerMemory, stalledMs?: number }) {
-  fastify.addHook('onSend', (_request, { raw }, payload, done) => {
-    if (typeof payload === 'string' && payload.length >= LARGE_ANSWER) {
-      raw.once('close', memory.send(payload.length))
-      raw.setTimeout(stalledMs, () => raw.destroy())
+/** A large answer goes out in pieces of so many bytes: only between two of them shows what the caller has taken. */
+const PIECE_BYTES = 64 * 1024
+
+interface AnswerMemoryOptions {
+  memory: AnswerMemory
+  pace?: LeastPace
+}
+
+/** Counts large answers until their callers have them, and ends the connections of callers who take them too slowly. */
+async function answerMemory (fastify: FastifyInstance, { memory, pace: leastPace = ANSWER_PACE }: AnswerMemoryOptions) {
+  const send: onSendHookHandler = (_request, reply, payload, done) => {
+    if (!isLarge(payload)) return done(null, payload)
+    const { raw } = reply
+    const end = () => { raw.destroy() }
+    const bytes = Buffer.from(payload)
+    const pace = watchPace(leastPace, end)
+    const over = memory.send(bytes.length, end)
+    raw.once('close', () => {
+      pace.end()
+      over()
+    })
+    reply.header('content-length', bytes.length)
+    done(null, inPieces(bytes, pace))
+  }
+
+  // The last of all, since others look at the answer as a text.
+  fastify.addHook('onRoute', (route) => { route.onSend = [route.onSend ?? [], send].flat() })
+}
+
+function isLarge (payload: unknown): payload is string {
+  return typeof payload === 'string' && payload.length >= LARGE_ANSWER
+}
+
+function inPieces (bytes: Buffer, pace: Pace): Readable {
+  let at = 0
+  return new Readable({
+    // Asks for no piece ahead of those that the connection has taken.
+    highWaterMark: 0,
+    read () {
+      const piece = bytes.subarray(at, at + PIECE_BYTES)
+      at += piece.length
+      pace.moved(piece.length)
+      this.push(piece.length > 0 ? piece : null)
     }
-    done(null, payload)
   })
 }
 

@@ -19,6 +19,19 @@ const TOLD_MS = 60_000
 /** How long a connection waits for the next bytes of a body that is answered already, in milliseconds. */
 const REST_MS = 5000
 
+interface ConnectionsOptions {
+  limits?: string
+  restMs?: number
+  stalledMs?: number
+  lookMs?: number
+}
+
+/** How long a caller may take nothing of what waits for it, in milliseconds. Large answers and event streams have rules of their own beside it. */
+const STALLED_MS = 60_000
+
+/** How often that is looked at, in milliseconds. */
+const LOOK_MS = 5000
+
 /**
  * What a connection may be used for, and when it ends.
  *
@@ -30,9 +43,12 @@ const REST_MS = 5000
  * connection: Node swallows what came right behind it, so that a proxy would take the answer to its next request but one
  * for that to its next.
  *
+ * A connection of which the caller takes nothing for STALLED_MS, though something waits for it, is closed. Node by itself
+ * would wait for connectionTimeout, and once more where a part was taken before.
+ *
  * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
-async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs = REST_MS }: { limits?: string, restMs?: number }) {
+async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs = REST_MS, stalledMs = STALLED_MS, lookMs = LOOK_MS }: ConnectionsOptions) {
   const files = openFiles(limits)
   const most = Math.min(CONNECTIONS, Math.floor(files * SHARE))
   if (most < CONNECTIONS) fastify.log.warn(`this process may have ${files} files open, so it holds ${most} connections instead of ${CONNECTIONS}: raise ulimit -n to ${CONNECTIONS / SHARE}`)
@@ -55,11 +71,33 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs 
     })
   })
   drain(fastify)
+  closeStalled(fastify, stalledMs, lookMs)
 }
 
 function openFiles (limits: string): number {
   const [, files] = existsSync(limits) ? /^Max open files +(\d+)/m.exec(readFileSync(limits, 'utf8')) ?? [] : []
   return files === undefined ? Infinity : Number(files)
+}
+
+/** Closes connections whose callers take nothing. The kernel of the caller may have megabytes of it: they count as taken. */
+function closeStalled (fastify: FastifyInstance, stalledMs: number, lookMs: number): void {
+  const connections = new Map<Socket, { taken: number, since: number }>()
+  const timer = setInterval(look, lookMs)
+  fastify.addHook('onClose', async () => clearInterval(timer))
+  fastify.server.on('connection', (socket: Socket) => {
+    connections.set(socket, { taken: 0, since: performance.now() })
+    socket.once('close', () => connections.delete(socket))
+  })
+
+  function look (): void {
+    const now = performance.now()
+    for (const [socket, { taken, since }] of connections) {
+      const isWaiting = socket.writableLength > 0
+      const takenNow = socket.bytesWritten - socket.writableLength
+      if (!isWaiting || takenNow !== taken) connections.set(socket, { taken: takenNow, since: now })
+      else if (now - since >= stalledMs) socket.destroy()
+    }
+  }
 }
 
 /**

@@ -7,12 +7,19 @@ export const LARGE_ANSWER = 64 * 1024
 /** The share of the heap that answers may take together, by their bytes of JSON: a list of 50 MB takes 400 to 550 MiB of the process, garbage included. */
 const SHARE = 1 / 8
 
+/** So long an answer may be on its way to its caller undisturbed, in milliseconds. After that it makes room where others need it. */
+const UNDISTURBED_MS = 10_000
+
 /** Counts what large answers take, from when the CMS's arrive until callers have Quoin's. */
 export interface AnswerMemory {
   /** For one call. */
   open (): Holding
-  /** Counts an answer that is on its way to its caller. @returns to be called once when it is over */
-  send (bytes: number): () => void
+  /**
+   * Counts an answer that is on its way to its caller.
+   * @param end breaks it off, where it has been on its way for long and others need the memory
+   * @returns to be called when it is over
+   */
+  send (bytes: number, end: () => void): () => void
 }
 
 /** What a call takes. It is of no use after its end. */
@@ -29,9 +36,18 @@ export interface Holding {
   end (): void
 }
 
+/** An answer that is on its way. */
+interface Sending {
+  bytes: number
+  begunAt: number
+  end: () => void
+}
+
 /** @param most bytes for all together */
-export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics().heap_size_limit)): AnswerMemory {
+export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics().heap_size_limit), undisturbedMs = UNDISTURBED_MS): AnswerMemory {
   const calls = new Set<Holding>()
+  /** The oldest first. */
+  const sendings = new Set<Sending>()
   let taken = 0
   let onTheWay = 0
 
@@ -48,6 +64,7 @@ export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics(
         if (own + bytes > most) throw new Failure('TOO_LARGE', `This needs answers of more than ${most} bytes; ask for less`)
         const [first = holding] = calls
         const inTheWay = first === holding ? own : taken
+        makeRoom(most - inTheWay - bytes)
         if (inTheWay + onTheWay + bytes > most) throw new Failure('OVERLOADED', 'Other answers take the memory that there is for them; try again, or ask for less', { headers: { 'retry-after': '1' } })
         calls.add(holding)
         add(bytes)
@@ -62,9 +79,26 @@ export function createAnswerMemory (most = Math.floor(SHARE * getHeapStatistics(
     return holding
   }
 
-  function send (bytes: number): () => void {
+  function send (bytes: number, end: () => void): () => void {
+    const sending = { bytes, begunAt: performance.now(), end }
+    sendings.add(sending)
     onTheWay += bytes
-    return () => { onTheWay -= bytes }
+    return () => forget(sending)
+  }
+
+  function forget (sending: Sending): void {
+    if (sendings.delete(sending)) onTheWay -= sending.bytes
+  }
+
+  /** Breaks off what has been on its way for longest, if that is long: nobody keeps the memory by reading slowly. */
+  function makeRoom (mostOnTheWay: number): void {
+    if (mostOnTheWay < 0) return
+    for (const sending of sendings) {
+      const isLate = performance.now() - sending.begunAt > undisturbedMs
+      if (onTheWay <= mostOnTheWay || !isLate) return
+      forget(sending)
+      sending.end()
+    }
   }
 
   return { open, send }

@@ -119,6 +119,19 @@ t.test('where memory runs out, a body that has been arriving for long makes room
   t.equal(memory.small.taken + memory.large.taken + memory.small.arriving.size + memory.large.arriving.size, 0, 'nothing is left behind')
 })
 
+t.test('a body that breaks off, or is not as long as it says, leaves nothing behind', async (t) => {
+  const memory = createBodyMemory()
+  const { fastify, port } = await start(t, {}, { memory, pace: { graceMs: 60_000, bytesPerSecond: 1 } })
+  const { socket } = sendSlowly(t, port, { framing: 'Content-Length: 9', piece: '"', pauseMs: 60_000 })
+  await until(() => memory.small.taken === 1)
+  socket.destroy()
+  await until(() => memory.small.arriving.size === 0)
+  const headers = { ...JSON_TYPE, 'content-length': '9' }
+  t.equal((await fastify.inject({ method: 'POST', url: '/api/collection', headers, body: '"x"' })).statusCode, 400)
+  await until(() => memory.small.taken === 0)
+  t.strictSame([memory.small.taken, memory.small.arriving.size], [0, 0])
+})
+
 t.test('bodies of their first seconds are left alone, so the one that is too much is refused', async (t) => {
   const memory = createBodyMemory(60_000)
   const refused: string[] = []

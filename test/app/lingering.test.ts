@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { connect, type AddressInfo } from 'node:net'
+import { connect, type AddressInfo, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
@@ -60,6 +60,34 @@ t.test('a connection is closed where the rest of a refused body does not come, a
   whole.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   const [answer] = await once(whole, 'data')
   t.match(answer, / 404 /)
+})
+
+t.test('a connection is closed whose caller asks and asks and takes none of the answers, however small they are', async (t) => {
+  const fastify = Fastify()
+  t.teardown(() => fastify.close())
+  await fastify.register(connections, { stalledMs: 200, lookMs: 20 })
+  fastify.get('/', async () => 'x'.repeat(60_000))
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = fastify.server.address() as AddressInfo
+  const accepted = new Set<Socket>()
+  fastify.server.on('connection', (socket: Socket) => {
+    accepted.add(socket)
+    socket.once('close', () => accepted.delete(socket))
+  })
+  const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  for (const socket of sockets) t.teardown(() => socket.destroy())
+  const [stalled, quick] = sockets as [Socket, Socket]
+  quick.on('data', () => {}).write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  stalled.on('error', () => {}).pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(1000))
+  const until = async (count: number) => {
+    for (const end = Date.now() + 10_000; accepted.size !== count && Date.now() < end;) await sleep(20)
+    t.equal(accepted.size, count)
+  }
+  await until(2)
+  await until(1)
+  quick.write('GET /none HTTP/1.1\r\nHost: x\r\n\r\n')
+  const [answer] = await once(quick, 'data')
+  t.match(String(answer), / 404 /, 'one that has taken its answer may go on idly')
 })
 
 t.test('callers take half of the file descriptors at most, and the log says so', async (t) => {

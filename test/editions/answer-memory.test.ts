@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import fp from 'fastify-plugin'
 import t, { type Test } from 'tap'
@@ -48,6 +49,35 @@ function isFree (t: Test, memory: AnswerMemory): void {
   for (const each of [first, other]) each.end()
 }
 
+const noEnd = () => { throw new Error('It has just begun') }
+
+t.test('an answer that has been on its way for long makes room, the oldest first, and only where that helps', async (t) => {
+  const memory = createAnswerMemory(1000, 0)
+  const ended: string[] = []
+  const overs = ['first', 'second', 'third'].map((name) => memory.send(300, () => ended.push(name)))
+  await sleep(2)
+  const [a, b] = [memory.open(), memory.open()]
+  a.take(100)
+  t.strictSame(ended, [], 'there is room')
+  b.take(201)
+  t.strictSame(ended, ['first'])
+  for (const over of overs.slice(0, 2)) over()
+  t.throws(() => b.take(700), OVERLOADED)
+  t.strictSame(ended, ['first'], 'what would not help is not broken off')
+  b.take(399)
+  b.take(1)
+  t.strictSame(ended, ['first', 'third'], 'what is over is not broken off')
+  for (const each of [a, b]) each.end()
+  isWhole(t, memory, 1000)
+})
+
+/** A memory is free again: one call gets all of it. */
+function isWhole (t: Test, memory: AnswerMemory, most: number): void {
+  const holding = memory.open()
+  t.doesNotThrow(() => holding.take(most))
+  holding.end()
+}
+
 t.test('all together take so much, and each no more; the first gets what other calls have, too', async (t) => {
   const memory = createAnswerMemory(1000)
   const [a, b, c] = [occupy(memory, 600), memory.open(), memory.open()]
@@ -63,7 +93,7 @@ t.test('all together take so much, and each no more; the first gets what other c
   a.end()
   b.take(500)
   b.free(600)
-  const [over] = [memory.send(400), memory.send(201)]
+  const [over] = [memory.send(400, noEnd), memory.send(201, noEnd)]
   t.throws(() => b.take(1), OVERLOADED, 'answers on their way count')
   over()
   b.take(1)
