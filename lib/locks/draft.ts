@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { all, any, condition, expressionOf, namesOf, rule, valuesIn, type Condition } from './expression.ts'
 import { asStored, ITEM_LIMIT, itemSize, MARGIN, type StoredValue } from './item.ts'
-import { isForeignOver, isOfUser, keyOf, lockOf, uidValues, type Item, type Key, type Moment, type StoredItem } from './record.ts'
+import { isForeignOver, isOfUser, keyOf, lockOf, ownerOf, uidValues, type Item, type Key, type Moment, type StoredItem } from './record.ts'
 import type { Draft, DraftsQuery } from './schemas.ts'
 
 /** Who displaces a text; nobody is known where a field is released without a uid. */
@@ -25,8 +25,9 @@ function draftsKey (recordKey: string): string {
 
 /**
  * The draft that keeps a record's text. Its sort key is made of the field's hash, since a field's name may fill the 1024
- * bytes of a sort key alone, of the version, and of the attempt's own id: each attempt at displacing a text has a draft of
- * its own, and can remove it when it fails, whatever others do.
+ * bytes of a sort key alone, of the owner's, by which the drafts of one user are found, of the version, and of the attempt's
+ * own id: each attempt at displacing a text has a draft of its own, and can remove it when it fails, whatever others do.
+ * Drafts of earlier builds have no owner's hash: they are listed, and go when their time is over.
  * @param attempt the attempt's id, made as a version is
  * @param at milliseconds since 1970 at which it is displaced: by whole seconds alone, two texts of one field could not be
  *   told apart
@@ -35,7 +36,7 @@ function draftsKey (recordKey: string): string {
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): StoredItem {
   const draft = {
     env_entityType_entityId: draftsKey(key),
-    fieldName: `${attemptsAt(fieldName, textId({ version, payload }))}${attempt}`,
+    fieldName: `${attemptsAt(fieldName, textId({ userData, version, payload }))}${attempt}`,
     field: fieldName,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -72,9 +73,15 @@ function attemptsAt (field: string, id: string): string {
   return `${hash(field)}#${id}##`
 }
 
-/** What tells the text of a record from any other that the field has had. */
-function textId ({ version, payload }: { version?: unknown, payload?: unknown }): string {
-  return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
+/** What tells the text of a record from any other that the field has had. Those of one owner begin alike. */
+function textId ({ userData, version, payload }: { userData?: unknown, version?: unknown, payload?: unknown }): string {
+  const isShort = typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION
+  return ownersText(ownerOf({ userData }), isShort ? version : hash(JSON.stringify([version, payload])))
+}
+
+/** A text's id: half of the hash of its owner's uid, and what tells it from the owner's others. */
+function ownersText (uid: unknown, text: string): string {
+  return `${hash(JSON.stringify(uid ?? null)).slice(0, 22)}.${text}`
 }
 
 /**
@@ -138,18 +145,15 @@ export function draftsOf (recordKey: string, { fieldName, uid }: DraftsQuery, no
 }
 
 /** A consistent query for all drafts of the field and user of a draft, without their texts. */
-export function siblingsOf ({ env_entityType_entityId: key, fieldName, userData }: Item) {
-  const uid = userData instanceof Map ? userData.get('uid') : undefined
-  const keys = '#key = :key AND begins_with(#fieldName, :field)'
-  const filter = uid === undefined ? 'attribute_not_exists(#userData.#uid)' : '#userData.#uid = :uid'
+export function siblingsOf ({ env_entityType_entityId: key, fieldName }: Key) {
+  const keys = '#key = :key AND begins_with(#fieldName, :owner)'
   const projection = '#key, #fieldName, #displacedAt'
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
-    FilterExpression: filter,
     ProjectionExpression: projection,
-    ExpressionAttributeNames: namesOf(keys, filter, projection),
-    ExpressionAttributeValues: { ':key': key, ':field': fieldName.replace(/#.*/, '#'), ...(uid !== undefined && { ':uid': uid }) }
+    ExpressionAttributeNames: namesOf(keys, projection),
+    ExpressionAttributeValues: { ':key': key, ':owner': fieldName.slice(0, fieldName.indexOf('.') + 1) }
   }
 }
 
@@ -160,22 +164,22 @@ export function isDisplacedAt (displacedAt: number): Condition {
   return condition(isOfMoment, { ':displacedAt': displacedAt })
 }
 
-/** A consistent query for the attempts at displacing a record in a version: its text was kept first. */
-export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, version: string) {
+/** A consistent query for the attempts at displacing a user's record in a version: its text was kept first. */
+export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, uid: string, version: string) {
   const keys = '#key = :key AND begins_with(#fieldName, :attempts)'
   return {
     ConsistentRead: true,
     KeyConditionExpression: keys,
     ProjectionExpression: '#key, #fieldName',
     ExpressionAttributeNames: namesOf(keys),
-    ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, version) }
+    ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, ownersText(uid, version)) }
   }
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
 export function shownExpired (record: Item, moment: Moment): Draft {
   const { fieldName, timestamp, userData, payload = '', version } = lockOf(record)
-  return { id: textId({ version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
+  return { id: textId({ userData, version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
 }
 
 /** Since when an expired lock is over, in Unix seconds. */

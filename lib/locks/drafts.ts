@@ -75,9 +75,9 @@ export function createDrafts ({ table, environment, memory, draftDays, now, mome
     else if (!isTombstone(record)) await table.put(tombstoneOf(keyOf(record), until, nextVersion(record['version'])), isStill(record))
   }
 
-  /** Whether this was the version of a record once: somebody has set about displacing it. */
-  async function hasDisplaced (key: Key, version: string): Promise<boolean> {
-    return (await table.query(attemptsOf(key, version))).Items.length > 0
+  /** Whether this was the version of a user's record once: somebody has set about displacing it. */
+  async function hasDisplaced (key: Key, uid: string, version: string): Promise<boolean> {
+    return (await table.query(attemptsOf(key, uid, version))).Items.length > 0
   }
 
   async function trim (draft: Item): Promise<void> {

@@ -222,7 +222,7 @@ export function createLocks ({ client, table: name, environment, memory = create
       const stillOpen: WriteAttempt[] = []
       for (const openAttempt of open) {
         const outcome = outcomeOf(openAttempt, record, fences)
-        if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, openAttempt.version))) return acquisition(openAttempt.version)
+        if (outcome === 'done' || (outcome === 'unclear' && await drafts.hasDisplaced(key, String(uid), openAttempt.version))) return acquisition(openAttempt.version)
         if (outcome === 'unclear' || !isSince(openAttempt.version, now() - TRACED_MS)) throw unknownOutcome()
         if (outcome === 'open') stillOpen.push(openAttempt)
       }
