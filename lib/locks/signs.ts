@@ -38,33 +38,85 @@ export interface SignKind<Sign extends StoredSign> {
 const SORT_KEYS: Record<SignKind<StoredSign>['member'], string> = { petitions: 'petitions'.padStart(256, '#'), lookers: 'lookers'.padStart(256, '#') }
 const ALL_SORT_KEYS = new Set(Object.values(SORT_KEYS))
 
+/** Makes the next signs of those that stand. It may be called again, with what stands then. */
+type Edit<Sign> = (present: Sign[]) => Sign[]
+
+/** Changes of one entity that are written together: what each throws, in their order. */
+interface Batch<Sign> { edits: Array<Edit<Sign>>, refusals: Promise<unknown[]> }
+
 /**
  * The signs of one kind: all of an entity are in one record, which has the form of a tombstone. Whatever reads or writes
- * locks leaves it alone, earlier releases too.
+ * locks leaves it alone, earlier releases too. Changes that come to this instance while it writes others of the entity wait,
+ * and are then written together: of fifty users who come in one moment few cost a write, and instances seldom meet.
  * @param busy what to say where too many change them at once
  */
-export function createSigns<Sign extends StoredSign> ({ table, environment, moment, nextVersion, wait, random }: SignsDeps, kind: SignKind<Sign>, busy: string) {
+export function createSigns<Sign extends StoredSign> (deps: SignsDeps, kind: SignKind<Sign>, busy: string) {
+  const { table, environment, moment, nextVersion, wait, random } = deps
   const { member } = kind
+  /** By the record's partition key: the batch that is not begun yet, and the last one's end. */
+  const waiting = new Map<string, Batch<Sign>>()
+  const ends = new Map<string, Promise<unknown>>()
 
   /**
    * Writes the signs that `edit` makes of those that stand, unless these are the same.
    * @throws {Failure} STORE_UNAVAILABLE, STORE_FAILED; what `edit` throws
    */
-  return async function change (entity: Entity, edit: (present: Sign[]) => Sign[], count = 1): Promise<void> {
-    const key: Key = { env_entityType_entityId: recordKey(environment, entity), fieldName: SORT_KEYS[member] }
+  async function change (entity: Entity, edit: Edit<Sign>): Promise<void> {
+    const name = recordKey(environment, entity)
+    const { edits, refusals } = waiting.get(name) ?? nextBatch(name)
+    const index = edits.push(edit) - 1
+    const refusal = (await refusals)[index]
+    if (refusal) throw refusal
+  }
+
+  /** A batch that begins when the one before it has ended. */
+  function nextBatch (name: string): Batch<Sign> {
+    const edits: Array<Edit<Sign>> = []
+    const refusals = Promise.resolve(ends.get(name)).then(() => {
+      waiting.delete(name)
+      return write({ env_entityType_entityId: name, fieldName: SORT_KEYS[member] }, edits)
+    })
+    const end = refusals.catch(() => {}).then(() => {
+      if (ends.get(name) === end) ends.delete(name)
+    })
+    const batch = { edits, refusals }
+    waiting.set(name, batch)
+    ends.set(name, end)
+    return batch
+  }
+
+  /** @returns what each of the edits has thrown */
+  async function write (key: Key, edits: Array<Edit<Sign>>, count = 1): Promise<unknown[]> {
     const record = await table.get(key)
     const present = standing(record, kind, moment())
-    const next = edit(present)
-    if (next.length === present.length && next.every((sign) => present.includes(sign))) return
+    const { next, refusals } = edited(present, edits)
+    if (next.length === present.length && next.every((sign) => present.includes(sign))) return refusals
     const removeAt = Math.max(moment().now, ...next.map(({ until }) => until))
     const version = nextVersion(record?.['version'])
-    const item = { ...tombstoneOf(key, 0, version), version, [member]: next.map((sign) => new Map<string, StoredValue>(Object.entries(sign))), [REMOVE_AT]: removeAt }
+    const signs = next.map((sign) => new Map<string, StoredValue>(Object.entries(sign)))
+    const item = { ...tombstoneOf(key, 0, version), version, [member]: signs, [REMOVE_AT]: removeAt }
     const { done } = await table.claim(item, record ? isStill(record) : isNothing())
-    if (done) return
+    if (done) return refusals
     if (count === ATTEMPTS) throw new Failure('STORE_UNAVAILABLE', busy, { headers: { 'retry-after': '1' } })
     await wait(random() * LONGEST_PAUSE_MS)
-    return change(entity, edit, count + 1)
+    return write(key, edits, count + 1)
   }
+
+  return change
+}
+
+/** The signs after some edits, of which one that throws changes nothing. */
+function edited<Sign> (present: Sign[], edits: Array<Edit<Sign>>): { next: Sign[], refusals: unknown[] } {
+  const refusals: unknown[] = []
+  let next = present
+  for (const [index, edit] of edits.entries()) {
+    try {
+      next = edit(next)
+    } catch (error) {
+      refusals[index] = error
+    }
+  }
+  return { next, refusals }
 }
 
 /**

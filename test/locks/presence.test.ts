@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { createBus } from '../../lib/bus/bus.ts'
 import type { FeedEvent } from '../../lib/locks/feed-events.ts'
@@ -145,6 +145,34 @@ t.test('so many may look on at once, and all who come at once are heard', async 
   await enter(LOOKERS_MAX)
   const watcher = await locks.feed.watch([node])
   t.equal((await watcher.next())?.length, 1 + LOOKERS_MAX)
+})
+
+t.test('fifty who come at once cost a few writes, and each of them has an answer of its own', async (t) => {
+  const store = memoryStore()
+  let isAway = false
+  const { send, counts } = counted({
+    async send (command) {
+      if (isAway) throw Object.assign(new Error('away'), { name: 'TimeoutError' })
+      await setImmediate()
+      return store.send(command)
+    }
+  })
+  const [here, there] = [instance(t, { send }), instance(t, { send })]
+  const enter = (uid: number, locks = here) => locks.presence.enter(node, { userData: { uid } })
+  await Promise.all([enter(0), ...Array.from({ length: 49 }, async (_, index) => { await setImmediate(); return enter(index + 1) })])
+  t.strictSame([counts['GetCommand'], counts['PutCommand']], [2, 2], 'the first, and all who have come meanwhile')
+  const late = await Promise.allSettled([enter(50), here.presence.leave(node, '7'), enter(51), enter(52)])
+  t.match(late.map(({ status }) => status), ['rejected', 'fulfilled', 'fulfilled', 'rejected'], 'in the order in which they came')
+  t.match(late[3], { reason: { code: 'TOO_MANY_REQUESTS' } })
+  t.strictSame([counts['GetCommand'], counts['PutCommand']], [3, 3])
+
+  isAway = true
+  for (const { status } of await Promise.allSettled([here.presence.leave(node, '1'), here.presence.leave(node, '2')])) t.equal(status, 'rejected')
+  isAway = false
+  await Promise.all(Array.from({ length: 48 }, (_, uid) => (uid % 2 ? here : there).presence.leave(node, String(uid + 1))))
+  const watcher = await here.feed.watch([node])
+  t.match(await watcher.next(), [{ event: 'snapshot' }, ...['0', '49', '51'].map((uid) => ({ event: 'present', presence: { userData: { uid } } }))])
+  t.ok(counts['PutCommand']! < 10, 'also through two instances')
 })
 
 t.test('a record that changes all the time is given up, not written over', async (t) => {
