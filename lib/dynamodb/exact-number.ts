@@ -1,8 +1,5 @@
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb'
 
-/** Every decimal number of so many digits is the nearest one to a number of JavaScript's, and comes back as it was. */
-const SIGNIFICANT_DIGITS = 15
-
 /** A number of the table that JavaScript does not hold. It is stored and compared as it was read; as JSON it is the nearest number. */
 export class ExactNumber extends NumberValueImpl {
   toJSON (): number {
@@ -13,7 +10,7 @@ export class ExactNumber extends NumberValueImpl {
 /** A number as the table answers it. Those of other programs have up to 38 digits. */
 export function numberOf (text: string): number | ExactNumber {
   const number = Number(text)
-  const isSame = String(number) === text || significantDigits(text) <= SIGNIFICANT_DIGITS
+  const isSame = String(number) === text || significantDigits(String(number)) === significantDigits(text)
   return isSame && Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : new ExactNumber(text)
 }
 
@@ -22,6 +19,7 @@ export function isNumber (value: unknown): value is number | ExactNumber {
   return typeof value === 'number' || value instanceof ExactNumber
 }
 
-function significantDigits (text: string): number {
-  return text.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+|0+$/g, '').length
+/** Two numbers that are about the same are the same if these are. */
+function significantDigits (text: string): string {
+  return text.replace(/e.*$/i, '').replace(/\D/g, '').replace(/^0+|0+$/g, '')
 }

@@ -36,7 +36,7 @@ function draftsKey (recordKey: string): string {
 export function draftOf ({ env_entityType_entityId: key, fieldName, timestamp, userData, payload, version }: Item, by: Displacer, attempt: string, at: number, removeAt: number): StoredItem {
   const draft = {
     env_entityType_entityId: draftsKey(key),
-    fieldName: `${attemptsAt(fieldName, textId({ userData, version, payload }))}${attempt}`,
+    fieldName: `${attemptsAt(fieldName, ownerOf({ userData }), textId({ version, payload }))}${attempt}`,
     field: fieldName,
     ...(timestamp !== undefined && { timestamp: asStored(timestamp) }),
     ...(userData !== undefined && { userData: asStored(userData) }),
@@ -68,20 +68,14 @@ function cut (uid: string): string {
   return start + ellipsis
 }
 
-/** How the sort keys of all drafts of one text of a field begin. */
-function attemptsAt (field: string, id: string): string {
-  return `${hash(field)}#${id}##`
+/** How the sort keys of all drafts of one text of a field begin. They have half of the hash of its owner's uid. */
+function attemptsAt (field: string, uid: unknown, id: string): string {
+  return `${hash(field)}#${hash(JSON.stringify(uid ?? null)).slice(0, 22)}.${id}##`
 }
 
-/** What tells the text of a record from any other that the field has had. Those of one owner begin alike. */
-function textId ({ userData, version, payload }: { userData?: unknown, version?: unknown, payload?: unknown }): string {
-  const isShort = typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION
-  return ownersText(ownerOf({ userData }), isShort ? version : hash(JSON.stringify([version, payload])))
-}
-
-/** A text's id: half of the hash of its owner's uid, and what tells it from the owner's others. */
-function ownersText (uid: unknown, text: string): string {
-  return `${hash(JSON.stringify(uid ?? null)).slice(0, 22)}.${text}`
+/** What tells the text of a record from any other that the field has had. */
+function textId ({ version, payload }: { version?: unknown, payload?: unknown }): string {
+  return typeof version === 'string' && Buffer.byteLength(version) <= LONGEST_VERSION ? version : hash(JSON.stringify([version, payload]))
 }
 
 /**
@@ -125,7 +119,7 @@ function plain (value: StoredValue | undefined): unknown {
 
 /** A draft as it is shown; those of earlier releases do not name what displaced them. */
 export function shownDraft ({ env_entityType_entityId: key, fieldName: sortKey, removeAt, field, displacedAt, fencedUntil, inTwo, ...members }: Item): Draft {
-  return { id: sortKey.replace(/^.*?#/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(Number(displacedAt)) } as unknown as Draft
+  return { id: sortKey.replace(/^.*?#(?:[\w-]{22}\.)?/, '').replace(/##[\w-]{16}$/, ''), fieldName: field, ...members, displacedAt: Math.floor(Number(displacedAt)) } as unknown as Draft
 }
 
 /** A consistent query for the drafts of an entity: all, those of one field, of one user, or both; none whose time is over. */
@@ -172,14 +166,14 @@ export function attemptsOf ({ env_entityType_entityId: key, fieldName }: Key, ui
     KeyConditionExpression: keys,
     ProjectionExpression: '#key, #fieldName',
     ExpressionAttributeNames: namesOf(keys),
-    ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, ownersText(uid, version)) }
+    ExpressionAttributeValues: { ':key': draftsKey(key), ':attempts': attemptsAt(fieldName, uid, version) }
   }
 }
 
 /** The text of an expired lock as it is shown: displaced, by nobody, when its lease was over. */
 export function shownExpired (record: Item, moment: Moment): Draft {
   const { fieldName, timestamp, userData, payload = '', version } = lockOf(record)
-  return { id: textId({ userData, version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
+  return { id: textId({ version, payload }), fieldName, timestamp, userData, payload, ...(version !== undefined && { version }), displacedAt: expiryOf(record, moment) }
 }
 
 /** Since when an expired lock is over, in Unix seconds. */

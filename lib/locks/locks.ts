@@ -22,7 +22,7 @@ import {
 } from './record.ts'
 import type { Entity, Holder, ListQuery, LockList, LockRequest, LockView, PresenceRequest, ReleaseQuery } from './schemas.ts'
 import { hasSigns } from './signs.ts'
-import { createLockTable, forEach, UNANSWERED_MAX, type LockCheck } from './table.ts'
+import { createLockTable, forEach, wasRefused, UNANSWERED_MAX, type LockCheck } from './table.ts'
 import { createUnsettled } from './unsettled.ts'
 import { createVersions, instanceOf, isSince, newInstance, versionAt, type Bytes } from './version.ts'
 
@@ -193,11 +193,14 @@ export function createLocks ({ client, table: name, environment, memory = create
       const replacedVersion = over ? over['version'] : namedVersion
       const until = Math.max(fencedUntil, fenceOf(over), isUnsettled(replacedVersion) ? seconds() + SETTLED_SECONDS : 0)
       const item = { ...record, version, ...(typeof replacedVersion === 'string' && { replaced: replacedVersion }), ...(until > seconds() && { fencedUntil: until }) }
-      const result = await table.putOnce(item, over ? isStill(over) : quick(describe(version, ifMatch, until)))
+      const result = await table.putOnce(item, over ? isStill(over) : quick(describe(version, ifMatch, until))).catch((failure: Failure) => {
+        if (!wasRefused(failure)) open.push({ version, over })
+        throw failure
+      })
       if (result.done) return lockedIn(version)
       if (!result.unanswered) return look(await result.readItem())
-      if (++failureCount === UNANSWERED_MAX) throw result.unanswered
       open.push({ version, over })
+      if (++failureCount === UNANSWERED_MAX) throw result.unanswered
       if (!over) fencedUntil = seconds() + FENCE_SECONDS
       return look(await readPresent())
     }
@@ -262,7 +265,7 @@ export function createLocks ({ client, table: name, environment, memory = create
       throw tooFast()
     }
 
-    return openWrites.during(nameOf(key), async () => {
+    async function work (): Promise<TakeoverOutcome | LockRefusal> {
       const first = await attempt(undefined)
       if ('outcome' in first) return first
       const verdict = judge(first.record)
@@ -282,10 +285,15 @@ export function createLocks ({ client, table: name, environment, memory = create
           result = await look(await readPresent())
         }
         if ('outcome' in result) return result
-        await withdraw()
         throw open.length > 0 ? unknownOutcome() : tooFast()
       })
-    })
+    }
+
+    return openWrites.during(nameOf(key), () => work().catch(async (error) => {
+      // Nothing was displaced. Where the store does not take this either, the draft stays.
+      await withdraw().catch(() => {})
+      throw error
+    }))
   }
 
   /** Waits before a further attempt, so that of many who try at once few meet again. */
@@ -413,7 +421,11 @@ export function createLocks ({ client, table: name, environment, memory = create
       if (!record && until <= Math.max(fenceOf(item), seconds())) return { outcome: 'released' }
       const tombstone = tombstoneOf(key, until, nextVersion(item?.['version']), item?.['version'])
       const draft = record && !isOwn && record['payload'] !== undefined ? await drafts.keep(record, by) : undefined
-      const result = until > seconds() ? await table.put(tombstone, item ? isStill(item) : isNothing()) : await table.remove(key, isStill(item!))
+      const removal = until > seconds() ? table.put(tombstone, item ? isStill(item) : isNothing()) : table.remove(key, isStill(item!))
+      const result = await removal.catch(async (failure: Failure) => {
+        if (draft && wasRefused(failure)) await drafts.drop(draft).catch(() => {})
+        throw failure
+      })
       const next = result.done ? tombstone : await result.readItem()
       if (result.done || (result.repeated && (next === undefined || isSameRecord(next, tombstone)))) {
         if (draft) onKept?.()

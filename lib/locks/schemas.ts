@@ -226,7 +226,7 @@ export const Draft = Type.Object({
   $id: 'Draft',
   additionalProperties: true,
   examples: [{
-    id: 'eQJpnG0x8kTWDgVBvJ5mGA.Zm9vYmFyYmF6cXV4',
+    id: 'Zm9vYmFyYmF6cXV4',
     fieldName: 'field_headline',
     timestamp: 1767225600,
     userData: { uid: '7', name: 'Ada' },

@@ -34,6 +34,14 @@ export interface LockCheck { key: Key, condition: Condition }
  */
 export type TransactionResult = { done: true } | { done: false, isReplaced: boolean, unmet: Item[] } | { done: false, unsupported: Error }
 
+/** Failures of writes that the store has answered, and has not carried out. */
+const refusals = new WeakSet<Error>()
+
+/** Whether a write that failed was never carried out and never will be. Of any other failure that is not known. */
+export function wasRefused (failure: Error): boolean {
+  return refusals.has(failure)
+}
+
 /** How often a transaction is tried that meets other writes of its items. */
 const TRANSACTIONS_MAX = 6
 
@@ -120,7 +128,11 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
 
   /** Repeats a write until it is answered. */
   async function insistently (write: () => Promise<SingleWriteResult>, count = 1): Promise<ItemWriteResult> {
-    const result = await write()
+    const result = await write().catch((failure: Failure) => {
+      // An attempt before it may still come.
+      if (count > 1) refusals.delete(failure)
+      throw failure
+    })
     if (result.done) return result
     if (!result.unanswered) return { done: false, repeated: count > 1, readItem: result.readItem }
     if (count === UNANSWERED_MAX) throw result.unanswered
@@ -134,7 +146,7 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
       return previous ? { done: true, previous: itemOf(previous) } : { done: true }
     } catch (error) {
       if (isUnanswered(error)) return { done: false, unanswered: storeFailure(error), readItem: () => get(key) }
-      if (!isUnmetCondition(error)) throw storeFailure(error as Error)
+      if (!isUnmetCondition(error)) throw failureOf(error as Error)
       const { Item } = error
       return { done: false, readItem: async () => Item ? itemOf(unmarshall(Item, unmarshallOptions)) : get(key) }
     }
@@ -174,6 +186,14 @@ export function createLockTable ({ client, table: TableName, wait, random }: Loc
   }
 
   return { putOnce, removeOnce, put, claim, putIf, remove, get, query, probe }
+}
+
+/** The failure of a write. A status of 4xx says that the store has refused it. */
+function failureOf (error: Error & { $metadata?: { httpStatusCode?: number } }): Failure {
+  const failure = storeFailure(error)
+  const status = error.$metadata?.httpStatusCode ?? 0
+  if (status >= 400 && status < 500) refusals.add(failure)
+  return failure
 }
 
 function tellingWhy (condition: Condition | undefined) {

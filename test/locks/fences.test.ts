@@ -114,6 +114,41 @@ t.test('a takeover that is always late, after an attempt without an answer, ends
   t.match([...store.items.values()], [{ userData: bob }])
 })
 
+/** Takeovers of Bob's text whose last write the store refuses, or does not answer, until it does again. */
+async function failedTakeover (take: (locks: Locks) => Promise<unknown>, failures: Array<() => Error>) {
+  const store = memoryStore()
+  let now = NOW
+  const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => now * 1000, leaseSeconds: 60 }
+  const bobs = createLocks({ ...options, client: asClient(store) })
+  await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: 'text' })
+  now += 20
+  const client = asClient({
+    async send (command) {
+      const isDraft = (command.input['Item'] ?? command.input['Key'] ?? {})['env_entityType_entityId'] === 'test-node-1#drafts'
+      const isReplacing = !isDraft && command.input['ConditionExpression']?.startsWith('#version = :version')
+      if (isReplacing && failures.length > 0) throw failures.shift()!()
+      return store.send(command)
+    }
+  })
+  await t.rejects(take(createLocks({ ...options, client })), { code: 'STORE_UNAVAILABLE' })
+  await bobs.acquire(at, { fieldName: 'title', userData: bob, payload: 'more' })
+  return { texts: (await bobs.drafts.list(at)).Items.map(({ payload }) => payload), records: store.items.size }
+}
+
+t.test('a takeover or a release that the store refuses leaves no draft that says it happened', async (t) => {
+  const refusal = () => Object.assign(new Error('slow down'), { name: 'ThrottlingException', $metadata: { httpStatusCode: 400 } })
+  const takes = {
+    overwrite: (locks: Locks) => locks.overwrite(at, { fieldName: 'title', userData: ada }),
+    release: (locks: Locks) => locks.release(at, { fieldName: 'title' }),
+    'release by an administrator': (locks: Locks) => locks.release(at, { fieldName: 'title', uid: '8' }, { by: { uid: '7' } })
+  }
+  for (const [name, take] of Object.entries(takes)) {
+    t.strictSame(await failedTakeover(take, [refusal]), { texts: [], records: 1 }, name)
+    t.strictSame((await failedTakeover(take, [noAnswer, noAnswer, noAnswer])).texts, ['text'], `${name}, which may still happen`)
+    t.strictSame((await failedTakeover(take, [noAnswer, refusal])).texts, ['text'], `${name}, of which the first attempt may still happen`)
+  }
+})
+
 t.test('a takeover whose attempts get no answer keeps one draft of the text, until that is displaced', async (t) => {
   for (const carriedOut of [false, true]) {
     const store = memoryStore()

@@ -1,8 +1,8 @@
-import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { PutCommand, ScanCommand } from '@aws-sdk/lib-dynamodb'
 import { NumberValueImpl } from '@aws-sdk/util-dynamodb'
 import t from 'tap'
 import type { Condition } from '../../lib/locks/expression.ts'
-import { createLocks } from '../../lib/locks/locks.ts'
+import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { startEngine, engineNames } from './fixtures/engines.ts'
 import { asClient } from './fixtures/memory-store.ts'
 
@@ -132,6 +132,31 @@ for (const engine of engineNames) {
         t.match([(await after.list(place)).Count, (await after.drafts.list(place)).Count], [1, 0])
       }
     })
+  })
+}
+
+for (const engine of engineNames) {
+  t.test(`another program may read and write beside Quoin if it takes expiresAt 0 for no lock, over ${engine}`, async (t) => {
+    const { client } = await startEngine(t, engine)
+    const [locks, others] = [0, 1].map(() => createLocks({ client, table: 'DataState', environment: 'test', now: () => SINCE * 1000 })) as [Locks, Locks]
+    await locks.acquire(at, { fieldName: 'title', userData: ada, payload: 'hers' })
+    await locks.acquire(at, { fieldName: 'body', userData: ada })
+    await others.presence.enter(at, { userData: ben })
+    await others.petitions.file(at, { fieldName: 'body', userData: ben })
+    await others.release(at, { fieldName: 'title' })
+
+    const { Items } = await client.send(new ScanCommand({ TableName: 'DataState' }))
+    const ofEntity = Items!.filter(({ env_entityType_entityId: key }) => !key.includes('#'))
+    t.strictSame([Items!.length, ofEntity.length], [5, 4], 'the draft has a key of its own')
+    t.strictSame(ofEntity.filter(({ expiresAt }) => expiresAt !== 0).map(({ fieldName }) => fieldName), ['body'], 'one lock is left')
+
+    const Item = { env_entityType_entityId: 'test-node-1', fieldName: 'title', timestamp: SINCE, userData: { uid: 8 }, payload: 'his' }
+    const put = (ConditionExpression: string, more = {}) => client.send(new PutCommand({ TableName: 'DataState', Item, ConditionExpression, ExpressionAttributeValues: { ':uid': 8, ...more } }))
+    await t.rejects(put('attribute_not_exists(env_entityType_entityId) OR userData.uid = :uid'), { name: 'ConditionalCheckFailedException' }, 'else the tombstone refuses it')
+    await put('attribute_not_exists(env_entityType_entityId) OR expiresAt = :zero OR userData.uid = :uid', { ':zero': 0 })
+    t.match(await locks.acquire(at, { fieldName: 'title', userData: ada }), { outcome: 'held', lock: { userData: { uid: '8' } } })
+    t.match(await locks.release(at, { uid: '8' }), { outcome: 'released' })
+    t.match(await locks.list(at), { Count: 1 })
   })
 }
 
