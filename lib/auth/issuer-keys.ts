@@ -37,6 +37,9 @@ const FETCH_MS = 5000
 /** In bytes; a key takes some hundreds. */
 const LARGEST_SET = 1024 * 1024
 
+/** A token waits for this many looks at most: for one that had begun before it came, and for the next one. */
+const LOOKS_MAX = 2
+
 /**
  * The keys of an issuer, fetched when they are needed. A token that names a new key has them fetched again, so a rotated key
  * is accepted with the first token that names it. Within PAUSE_MS of the last look such tokens wait for the next one, all
@@ -84,15 +87,18 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
     if (now() >= fetchedAt + KEYS_MS) {
       await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw error })
     }
-    for (;;) {
+    let failure: unknown
+    for (let looks = 0; looks <= LOOKS_MAX; looks++) {
       try {
         return await keys(header, token)
       } catch (error) {
+        failure = error
         // A look that had begun before the token came may not show its key yet.
-        if (!(error instanceof errors.JWKSNoMatchingKey) || lastEnd > before) throw error
+        if (!(error instanceof errors.JWKSNoMatchingKey) || lastEnd > before) break
       }
       await renew()
     }
+    throw failure
   }
 
   return { keyOf, renewAt }

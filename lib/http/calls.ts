@@ -69,6 +69,11 @@ export function endOnHangUp (caller: Caller, answer: PendingAnswer): void {
   (caller as CallState)[ANSWER] = answer
 }
 
+/** Whether a caller has hung up. */
+export function hasHungUp (caller: Caller): boolean {
+  return (caller as CallState)[ANSWER]?.destroyed === true
+}
+
 /** Nobody receives this answer. */
 export const CALLER_GONE = new Failure('CALLER_GONE', 'The caller has hung up')
 

@@ -6,6 +6,7 @@ import { Value } from '@sinclair/typebox/value'
 import type { Attempt, Intent } from '../editions/save/attempt.ts'
 import { isUncertain } from '../editions/save/outcome.ts'
 import { Failure, texts } from '../errors.ts'
+import { createLeases } from '../locks/lease.ts'
 import { isOfVersion, isNothing, type Item, type Key, type StoredItem } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
@@ -95,6 +96,7 @@ interface RequestEntry {
 export function createIdempotency ({ client, table: name, environment, now, ready, timeoutMs, monotonic = () => performance.now(), wait = sleep, random = Math.random }: IdempotencyDeps): Idempotency {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
+  const isLeaseOver = createLeases(now, monotonic)
 
   async function once<T> ({ body, key: header, method, path, uid }: KeyedRequest, work: (attempt: Attempt) => Promise<{ result: T, done: RequestOutcome }>) {
     const key = { env_entityType_entityId: `${environment}#request-${digest([uid, method, path, header])}`, fieldName: 'request' }
@@ -126,9 +128,9 @@ export function createIdempotency ({ client, table: name, environment, now, read
     const entry = entryOf(record)
     if (entry.fingerprint !== fingerprint) throw new Failure('IDEMPOTENCY_KEY_REUSED', texts.keyReused)
     if (entry.done) return { ...entry, version, sentAt }
-    const leaseMs = Number(record['leaseUntil']) - now()
-    if (leaseMs > 0) throw keyBusy(leaseMs)
-    return takeOver(key, record, entry)
+    const longestMs = Math.max(LEASE_MS, timeoutMs + SETTLE_MS)
+    if (isLeaseOver(record, longestMs)) return takeOver(key, record, entry)
+    throw keyBusy(Math.min(Number(record['leaseUntil']) - now(), longestMs))
   }
 
   async function takeOver (key: Key, record: Item, entry: RequestEntry): Promise<Claim> {

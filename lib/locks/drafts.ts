@@ -10,6 +10,9 @@ import { isSince, type NextVersion } from './version.ts'
 
 const DAY = 86_400
 
+/** The longest pause before the second attempt at keeping a text, in milliseconds. */
+const PAUSE_MS = 50
+
 export interface DraftsDeps {
   table: LockTable
   environment: string
@@ -24,10 +27,13 @@ export interface DraftsDeps {
   /** Milliseconds that no setting of a clock changes. */
   monotonic: () => number
   nextVersion: NextVersion
+  wait: (ms: number) => Promise<unknown>
+  /** A number from 0 to 1. */
+  random: () => number
 }
 
 /** The texts of displaced locks, kept beside the locks in one table, where they never show among them. */
-export function createDrafts ({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion }: DraftsDeps) {
+export function createDrafts ({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion, wait, random }: DraftsDeps) {
   const seconds = () => Math.floor(now() / 1000)
   /** Until when an item is kept that loses its meaning at a time; both in Unix time. */
   const keptUntil = (from: number) => from + draftDays * DAY
@@ -39,16 +45,18 @@ export function createDrafts ({ table, environment, memory, draftDays, now, mome
    * @throws {Failure} STORE_UNAVAILABLE
    */
   async function keep (record: Item, by: Displacer): Promise<Item> {
-    for (let count = 1; ; count++) {
+    let failure: Failure | undefined
+    for (let count = 1; count <= UNANSWERED_MAX; count++) {
+      if (failure) await wait(random() * PAUSE_MS * count)
       const items = itemsOf(draftOf(record, by, nextVersion(), now(), keptUntil(seconds())))
-      const failure = await firstFailure(items)
-      if (failure && count === UNANSWERED_MAX) throw failure
+      failure = await firstFailure(items)
       if (failure) continue
       const draft = items.at(-1)!
       // The text is kept; what cannot be removed now is removed with the next one.
       await trim(draft).catch(() => {})
       return draft
     }
+    throw failure
   }
 
   /** Writes the items of a draft in their order, up to the first that is not written. */

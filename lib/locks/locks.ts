@@ -95,7 +95,7 @@ export function createLocks ({ client, table: name, environment, memory = create
   const table = createLockTable({ client, table: name, wait, random })
   const instance = newInstance(bytes)
   const nextVersion = createVersions(now, instance, bytes)
-  const drafts = createDrafts({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion })
+  const drafts = createDrafts({ table, environment, memory, draftDays, now, moment, monotonic, nextVersion, wait, random })
   const signsDeps = { table, environment, moment, nextVersion, wait, random }
   const petitions = createPetitions(signsDeps)
   const presence = createPresence(signsDeps)
@@ -214,6 +214,7 @@ export function createLocks ({ client, table: name, environment, memory = create
         const written = await table.put(tombstone, isNothing())
         const found = written.done ? tombstone : await written.readItem()
         if (found) return found
+        await pause(count)
       }
       throw tooFast()
     }
@@ -499,7 +500,7 @@ export function createLocks ({ client, table: name, environment, memory = create
     view: timely(view),
     checks,
     probe,
-    drafts: { list: timely(drafts.list), discard: drafts.discard },
+    drafts: { list: timely(drafts.list), discard: timely(drafts.discard) },
     petitions: { file: stirring(timely(petitions.file)), withdraw: stirring(timely(petitions.withdraw)) },
     presence: { enter: timely(enter), leave: stirring(timely(presence.leave)) },
     feed: { watch: feed.watch, saved: feed.saved, hear: feed.hear, catchUp: feed.catchUp, counts: feed.counts, close: feed.close }

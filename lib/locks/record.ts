@@ -246,10 +246,14 @@ export function isNothing (): Condition {
 }
 
 const ofVersion = expressionOf(rule('#version = :version'))
+const ofNoVersion = expressionOf(all(rule('attribute_exists(#key)'), rule('NOT attribute_type(#version, :string)')))
 
-/** Condition: the record is in this version, which no other one has had. */
+/**
+ * Condition: the record is in this version, which no other one has had. Quoin's versions are strings; for anything else, or
+ * nothing, that the record still has none of them.
+ */
 export function isOfVersion (version: unknown): Condition {
-  return condition(ofVersion, { ':version': version })
+  return typeof version === 'string' ? condition(ofVersion, { ':version': version }) : condition(ofNoVersion, { ':string': 'S' })
 }
 
 /** Condition of a put: there is no record, or an expired one without a text, which would be kept as a draft first; with a uid also the user's own. */

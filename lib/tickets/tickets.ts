@@ -4,9 +4,11 @@ import { busy, type Turn, type Turns } from '../editions/save/save-queue.ts'
 import type { Revisions } from '../editions/site/revisions.ts'
 import type { Signal } from '../http/aborter.ts'
 import { all, any, condition, expressionOf, rule } from '../locks/expression.ts'
+import { CLOCKS_MS, createLeases } from '../locks/lease.ts'
 import { isOfVersion, type Item, type Key } from '../locks/record.ts'
 import { createLockTable, type LockCheck, type ClaimResult } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
+import { createPatience } from '../patience.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000
@@ -22,13 +24,22 @@ const LAST_PAUSE_MS = 500
 const STORE_MS = 1000
 const REST_MS = 5000
 
-/** How much the clocks of two instances may differ after correction by the store's, in milliseconds. */
-const CLOCKS_MS = 2000
 /** How long it is remembered when an edition was saved last, in seconds; a save that looked at it longer ago has ended. */
 const REMEMBERED_SECONDS = 3600
 
-/** There is no ticket, or one whose lease is over. */
-const isTurnFree = expressionOf(any(rule('attribute_not_exists(#key)'), all(rule('#leaseUntil <= :now'), rule('#version < :version'))))
+/**
+ * There is no ticket, or one whose lease is over, or something that is none: without the end of a lease, or without a
+ * version as Quoin makes them. A put that reaches the table late finds a ticket with a greater version.
+ */
+const isTurnFree = expressionOf(any(
+  rule('attribute_not_exists(#key)'),
+  rule('NOT attribute_type(#leaseUntil, :number)'),
+  rule('NOT attribute_type(#version, :string)'),
+  all(rule('#leaseUntil <= :now'), rule('#version < :version'))
+))
+
+/** The ticket is still the one that was read: its holder has neither renewed it nor given it back. */
+const isSameTicket = expressionOf(all(rule('#version = :version'), rule('#leaseUntil = :leaseUntil')))
 
 export interface TicketsDeps {
   client: DynamoDBDocumentClient
@@ -64,6 +75,9 @@ export interface Ticket extends Turn {
   renewIf (checks: LockCheck[]): Promise<Item[] | undefined>
 }
 
+/** What became of one try at a ticket, and the version that it was to have. */
+type TicketClaim = ClaimResult & { version: string }
+
 /** Turns that are held by tickets. */
 export interface Tickets extends Turns {
   take (...args: Parameters<Turns['take']>): Promise<Ticket>
@@ -76,13 +90,14 @@ export interface Tickets extends Turns {
  * lock, so two saves at once could each find the edition as they left it, and the later one would undo the other.
  *
  * A ticket is a record of the table: a conditional put takes it, another one gives it back and notes the time, so an
- * uncontended save costs two write units and no read. The record also tells the edition's newest revision. The versions of
- * records only grow, so a put that reaches the table late finds a greater one and is refused: it may be sent again where it
- * got no answer.
+ * uncontended save costs two write units and no read. The record also tells the edition's newest revision. A put finds a
+ * smaller version, or the very ticket that was read, so one that reaches the table late is refused: it may be sent again
+ * where it got no answer.
  */
 export function createTickets ({ client, table: name, environment, now, ready, required = false, warn, onTransactions = () => {}, revisions, leaseMs = LEASE_MS, monotonic = () => performance.now(), wait = sleep, random = Math.random }: TicketsDeps): Tickets {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
+  const isLeaseOver = createLeases(now, monotonic)
   let restsUntil = -Infinity
   /** Whether the store has transactions; not known before the first. */
   let hasTransactions: boolean | undefined
@@ -90,32 +105,34 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   const keyOf = (uuid: string): Key => ({ env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' })
 
   async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
-    const deadline = monotonic() + WAIT_MS
+    const patience = createPatience({
+      waitMs: WAIT_MS,
+      firstPauseMs: FIRST_PAUSE_MS,
+      lastPauseMs: LAST_PAUSE_MS,
+      monotonic,
+      wait,
+      random
+    })
     let hasWaited = false
     let last: unknown
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LAST_PAUSE_MS)) {
-      const version = nextVersion(last)
+    do {
       const sentAt = monotonic()
-      const attempt = await offer(uuid, version)
+      const attempt = await offer(uuid, last)
       if (attempt === undefined) return { isShared: false, isOutdated: hasWaited, confirm () {}, renewIf: async () => undefined, async end () {} }
       if (attempt.done) {
         revisions?.learn(uuid, attempt.previous?.['revision'])
-        return hold(uuid, version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
+        return hold(uuid, attempt.version, sentAt, hasWaited || mayBeSince(attempt.previous, since))
       }
       last = attempt.inTheWay?.['version']
-      // Free, but of a clock that is ahead of this one: a greater version will do.
-      if (attempt.inTheWay && Number(attempt.inTheWay['leaseUntil']) <= now()) continue
       hasWaited = true
-      if (monotonic() + pause > deadline) throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
-      await wait(pause * (1 - random() / 2))
-      if (signal?.aborted) throw signal.reason
-    }
+    } while (await patience.pause(signal))
+    throw busy(`Saves through another instance have taken more than ${WAIT_MS} ms`)
   }
 
   /** @returns undefined while the store is away and gives no tickets */
-  async function offer (uuid: string, version: string): Promise<ClaimResult | undefined> {
+  async function offer (uuid: string, last: unknown): Promise<TicketClaim | undefined> {
     if (!required && monotonic() < restsUntil) return undefined
-    const claim = attempt(uuid, version)
+    const claim = attempt(uuid, last)
     try {
       return await (required ? claim : inTime(claim))
     } catch (error) {
@@ -123,14 +140,24 @@ export function createTickets ({ client, table: name, environment, now, ready, r
       restsUntil = monotonic() + REST_MS
       warn(error as Error)
       // A ticket that comes late is given back, or others would wait until its lease ends.
-      claim.then(({ done }) => done ? end(uuid, version) : undefined).catch(() => {})
+      claim.then((late) => late.done ? end(uuid, late.version) : undefined).catch(() => {})
       return undefined
     }
   }
 
-  async function attempt (uuid: string, version: string): Promise<ClaimResult> {
+  /** @param last the version of the ticket that was in the way before */
+  async function attempt (uuid: string, last: unknown): Promise<TicketClaim> {
     await ready()
-    return table.claim(leasedRecord(uuid, version, leaseMs), condition(isTurnFree, { ':now': Math.floor(now()), ':version': version }), 'ALL_OLD')
+    const version = nextVersion(last)
+    const isFree = condition(isTurnFree, { ':now': Math.floor(now()), ':version': version, ':number': 'N', ':string': 'S' })
+    const claim = await table.claim(leasedRecord(uuid, version, leaseMs), isFree, 'ALL_OLD')
+    const ticket = claim.done ? undefined : claim.inTheWay
+    if (!ticket || !isLeaseOver(ticket, LEASE_MS)) return { ...claim, version }
+    // Free, but of a clock that is ahead of this one.
+    const { version: other, leaseUntil } = ticket
+    const next = nextVersion(other)
+    const isSame = condition(isSameTicket, { ':version': other, ':leaseUntil': leaseUntil })
+    return { ...await table.claim(leasedRecord(uuid, next, leaseMs), isSame, 'ALL_OLD'), version: next }
   }
 
   function hold (uuid: string, version: string, sentAt: number, isOutdated: boolean): Ticket {
@@ -193,7 +220,8 @@ export function createTickets ({ client, table: name, environment, now, ready, r
 
   async function isHeld (uuid: string): Promise<boolean> {
     await ready()
-    return Number((await table.get(keyOf(uuid)))?.['leaseUntil'] ?? 0) > now()
+    const ticket = await table.get(keyOf(uuid))
+    return ticket !== undefined && !isLeaseOver(ticket, LEASE_MS)
   }
 
   return { now, take, isHeld }

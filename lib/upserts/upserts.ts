@@ -9,11 +9,14 @@ import type { EditionJson } from '../editions/translate/edition-json.ts'
 import type { EditionText } from '../editions/translate/texts.ts'
 import { bundleOf, normalize, uuidOf } from '../editions/translate/write.ts'
 import { Failure } from '../errors.ts'
-import type { Caller } from '../http/calls.ts'
+import { CALLER_GONE, hasHungUp, type Caller } from '../http/calls.ts'
 import { scalarText } from '../jsonapi/document.ts'
+import { createLeases } from '../locks/lease.ts'
 import { isOfVersion, isNothing, type Item } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
+import { createPatience } from '../patience.ts'
+import { isUuid } from '../patterns.ts'
 
 /** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
 const LEASE_MS = 30_000
@@ -59,6 +62,7 @@ export type Upserts = ReturnType<typeof createUpserts>
 export function createUpserts ({ client, table: name, environment, editions, model, now, ready, monotonic = () => performance.now(), wait = sleep, random = Math.random }: UpsertsDeps) {
   const table = createLockTable({ client, table: name, wait, random })
   const nextVersion = createVersions(now)
+  const isLeaseOver = createLeases(now, monotonic)
   /** The keys that this instance is about to create an edition for: other upserts of it wait for that, and do not ask the table. */
   const creations = new Map<string, Promise<unknown>>()
 
@@ -73,39 +77,51 @@ export function createUpserts ({ client, table: name, environment, editions, mod
   async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<UpsertResult> {
     const body = await complete(bundle, key, json, caller)
     const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
-    const deadline = monotonic() + WAIT_MS
+    const patience = createPatience({
+      waitMs: WAIT_MS,
+      firstPauseMs: FIRST_PAUSE_MS,
+      lastPauseMs: LAST_PAUSE_MS,
+      monotonic,
+      wait,
+      random
+    })
+    const name = recordKey.env_entityType_entityId
     /** An earlier attempt at this request was about to create the edition. */
     const wasCreate = options.attempt?.earlier?.before === ''
-    return attempt(FIRST_PAUSE_MS)
+    do {
+      if (hasHungUp(caller)) throw CALLER_GONE
+      const result = await attempt()
+      if (result) return result
+    } while (await patience.pause())
+    throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
 
-    async function attempt (pause: number): Promise<UpsertResult> {
+    /** @returns undefined where somebody else creates the edition, or has just done so */
+    async function attempt (): Promise<UpsertResult | undefined> {
       const uuid = await find(bundle, key, caller)
       if (uuid !== undefined) return change(uuid)
       if (options.ifMatch !== undefined) throw new Failure('PRECONDITION_FAILED', `There is no edition with the key "${key}", so none that If-Match could name. Nothing was saved.`)
-      const other = creations.get(recordKey.env_entityType_entityId)
+      const other = creations.get(name)
       if (other) {
         await other
-        return attempt(pause)
+        const created = await find(bundle, key, caller)
+        return created === undefined ? undefined : change(created)
       }
       const own = make()
-      creations.set(recordKey.env_entityType_entityId, own.catch(() => {}))
-      const result = await own.finally(() => creations.delete(recordKey.env_entityType_entityId))
-      if (result) return result
-      if (monotonic() + pause > deadline) throw busy(`The edition with this key has been in the making for more than ${WAIT_MS} ms`)
-      await wait(pause * (1 - random() / 2))
-      return attempt(Math.min(2 * pause, LAST_PAUSE_MS))
+      creations.set(name, own.catch(() => {}))
+      return own.finally(() => creations.delete(name))
     }
 
     /** Creates the edition, or changes the one that has been created meanwhile; undefined while another instance creates it. */
     async function make (): Promise<UpsertResult | undefined> {
       const record = await reserve()
       if ('version' in record) return create(record)
-      const { uuid: reservedUuid, leaseUntil, isDone } = record.inTheWay
-      const isHeld = Number(leaseUntil) > now()
+      const { inTheWay } = record
+      if (!inTheWay || !isLeaseOver(inTheWay, LEASE_MS)) return undefined
+      const reservedUuid = String(inTheWay['uuid'])
+      const uuid = isUuid(reservedUuid) ? reservedUuid : undefined
       // Created since this call looked for it; or by one that has crashed.
-      if (isHeld) return undefined
-      if (await isIt(String(reservedUuid))) return change(String(reservedUuid))
-      const reservation = await takeOver(record.inTheWay, isDone ? undefined : String(reservedUuid))
+      if (uuid !== undefined && await isIt(uuid)) return change(uuid)
+      const reservation = await takeOver(inTheWay, inTheWay['isDone'] ? undefined : uuid)
       return reservation && create(reservation)
     }
 
@@ -124,12 +140,12 @@ export function createUpserts ({ client, table: name, environment, editions, mod
       }
     }
 
-    async function reserve (): Promise<Reservation | { inTheWay: Item }> {
+    async function reserve (): Promise<Reservation | { inTheWay: Item | undefined }> {
       await ready()
       const [uuid, version] = [uuidOf(body, model) ?? randomUUID(), nextVersion()]
       const result = await table.claim({ ...recordKey, ...leasedEntry(uuid, version, LEASE_MS) }, isNothing())
       // One that is gone was given back just now.
-      return result.done ? { uuid, version } : { inTheWay: result.inTheWay ?? { ...recordKey, leaseUntil: Infinity } }
+      return result.done ? { uuid, version } : { inTheWay: result.inTheWay }
     }
 
     async function takeOver ({ version: last }: Item, reservedUuid: string | undefined): Promise<Reservation | undefined> {

@@ -18,6 +18,8 @@ export function changesOf (before: LockView[], now: LockView[], uid: string): Re
 
 /** How long to wait for the board's next word, in milliseconds. */
 const WAIT_MS = 5000
+/** How often a lock is taken that changes at once. */
+const TRIES = 10
 
 export type FieldBoard = ReturnType<typeof createBoard>
 
@@ -54,10 +56,11 @@ export interface TakeoverDeps {
 
 /**
  * Takes a lock from this user, in the version that the board showed last. A user who types writes new versions all the
- * time: then this waits for the board to show the next one, and tries again.
- * @throws {QuoinError} LOCK_CHANGED when a third user has the field by now, or the board shows nothing new in time
+ * time: then this waits for the board to show the next one, and tries again, ten times at most.
+ * @throws {QuoinError} LOCK_CHANGED when a third user has the field by now, the board shows nothing new in time, or the
+ *   lock has changed at every try
  */
-export async function takeFrom (from: string | undefined, deps: TakeoverDeps): Promise<Held> {
+export async function takeFrom (from: string | undefined, deps: TakeoverDeps, tries = 1): Promise<Held> {
   const { locks, what, onLost, board } = deps
   const version = board.current?.version
   try {
@@ -67,7 +70,7 @@ export async function takeFrom (from: string | undefined, deps: TakeoverDeps): P
     if (!error.lock) return locks.acquire(what, { onLost })
     if (error.lock.userData.uid !== from) throw error
     if (board.current?.version === version) await Promise.race([board.news, new Promise((resolve) => setTimeout(resolve, WAIT_MS))])
-    if (board.current?.version === version) throw error
-    return takeFrom(from, deps)
+    if (board.current?.version === version || tries === TRIES) throw error
+    return takeFrom(from, deps, tries + 1)
   }
 }

@@ -205,3 +205,31 @@ t.test('what is saved is answered although it could not be noted; and what is re
     throw refused
   }), refused)
 })
+
+t.test('a lease of a clock that is far ahead keeps the next attempt away for as long as one holds', async (t) => {
+  const { store, clock, instance } = newsroom()
+  await instance().once(request, async (attempt) => {
+    await attempt.intend(intent)
+    throw new Error('crashed')
+  }).catch(() => {})
+  for (const [key, item] of store.items) store.items.set(key, { ...item, leaseUntil: START + 3_600_000, version: '~~~~~~~~~~~~~~~~' })
+  const next = instance()
+  const error: Failure = await next.once(request, saves).catch((error) => error)
+  t.match(error, { code: 'IDEMPOTENCY_KEY_BUSY', headers: { 'retry-after': '18' } })
+  clock.now += 18_000
+  t.match(await next.once(request, saves), { result: 'saved' })
+})
+
+t.test('a record whose lease or version has another form is taken over', async (t) => {
+  for (const members of [{ leaseUntil: undefined }, { leaseUntil: 'soon', version: undefined }, { version: 7 }]) {
+    const { store, clock, instance } = newsroom()
+    await instance().once(request, async (attempt) => {
+      await attempt.intend(intent)
+      throw new Error('crashed')
+    }).catch(() => {})
+    clock.now += 60_000
+    for (const [key, item] of store.items) store.items.set(key, JSON.parse(JSON.stringify({ ...item, ...members })))
+    t.match(await instance().once(request, saves), { result: 'saved' }, JSON.stringify(members))
+    t.match(await instance().once(request, saves), { earlier: done })
+  }
+})

@@ -197,7 +197,7 @@ function drafting (send?: (store: Send, command: Command) => Promise<Item>) {
   const client = asClient({ send: (command) => send && command.constructor.name === 'PutCommand' ? send(store, command) : store.send(command) })
   const now = () => NOW * 1000
   const drafts = createDrafts({
-    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', memory: createAnswerMemory(), draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance())
+    table: createLockTable({ client, table: 'DataState', wait: async () => {}, random: () => 0 }), environment: 'test', memory: createAnswerMemory(), draftDays: 30, now, moment: () => ({ now: NOW }), monotonic: () => 0, nextVersion: createVersions(now, newInstance()), wait: async () => {}, random: () => 0
   })
   return { drafts, store, items: () => [...store.items.values()] }
 }

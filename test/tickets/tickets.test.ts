@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
+import { marshall } from '@aws-sdk/util-dynamodb'
 import t, { type Test } from 'tap'
 import { createStore } from '../../lib/dynamodb/client.ts'
 import { createTickets, type TicketsDeps } from '../../lib/tickets/tickets.ts'
@@ -29,6 +31,22 @@ function newsroom ({ store = memoryStore() as Send } = {}) {
     ...deps
   })
   return { clock, commands, warnings, instance }
+}
+
+/** A table in which each ticket that is asked for is another one's by then. */
+function alwaysRefusing (item: Record<string, unknown>): Send {
+  return {
+    async send () {
+      throw Object.assign(new ConditionalCheckFailedException({ message: 'The conditional request failed', $metadata: {} }), {
+        Item: marshall({ env_entityType_entityId: `test#save-${UUID}`, fieldName: 'save', ...item })
+      })
+    }
+  }
+}
+
+function abortable () {
+  const controller = new AbortController()
+  return { signal: controller.signal, abort: () => controller.abort(new Error('gone')) }
 }
 
 for (const name of engineNames) {
@@ -160,6 +178,64 @@ t.test('an attempt that reaches the table late takes no ticket', async (t) => {
   t.equal(clock.now, START, 'though who is behind need not wait')
   t.equal(commands.length - length, 2, 'one try more, with a greater version')
   await turn.end(true)
+})
+
+t.test('a free ticket of a clock that is far ahead costs one write more, and no more than that', async (t) => {
+  const { clock, commands, instance } = newsroom()
+  for (const hours of [1, 2, 24 * 365]) {
+    await (await instance({ now: () => clock.now + hours * 3_600_000 + 1000 }).take(UUID, clock.now)).end(true)
+    commands.length = 0
+    const turn = await instance().take(UUID, clock.now)
+    t.equal(clock.now, START, 'nobody waits')
+    t.equal(commands.length, 2)
+    t.equal(turn.isOutdated, true, 'nothing tells when it was given back')
+    await turn.end(true)
+  }
+})
+
+t.test('saves wait for a free ticket that is always replaced, with pauses and for ten seconds', async (t) => {
+  const { clock, commands, instance } = newsroom({ store: alwaysRefusing({ version: 'zzzzzzzzzzzz', leaseUntil: 0 }) })
+  await t.rejects(instance({ required: true }).take(UUID, clock.now), { code: 'EDITION_BUSY' })
+  t.ok(commands.length < 60, `${commands.length} writes`)
+  const { signal, abort } = abortable()
+  commands.length = 0
+  const leaving = instance({ required: true, wait: () => { abort(); return new Promise(() => {}) } }).take(UUID, clock.now, signal)
+  await t.rejects(leaving, { message: 'gone' }, 'who hangs up does not wait for the end of a pause')
+  t.equal(commands.length, 2)
+})
+
+for (const name of ['memory', ...engineNames] as const) {
+  t.test(`what is no ticket is in nobody's way, in ${name}`, name === 'dynoxide' ? needsDynoxide : {}, async (t) => {
+    const store = name === 'memory' ? memoryStore() : (await startEngine(t, name)).client as unknown as Send
+    const key = { env_entityType_entityId: `test#save-${UUID}`, fieldName: 'save' }
+    const strange = [
+      {}, { version: 'v' }, { version: '~~~~' }, { version: 5, leaseUntil: START + 5000 }, { leaseUntil: START + 5000 },
+      { version: 'v', leaseUntil: 'soon' }, { version: null, leaseUntil: null }, { version: ['v'], leaseUntil: { at: 1 } }
+    ]
+    for (const members of strange) {
+      const { clock, commands, instance } = newsroom({ store })
+      await store.send(new PutCommand({ TableName: 'DataState', Item: { ...key, ...members } }) as unknown as Command)
+      const [anna, ben] = [instance({ required: true }), instance({ required: true })]
+      const turn = await anna.take(UUID, clock.now)
+      t.strictSame([clock.now, commands.length], [START, 1], JSON.stringify(members))
+      await t.rejects(ben.take(UUID, clock.now), { code: 'EDITION_BUSY' }, 'then it is a ticket')
+      await turn.end(true)
+      t.equal(await ben.isHeld(UUID), false)
+    }
+  })
+}
+
+t.test('a lease that ends later than any can is over when nobody has renewed it for as long as one holds', async (t) => {
+  const { clock, instance } = newsroom()
+  const ahead = instance({ now: () => clock.now + 7_200_000, leaseMs: 15_000 })
+  const [ben, carla] = [instance(), instance()]
+  await ahead.take(UUID, clock.now)
+  await t.rejects(ben.take(UUID, clock.now), { code: 'EDITION_BUSY' })
+  t.equal(await ben.isHeld(UUID), true)
+  await t.rejects(carla.take(UUID, clock.now), { code: 'EDITION_BUSY' }, 'each sees for itself')
+  const turn = await ben.take(UUID, clock.now)
+  t.ok(clock.now - START >= 15_000 && clock.now - START < 25_000, `${clock.now - START} ms`)
+  t.equal(turn.isOutdated, true)
 })
 
 t.test('a ticket whose put was carried out without an answer is one all the same', async (t) => {

@@ -1,8 +1,11 @@
+import { hash } from 'node:crypto'
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import t from 'tap'
 import { unansweredBy } from '../../lib/dynamodb/fence.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { Failure } from '../../lib/errors.ts'
+import { endOnHangUp } from '../../lib/http/calls.ts'
 import { createUpserts, type UpsertsDeps } from '../../lib/upserts/upserts.ts'
 import { asClient, memoryStore, type Command, type Item, type Send } from '../locks/fixtures/memory-store.ts'
 
@@ -178,4 +181,49 @@ t.test('an upsert whose create broke off is answered as created, if nobody has c
   const attempt = { uuid: 'u', earlier: { before: '', after: '' }, intend: async () => {}, confirm () {} }
   t.match(await instance().upsert('daily', 'k', {}, {}, { attempt }), { isNew: true, uuid: 'a' })
   t.match(await instance().upsert('daily', 'k', {}, {}, { attempt: { ...attempt, earlier: undefined } }), { isNew: false })
+})
+
+const reservation = { env_entityType_entityId: `test#key-${hash('sha256', JSON.stringify(['daily', 'k']), 'base64url')}`, fieldName: 'key' }
+const UUID = 'a1c0ffee-0000-4000-8000-000000000902'
+
+t.test('what is no reservation is in nobody\'s way', async (t) => {
+  const strange = [
+    {}, { uuid: UUID }, { version: 5, uuid: UUID, leaseUntil: START + 1000 * 3600 * 24 * 365, isDone: 'no' }, { version: 'v', uuid: 'none', leaseUntil: 'soon' },
+    { version: '~', leaseUntil: 0 }, { version: null, uuid: { of: UUID }, leaseUntil: null }
+  ]
+  for (const members of strange) {
+    const { store, clock, rows, instance } = newsroom()
+    await store.send(new PutCommand({ TableName: 'DataState', Item: { ...reservation, ...members } }) as unknown as Command)
+    if (typeof (members as Item)['leaseUntil'] === 'number' && (members as Item)['leaseUntil'] > START) {
+      await t.rejects(instance().upsert('daily', 'k', {}, {}), { code: 'EDITION_BUSY' }, 'each instance sees for itself')
+    }
+    const patient = instance()
+    for (let count = 0; count < 4 && rows.length === 0; count++) await patient.upsert('daily', 'k', {}, {}).catch(() => {})
+    t.equal(rows.length, 1, JSON.stringify(members))
+    t.ok(clock.now - START < 60_000, `${clock.now - START} ms`)
+  }
+})
+
+t.test('who hangs up while another instance creates the edition waits no longer', async (t) => {
+  const { clock, desk, instance } = newsroom()
+  desk.creating = () => new Promise(() => {})
+  instance().upsert('daily', 'k', {}, {}).catch(() => {})
+  const answer = { destroyed: false, once () {}, off () {} }
+  const caller = {}
+  endOnHangUp(caller, answer)
+  const waiting = instance({ wait: async (ms) => { clock.now += ms; answer.destroyed = true } })
+  await t.rejects(waiting.upsert('daily', 'k', {}, caller), { code: 'CALLER_GONE' })
+  t.ok(clock.now - START <= 25)
+})
+
+t.test('many upserts of one instance after one that failed do not wait longer than ten seconds', async (t) => {
+  const { clock, desk, instance } = newsroom()
+  desk.creating = async () => {
+    clock.now += 1500
+    throw new Failure('UNPROCESSABLE', 'no')
+  }
+  const tickets = instance()
+  const results = await Promise.allSettled(Array.from({ length: 20 }, () => tickets.upsert('daily', 'k', {}, {})))
+  t.ok(results.every(({ status }) => status === 'rejected'))
+  t.ok(clock.now - START < 20_000, `${clock.now - START} ms`)
 })

@@ -30,11 +30,15 @@ export async function findById<Row> (id: number, page: (offset: number) => Promi
 
   /** The first page with a visible row, from an offset on and no farther than the row can be. */
   async function visible (offset: number): Promise<Page<Row> & { end: number }> {
-    for (;;) {
-      const { rows, more } = await page(offset)
-      const visibleRows = rows.filter((row) => !Number.isNaN(idOf(row)))
-      offset += PAGE_MAX
-      if (visibleRows.length > 0 || !more || offset >= high) return { rows: visibleRows, more, end: offset }
-    }
+    let rows: Row[]
+    let more: boolean
+    let end = offset
+    do {
+      const given = await page(end)
+      rows = given.rows.filter((row) => !Number.isNaN(idOf(row)))
+      more = given.more
+      end += PAGE_MAX
+    } while (rows.length === 0 && more && end < high)
+    return { rows, more, end }
   }
 }
