@@ -55,7 +55,7 @@ export function openLocks (fastify: FastifyInstance, config: Config, { client, c
   // Not before: what does not listen, such as a test or a print of the OpenAPI document, needs no store.
   fastify.addHook('onListen', async () => {
     clock.start(locks.probe)
-    clock.ready()
+    clock.ready()?.catch(() => {})
   })
   fastify.addHook('preClose', async () => locks.feed.close())
   return locks

@@ -45,8 +45,8 @@ export const unmarshallOptions = { wrapNumbers: numberOf }
  *
  * Credentials come from the SDK's own chain; an engine at `endpoint` that asks for none is given made-up ones.
  */
-export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe, now, onSkew }: StoreSettings): Store {
-  const clock = createClock({ now, onSkew })
+export function createStore ({ region, endpoint, connectMs = 1000, attemptMs = 1300, attempts = 3, shortcut = true, observe, now, monotonic, onSkew }: StoreSettings): Store {
+  const clock = createClock({ now, monotonic, onSkew })
   const { AWS_ACCESS_KEY_ID: key, AWS_PROFILE: profile } = process.env
   const signer = createSigner({ region, credentials: () => client.config.credentials(), now: clock.now })
   const transport = createTransport({ connectMs, attemptMs, clock })

@@ -49,10 +49,10 @@ export function createTransport ({ connectMs, attemptMs, clock }: { connectMs: n
 
   /** One attempt. */
   async function attempt (request: SignedRequest, signal?: AbortSignal): Promise<SdkAnswer> {
-    const sentAt = clock.local()
+    const sent = clock.mark()
     try {
       const answer = checkedAnswer(await exchange(agent, request, { ms: attemptMs, signal }))
-      clock.observe(answer.headers.date, sentAt, clock.local())
+      if (isOfStore(answer)) clock.observe(answer.headers.date, sent)
       return answer
     } catch (cause) {
       // The SDK retries what is called TimeoutError, not what is called AbortError; lib/dynamodb/failures.ts knows both.
@@ -84,4 +84,13 @@ function checkedAnswer ({ status: statusCode, headers, body }: HttpAnswer): SdkA
   if (statusCode === 200 && body.length === 0) throw new Error('the answer was empty')
   if (checksum !== undefined && Number(checksum) !== crc32(body)) throw new Error('the answer was damaged: its x-amz-crc32 is another')
   return { statusCode, headers, body }
+}
+
+/**
+ * Whether it is DynamoDB that answers, and not a proxy before it: a success has the checksum, which was compared, and an
+ * error has its id and its name. Only then its `Date` is the store's.
+ */
+function isOfStore ({ statusCode, headers, body }: SdkAnswer): boolean {
+  if (statusCode === 200) return headers['x-amz-crc32'] !== undefined
+  return headers['x-amzn-requestid'] !== undefined && Buffer.from(body).includes('"__type"')
 }
