@@ -12,8 +12,10 @@ import { hasDynoxide, startDynoxide } from '../locks/fixtures/dynoxide.ts'
 import { fitsOneHolder, type Call } from '../locks/fixtures/one-holder.ts'
 import { startBalancer } from './fixtures/balancer.ts'
 import { call } from './fixtures/calls.ts'
+import { startEngineProxy, type ProxyAnswer } from './fixtures/engine-proxy.ts'
 import { startInstances } from './fixtures/instances.ts'
 import { lockHistory } from './fixtures/lock-histories.ts'
+import { steppingClock } from './fixtures/stepping-clock.ts'
 import { startUncheckedEngine } from './fixtures/unchecked-engine.ts'
 
 /** How long things go wrong, in all; CHAOS_SECONDS=1200 for a long run. */
@@ -28,10 +30,26 @@ const EDITION = '/api/collection/1'
 const LOCKS = '/api/cloud/data-state/publisher_container/1'
 const SAVERS = 4
 const INSTANCES = 3
+/** By how much the clock of an instance is set, in milliseconds. */
+const STEPS = [1000, -1000, 300_000, -300_000, 7_200_000, -7_200_000]
+/** How many writes an instance may send to the table in one second. Four savers and five lockers send a tenth of it. */
+const WRITES_MAX = 250
+/** The share of requests to the table that a proxy answers. */
+const LIES = 0.002
+const WRITES = /^(?:PutItem|DeleteItem|TransactWriteItems)$/
+/** How long a lease of a lock lasts, less than the long steps, and how far its end may be off: the store tells the time in whole seconds, and a lease ends at one. */
+const LEASE_SECONDS = 120
+const LEASE_TOLERANCE_MS = 2500
 const needsDynoxide = { skip: hasDynoxide ? false : 'dynoxide comes for Linux on x64 alone' } as const
 
 /** A save that was answered 200, and the time in which it ran. */
 interface Saved { title: string, from: number }
+
+/** What a proxy before the store says, with a time of its own. */
+function lie (): ProxyAnswer {
+  const headers = { 'content-type': 'text/html', date: new Date(Date.now() + STEPS[Math.floor(Math.random() * STEPS.length)]!).toUTCString() }
+  return { status: 503, headers, body: '<html>Service Unavailable</html>' }
+}
 
 interface Chaos {
   /** Where instances find the engine. */
@@ -57,6 +75,10 @@ interface Findings {
   over: string[]
   /** Histories of a lock that no lock with one holder has. */
   impossible: Call[][]
+  /** PATCHes of the edition that ran while another one did. */
+  together: string[]
+  /** Leases whose end is not where it has to be, by the store's clock. */
+  odd: string[]
 }
 
 /** Three instances, one of which is killed again and again, before a CMS: whether what editors were told is what was done. */
@@ -65,23 +87,42 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   const now = Date.now()
   // Drupal itself tells two saves apart only where seconds lie between them.
   const cms = await startHostileCms(t, { now: () => now })
+  const running = new Set<string>()
+  const together: string[] = []
   cms.behave = async ({ method, body }, honest) => {
     if (method !== 'PATCH') return undefined
     const at = performance.now()
+    const { title } = JSON.parse(body).data.attributes
+    if (running.size > 0) together.push(`${title} beside ${[...running].join()}`)
+    running.add(title)
     const answer = await honest()
-    if (answer.status === 200) patches.push({ title: JSON.parse(body).data.attributes.title, at })
+    if (answer.status === 200) patches.push({ title, at })
+    running.delete(title)
     return answer
   }
   const bus = await (hasRedis ? startRealRedis : startFakeRedis)(t)
   const lines = await Promise.all(Array.from({ length: INSTANCES }, () => startBalancer(t, Number(new URL(bus.url).port))))
+  const clocks = Array.from({ length: INSTANCES }, () => steppingClock(t))
+  /** How many writes each instance has sent in each second. */
+  const writes = Array.from({ length: INSTANCES }, () => new Map<number, number>())
+  let lies = 0
+  const engines = isCalm
+    ? []
+    : await Promise.all(writes.map((counts) => startEngineProxy(t, endpoint, (command, body) => {
+      const second = Math.floor(performance.now() / 1000)
+      if (WRITES.test(command)) counts.set(second, (counts.get(second) ?? 0) + 1)
+      return body
+    }, () => Math.random() < LIES ? [++lies, lie()][1] as ProxyAnswer : undefined)))
   const { url, kill } = await startInstances(t, INSTANCES, (index) => ({
     ENVIRONMENT: 'chaos',
     CMS_URL: cms.url,
     CMS_AUTH: 'basic',
     CMS_USER: 'editor',
     CMS_PASSWORD: 'editor',
-    DYNAMODB_ENDPOINT: endpoint,
+    DYNAMODB_ENDPOINT: engines[index] ?? endpoint,
+    ...clocks[index]!.env,
     EDITION_LOCKS: 'enforce',
+    LOCK_LEASE_SECONDS: String(LEASE_SECONDS),
     EVENTS_BUS_URL: `redis://127.0.0.1:${lines[index]!.port}`,
     EVENTS_HEARTBEAT_SECONDS: '2',
     ...envOf(index)
@@ -90,8 +131,9 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
   const saved: Saved[] = []
   const held: Array<{ from: number, to: number }> = []
   const histories: Call[][] = []
+  const odd: string[] = []
   const statuses = new Map<number, number>()
-  const times = { kills: 0, 'restarts of the bus': 0, cuts: 0 }
+  const times = { kills: 0, 'restarts of the bus': 0, cuts: 0, 'clock steps': 0 }
   let hasEnough = false
   const isOver = () => performance.now() > until || (hasEnough ||= isEnough(findings()))
 
@@ -103,7 +145,9 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
       notOnce: saved.filter(({ title }) => timesOf.get(title)?.length !== 1).map(({ title }) => title),
       undoing: titles.filter((title, index) => index > 0 && title.split(' ').at(-1) !== titles[index - 1]!.split(' ')[0]),
       over: saved.filter(({ title, from }) => held.some((lock) => lock.from <= from && atOf.get(title)! <= lock.to)).map(({ title }) => title),
-      impossible: []
+      impossible: [],
+      together,
+      odd
     }
   }
 
@@ -125,8 +169,11 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
 
   async function lock (): Promise<void> {
     while (!isOver()) {
-      const { status } = await call(url + LOCKS, 'POST', { body: { fieldName: 'title', userData: { uid: 'locker' } } })
+      const sentAt = Date.now()
+      const { status, expires } = await call(url + LOCKS, 'POST', { body: { fieldName: 'title', userData: { uid: 'locker' } } })
       const from = performance.now()
+      const [earliest, latest] = [sentAt, Date.now()].map((at) => at + LEASE_SECONDS * 1000)
+      if (status === 200 && !isCalm && (expires < earliest! - LEASE_TOLERANCE_MS || expires > latest! + LEASE_TOLERANCE_MS)) odd.push(`${expires - latest!} ms`)
       // Where nothing else goes wrong, long enough for a save on a slow machine.
       await sleep(Math.random() * (isCalm ? 4000 : 400))
       if (status === 200) held.push({ from, to: performance.now() })
@@ -137,6 +184,15 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
 
   async function lockOthers (): Promise<void> {
     while (!isOver()) histories.push(await lockHistory(`${url}/api/cloud/data-state/node/${1000 + histories.length}`))
+  }
+
+  async function stepClocks (): Promise<void> {
+    while (!isOver()) {
+      await sleep(1000 + Math.random() * 3000)
+      const index = Math.floor(Math.random() * INSTANCES)
+      clocks[index]!.set(Math.random() < 0.3 ? 0 : STEPS[Math.floor(Math.random() * STEPS.length)]!)
+      times['clock steps']++
+    }
   }
 
   async function killInstances (): Promise<void> {
@@ -202,20 +258,25 @@ async function chaos (t: Test, { endpoint, ms, isCalm = false, disturb = async (
     return findings()
   }
   const watchers = await Promise.all([1, 2, 3].map(watch))
-  await Promise.all([...Array.from({ length: SAVERS }, (_, saver) => save(saver)), lock(), lockOthers(), killInstances(), disturbBus()])
+  await Promise.all([...Array.from({ length: SAVERS }, (_, saver) => save(saver)), lock(), lockOthers(), killInstances(), disturbBus(), stepClocks()])
   const calls = histories.flat()
   t.comment(`${saved.length} saves acknowledged of ${[...statuses.values()].reduce((sum, count) => sum + count, 0)}, ${patches.length} carried out, ${held.length} locks held, ${histories.length} histories of locks with ${calls.length} calls, ${calls.filter(({ outcome }) => !outcome).length} of them unanswered; ${JSON.stringify(times)}; answers ${JSON.stringify([...statuses])}`)
+  const perSecond = writes.map((counts) => [0, ...counts.values()].sort((one, other) => one - other))
+  t.comment(`${lies} answers with another Date; writes a second of each instance: ${perSecond.map((counts) => `median ${counts.at(counts.length >> 1)}, p99 ${counts.at(Math.floor(counts.length * 0.99))}, most ${counts.at(-1)}`).join('; ')}`)
+  for (const counts of perSecond) t.ok(counts.at(-1)! <= WRITES_MAX, `at most ${WRITES_MAX} writes a second: ${counts.at(-1)}`)
 
   while ((await call(url + LOCKS, 'POST', { body: { fieldName: 'title', userData: { uid: 'last' } } })).status !== 200) await sleep(100)
   for (const isUpToDate of watchers) t.match(await isUpToDate(), [/^title /], "a watcher's last state is the table's")
   return { ...findings(), impossible: histories.filter((history) => !fitsOneHolder(history)) }
 }
 
-function isSound (t: Test, { notOnce, undoing, over, impossible }: Findings): void {
+function isSound (t: Test, { notOnce, undoing, over, impossible, together, odd }: Findings): void {
   t.strictSame(notOnce, [], 'every acknowledged save was carried out exactly once')
   t.strictSame(undoing, [], 'each was made from what the one before it left')
   t.strictSame(over, [], 'none went over a lock that was held when its ticket was taken')
   t.strictSame(impossible, [], 'the histories of locks fit one holder')
+  t.strictSame(together, [], 'no two were at the CMS at once')
+  t.strictSame(odd, [], 'leases end by the store\'s clock')
 }
 
 /** An engine that has transactions. */
