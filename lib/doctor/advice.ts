@@ -8,6 +8,8 @@ const PLAIN_HTTP = /plain HTTP request was sent to HTTPS port|speaking plain HTT
 
 const CORRECT = "correct CMS_URL, CMS_JSONAPI_PATH and CONTENT_MODEL, and turn Drupal's module jsonapi on"
 
+const HAND_ON = 'have the web server hand on Authorization and cookies (Apache: CGIPassAuth On); for CMS_AUTH=oauth, give the client an active user at simple_oauth'
+
 /** What an operator should do about a failure of the CMS. @param url the address of the CMS */
 export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diagnosis {
   const reason = reasonOf(cause as NodeJS.ErrnoException | undefined)
@@ -25,6 +27,7 @@ export function cmsAdvice ({ code, message, cause }: Failure, url: string): Diag
       if ((cause as NodeJS.ErrnoException | undefined)?.code === 'UND_ERR_HEADERS_OVERFLOW') return wrong(`CMS: ${message}`)
       return foreignAnswer(cause as Partial<ForeignError> | undefined) ?? wrong(`CMS: ${message}${reason}`, CORRECT)
     case 'CMS_LOGIN_REFUSED':
+      if ((cause as { isPassing?: boolean }).isPassing) return wrong(`CMS account: ${(cause as Error).message}`, HAND_ON)
       return wrong(`CMS account: ${(cause as Error).message}`, 'correct the account; after five wrong tries Drupal refuses the right password too, for six hours')
     case 'CMS_READ_ONLY':
       return wrong("writing: Drupal's JSON:API accepts only read operations", 'allow all operations at /admin/config/services/jsonapi (jsonapi.settings, read_only: false)')

@@ -79,8 +79,8 @@ export async function * identity (cms: Jsonapi, collections: () => Promise<Colle
   if (entry.status >= 400) throw refusal(entry)
   const me = userIn(entry.document)?.id
   if (typeof me !== 'string') {
-    yield wrong('CMS account: Drupal accepts it but takes it for anonymous', 'correct the account; for CMS_AUTH=oauth, the client needs a user at simple_oauth')
-    return 'anonymous'
+    yield wrong('CMS account: Drupal accepts it, but its entry point does not say who it is (meta.links.me)', 'see which module changes it')
+    return 'the account'
   }
   const users = (await collections()).find(({ entityType }) => entityType === 'user')
   const answer = users && await cms.request({ path: `${users.path}/${encodeURIComponent(me)}`, caller: {} })

@@ -1,7 +1,7 @@
 import { Failure } from '../errors.ts'
 import type { Http } from '../http/client.ts'
 import { isJson, type HttpAnswer } from '../http/exchange.ts'
-import { documentIn, objectIn, userIn } from './document.ts'
+import { documentIn, objectIn, scalarText, userIn } from './document.ts'
 import { foreign, secretsIn } from './foreign.ts'
 
 type Headers = Record<string, string>
@@ -11,7 +11,8 @@ export interface Account {
   /**
    * Header fields that identify the account, once Drupal has accepted them.
    * @throws {Failure} CMS_LOGIN_REFUSED, from then on always, after Drupal has refused these credentials once: after five
-   *   refusals its flood control locks out this service's address, and all who share it. CMS_UNAVAILABLE with Retry-After in
+   *   refusals its flood control locks out this service's address, and all who share it. For a minute, where Drupal takes a
+   *   new session or token for nobody's. CMS_UNAVAILABLE with Retry-After in
    *   the pause after a lockout, after another instance's refusal, or after an answer that says nothing about the credentials.
    *   CMS_FAILED, CMS_TIMEOUT or CMS_UNREACHABLE where that try itself has failed.
    */
@@ -61,7 +62,7 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
     mayTry()
     if (!await isKnown(http, jsonapiPath, headers)) {
       checkedAt = -Infinity
-      return { refused: 'user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)', isLasting: !wasKnown }
+      return { refused: 'user name and password (CMS_USER, CMS_PASSWORD; is the module basic_auth on, and the account neither blocked nor locked out?)', pauseMs: wasKnown ? LOCKED_OUT_MS : Infinity }
     }
     checkedAt = now()
     wasKnown = true
@@ -80,20 +81,17 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
 
 /**
  * A session. Quoin logs in once, however many requests wait for it, and again when the session has ended. Drupal treats a dead
- * session as anonymous, without an error, so Quoin checks it every minute, and whenever a request was refused.
+ * session as anonymous, without an error, so Quoin checks it at first, every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
 export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let session: Headers | undefined
-  let seenAlive = -Infinity
+  const { isAlive, isSeenWithin } = createSighting(http, jsonapiPath, now)
 
   /** The session, if it is alive, or else a new one. */
   async function open (mayTry: () => void): Promise<LoginAttempt<Headers>> {
-    if (session && await isKnown(http, jsonapiPath, session)) {
-      seenAlive = now()
-      return { accepted: session }
-    }
+    if (session && await isAlive(session)) return { accepted: session }
     session = undefined
     mayTry()
     const answer = await http.send({
@@ -104,16 +102,17 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
     })
     const { status, headers, body } = answer
     const { message, csrf_token: token } = isJson(headers) ? objectIn(body) ?? {} : {}
-    if (status === 400 && typeof message === 'string' && REFUSED_LOGIN.test(message)) return { refused: 'user name and password (CMS_USER, CMS_PASSWORD)', status, isLasting: true }
+    if (status === 400 && typeof message === 'string' && REFUSED_LOGIN.test(message)) return { refused: 'user name and password (CMS_USER, CMS_PASSWORD)', status, pauseMs: Infinity }
     if (status === 403 && typeof message === 'string' && LOCKED_OUT.test(message)) return { isLockedOut: true }
     const cookie = [headers['set-cookie'] ?? []].flat().map((cookie) => cookie.split(';', 1)[0]).join('; ')
-    if (status !== 200 || typeof token !== 'string' || !cookie) throw unclear('/user/login', answer, [password])
-    seenAlive = now()
+    if (status !== 200 || typeof token !== 'string' || !TOKEN.test(token) || !cookie) throw unclear('/user/login', answer, [password])
     session = { cookie, 'x-csrf-token': token }
-    return { accepted: session }
+    if (await isAlive(session)) return { accepted: session }
+    session = undefined
+    return { refused: UNHEEDED_SESSION, pauseMs: LONGEST_PAUSE_MS }
   }
 
-  const openSession = async (afterMs: number) => session && now() - seenAlive < afterMs ? session : tryOnce(open)
+  const openSession = async (afterMs: number) => session && isSeenWithin(afterMs) ? session : tryOnce(open)
 
   async function renew (usedHeaders: Headers): Promise<boolean> {
     if (session && session !== usedHeaders) return true
@@ -123,19 +122,29 @@ export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Ma
   return { credentials: () => openSession(CHECK_MS), renew }
 }
 
+const UNHEEDED_SESSION = "session, which it takes for nobody's (does what stands before Drupal hand on cookies?)"
+
 /** The words of Drupal 10 and 11 for a wrong name or password, and for a blocked user; they do not translate them. */
 const REFUSED_LOGIN = /^(?:Sorry, u|U)nrecognized |^The user has not been activated or is blocked/
 
 /** Drupal's words for a lockout. Source: UserAuthenticationController::floodControl(). */
 const LOCKED_OUT = /flood prevention|failed login attempts/
 
-/** OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. */
-export function oauthAccount ({ http, now = Date.now, random = Math.random, joinPeers }: AccountOptions, clientId: string, clientSecret: string): Account {
+/**
+ * OAuth 2.0 client credentials (RFC 6749 section 4.4) as Drupal's module simple_oauth grants them. A token that does not reach
+ * Drupal, since a web server drops Authorization, or that it no longer knows, may be answered as anonymous, without an error.
+ * So Quoin checks each new token, and then every minute, and whenever a request was refused.
+ */
+export function oauthAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, clientId: string, clientSecret: string): Account {
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let token: Headers | undefined
   let expires = 0
+  const { isAlive, isSeenWithin } = createSighting(http, jsonapiPath, now)
 
-  async function fetch (mayTry: () => void): Promise<LoginAttempt<Headers>> {
+  /** The token, if it is alive, or else a new one. */
+  async function open (mayTry: () => void): Promise<LoginAttempt<Headers>> {
+    if (token && isCurrent() && await isAlive(token)) return { accepted: token }
+    token = undefined
     mayTry()
     const answer = await http.send({
       method: 'POST',
@@ -144,24 +153,43 @@ export function oauthAccount ({ http, now = Date.now, random = Math.random, join
       body: new URLSearchParams({ grant_type: 'client_credentials', client_id: clientId, client_secret: clientSecret }).toString()
     })
     const { status, headers, body } = answer
-    const { access_token: accessToken, expires_in: seconds, error } = objectIn(body) ?? {}
-    if (status >= 400 && status <= 403 && isJson(headers) && REFUSED_CLIENT.has(error)) return { refused: 'client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status, isLasting: true }
+    const { access_token: accessToken, token_type: type = BEARER, expires_in: seconds, error } = objectIn(body) ?? {}
+    if (status >= 400 && status <= 403 && isJson(headers) && REFUSED_CLIENT.has(error)) return { refused: 'client (CMS_CLIENT_ID, CMS_CLIENT_SECRET)', status, pauseMs: Infinity }
     if (status !== 200 || typeof accessToken !== 'string') throw unclear('/oauth/token', answer, [clientSecret])
-    // A token that does not say how long it lives (NaN) is used until it is refused.
-    expires = now() + Number(seconds) * 1000 - TOKEN_MARGIN_MS
+    if (!TOKEN.test(accessToken) || scalarText(type).toLowerCase() !== BEARER) return { refused: UNUSABLE_TOKEN, pauseMs: LONGEST_PAUSE_MS }
+    const lifeMs = Number(seconds) * 1000
+    // A token that does not say how long it lives is used until it is refused.
+    expires = lifeMs > 0 ? now() + lifeMs - Math.min(TOKEN_MARGIN_MS, lifeMs / 2) : Infinity
     token = { authorization: `Bearer ${accessToken}` }
-    return { accepted: token }
+    if (await isAlive(token)) return { accepted: token }
+    token = undefined
+    return { refused: UNHEEDED_TOKEN, pauseMs: LONGEST_PAUSE_MS }
   }
 
-  /** After a 403 another token would not help (RFC 6750 section 3.1), and Drupal stores every token until it expires. */
+  const isCurrent = () => now() < expires
+  const checkedToken = async (afterMs: number) => token && isCurrent() && isSeenWithin(afterMs) ? token : tryOnce(open)
+
   async function renew (usedHeaders: Headers, status: number): Promise<boolean> {
-    if (status !== 401) return false
-    if (token === usedHeaders) token = undefined
-    return true
+    if (token !== usedHeaders) return true
+    if (status === 401) {
+      token = undefined
+      return true
+    }
+    // After a 403 another token would not help (RFC 6750 section 3.1), unless Drupal takes this one for nobody's.
+    return await checkedToken(JUST_CHECKED_MS) !== usedHeaders
   }
 
-  return { credentials: async () => token && !(now() >= expires) ? token : tryOnce(fetch), renew }
+  return { credentials: () => checkedToken(CHECK_MS), renew }
 }
+
+const BEARER = 'bearer'
+
+/** What may be sent as a token, and is short enough for a header field that web servers take. Source: RFC 6749 appendix A.12. */
+const TOKEN = /^[\x21-\x7e]{1,8000}$/
+
+const UNUSABLE_TOKEN = 'client: its token endpoint gives tokens that cannot be sent as Bearer'
+
+const UNHEEDED_TOKEN = "token, which it takes for nobody's (does the web server hand on Authorization, and has the client an active user?)"
 
 /** The errors by which a token endpoint refuses this client. Source: RFC 6749 sections 4.1.2.1 and 5.2. */
 const REFUSED_CLIENT = new Set<unknown>(['invalid_client', 'unauthorized_client', 'invalid_grant', 'access_denied'])
@@ -169,8 +197,8 @@ const REFUSED_CLIENT = new Set<unknown>(['invalid_client', 'unauthorized_client'
 /** What one try says about the credentials; every other outcome is thrown. */
 type LoginAttempt<T> =
   | { accepted: T }
-  /** @property isLasting whether they are never tried again */
-  | { refused: string, status?: number, isLasting: boolean }
+  /** @property pauseMs for how long they are not tried again */
+  | { refused: string, status?: number, pauseMs: number }
   | { isLockedOut: true }
 
 /** The pause after a lockout, or a refusal that may be one. Drupal allows fifty failures of one address in an hour. */
@@ -233,9 +261,10 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
       return result.accepted
     }
     if ('isLockedOut' in result) throw pausing(LOCKED_OUT_MS, undefined, 'The CMS has locked out this service\'s account after wrong tries to log in')
-    tellPeers?.()
+    // A token locks nobody out.
+    if (result.pauseMs > LONGEST_PAUSE_MS) tellPeers?.()
     const refusal = loginRefused(result)
-    currentPause = { until: result.isLasting ? Infinity : now() + LOCKED_OUT_MS, tell: () => refusal }
+    currentPause = { until: now() + result.pauseMs, tell: () => refusal }
     throw refusal
   }
 
@@ -253,6 +282,20 @@ function createTries<T> ({ now, random, joinPeers }: TriesDeps): (attempt: (mayT
     currentTry = run(attempt).finally(() => { currentTry = undefined })
     return currentTry
   }
+}
+
+/** When Drupal was last seen to know a session or a token. Where an answer does not tell, it is asked again before they are used. */
+function createSighting (http: Http, jsonapiPath: string, now: () => number) {
+  let seenAt = -Infinity
+
+  async function isAlive (headers: Headers): Promise<boolean> {
+    seenAt = -Infinity
+    const isAlive = await isKnown(http, jsonapiPath, headers)
+    if (isAlive) seenAt = now()
+    return isAlive
+  }
+
+  return { isAlive, isSeenWithin: (ms: number) => now() - seenAt < ms }
 }
 
 /**
@@ -281,8 +324,10 @@ function notLoggedIn ({ code, message, cause }: Failure): Failure {
   return new Failure(code, message, { cause: Object.assign(new Error((cause as Error).message, { cause }), { code: 'NOT_SENT' }) })
 }
 
-function loginRefused ({ refused, status }: { refused: string, status?: number }): Failure {
-  return new Failure('CMS_LOGIN_REFUSED', "The CMS does not accept this service's account; its operator has to correct the settings and restart it", {
-    cause: new Error(`the CMS refused the service account's ${refused}${status ? ` with status ${status}` : ''}; not tried again, since Drupal locks an address out after five wrong tries`)
+function loginRefused ({ refused, status, pauseMs }: { refused: string, status?: number, pauseMs: number }): Failure {
+  const isPassing = pauseMs <= LONGEST_PAUSE_MS
+  const next = isPassing ? `tried again in ${pauseMs / 1000} s` : 'not tried again, since Drupal locks an address out after five wrong tries'
+  return new Failure('CMS_LOGIN_REFUSED', `The CMS does not accept this service's account; its operator has to ${isPassing ? 'see to it' : 'correct the settings and restart it'}`, {
+    cause: Object.assign(new Error(`the CMS refused the service account's ${refused}${status ? ` with status ${status}` : ''}; ${next}`), { isPassing })
   })
 }

@@ -5,6 +5,7 @@ import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import { newspaper } from '../../dev/content.ts'
 import { basicAccount, oauthAccount, sessionAccount, type Account, type AccountOptions } from '../../lib/jsonapi/accounts.ts'
 import { createJsonapi } from '../../lib/jsonapi/client.ts'
+import { cmsAdvice } from '../../lib/doctor/advice.ts'
 import { createHttp, type Http } from '../../lib/http/client.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
@@ -43,6 +44,10 @@ async function fake (t: Test, handler: RequestListener) {
   t.teardown(() => http.close())
   return http
 }
+
+/** What the entry point answers to a user, and to anybody. */
+const KNOWN = { data: [], meta: { links: { me: { meta: { id: 'a-uuid' } } } } }
+const ANONYMOUS = { data: [] }
 
 const asJson = (response: ServerResponse, status: number, body: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 
@@ -84,14 +89,14 @@ t.test('a session that has ended is opened again: after a refusal at once, else 
   const seen = await Promise.all(Array.from({ length: CALLERS }, unpublished))
   t.ok(seen.every((rows) => rows > 0))
   t.equal(count(/^POST \/user\/login/), 3, 'opened once for all')
-  t.equal(count(/^GET \/jsonapi /) - looked, 1, 'looked at once for all')
+  t.equal(count(/^GET \/jsonapi /) - looked, 2, 'the old one and the new one are looked at once for all')
 })
 
 t.test('a living session is looked at once a minute', async (t) => {
   const { options, clock, count } = await cmsFor(t)
   const account = sessionAccount(options, 'editor', 'editor')
   const opened = await account.credentials()
-  for (const looked of [1, 2]) {
+  for (const looked of [2, 3]) {
     clock.now += 60_000
     for (let time = 0; time < 3; time++) t.equal(await account.credentials(), opened)
     t.equal(count(/^GET \/jsonapi /), looked)
@@ -104,10 +109,10 @@ t.test('a refusal that is meant for a living session is passed on', async (t) =>
   const cms = createJsonapi({ ...options, account })
   const attempt = () => cms.request({ method: 'POST', path: '/publisher_container/daily', body: { data: { type: 'publisher_container--daily', attributes: { title: 'T', field_key: 'k' } } }, caller: {} })
   t.equal((await attempt()).status, 403)
-  t.equal(count(/^GET \/jsonapi /), 0, 'just opened, so it is alive')
+  t.equal(count(/^GET \/jsonapi /), 1, 'just opened and looked at, so it is alive')
   clock.now += 2000
   t.equal((await attempt()).status, 403)
-  t.equal(count(/^GET \/jsonapi /), 1)
+  t.equal(count(/^GET \/jsonapi /), 2)
   t.equal(count(/^POST \/user\/login/), 1)
   t.equal(await account.renew({ cookie: 'of an earlier session' }, 403), true, 'another request has renewed it')
 })
@@ -175,12 +180,14 @@ t.test('a CMS that is ill at login is asked again after a pause', async (t) => {
     (response: ServerResponse) => response.writeHead(500).end('PDOException'),
     (response: ServerResponse) => response.writeHead(429).end(),
     (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>'),
-    (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't' })
+    (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't\r\nx: y' }),
+    (response: ServerResponse) => asJson(response.setHeader('set-cookie', ['SESSa=b; path=/', 'other=c']), 200, { csrf_token: 't' }),
+    (response: ServerResponse) => asJson(response, 200, KNOWN)
   ]
   const http = await fake(t, (request, response) => request.resume().on('end', () => answers.shift()!(response)))
   const clock = { now: 0 }
   const account = sessionAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'u', 'p')
-  for (let time = 0; time < 3; time++) {
+  for (let time = 0; time < 4; time++) {
     await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
     await t.rejects(account.credentials(), { code: 'CMS_UNAVAILABLE' })
     clock.now += 60_000
@@ -200,6 +207,7 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
       }
       if (request.url === '/jsonapi/forbidden') return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
       const accepted = request.headers.authorization === `Bearer t${granted}` && granted !== 3
+      if (request.url === '/jsonapi') return asJson(response, 200, KNOWN)
       return response.writeHead(accepted ? 200 : 401, { 'content-type': 'application/vnd.api+json' }).end(accepted ? '{"data":[]}' : '{"errors":[]}')
     })
   })
@@ -213,16 +221,16 @@ t.test('an OAuth token is fetched once, replaced before its end and where it is 
   clock.now = 271_000
   t.strictSame(await account.credentials(), { authorization: 'Bearer t2' }, 'half a minute before its end')
   const cms = createJsonapi({ ...options, account })
-  t.equal((await cms.request({ path: '', caller: {} })).status, 200)
+  t.equal((await cms.request({ path: '/x', caller: {} })).status, 200)
   await account.renew(await account.credentials(), 401)
-  t.equal((await cms.request({ path: '', caller: {} })).status, 200, 't3 is refused, t4 is not')
+  t.equal((await cms.request({ path: '/x', caller: {} })).status, 200, 't3 is refused, t4 is not')
   t.equal((await cms.request({ path: '/forbidden', caller: {} })).status, 403)
   t.equal(granted, 4)
 })
 
 t.test('a token that ends, or is not accepted any more, is replaced once for all who ask, however late each learns of it', async (t) => {
   let granted = 0
-  const http = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, { access_token: `t${++granted}`, expires_in: 300 })))
+  const http = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : { access_token: `t${++granted}`, expires_in: 300 })))
   const clock = { now: 0 }
   const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
   const first = await account.credentials()
@@ -251,15 +259,117 @@ t.test('a refused client is not tried again, an ill token endpoint is', async (t
   const account = oauthAccount({ http: refusing, jsonapiPath: '/jsonapi' }, 'c', 's')
   for (let time = 0; time < 3; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED' })
   t.equal(asked, 1)
-  const answers = [{ token: 'none' }, ['no object'], { access_token: 'without an end' }]
-  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, answers.shift())))
+  const answers = [{ token: 'none' }, ['no object'], { access_token: 'without-an-end' }]
+  const ill = await fake(t, (request, response) => request.resume().on('end', () => asJson(response, 200, request.method === 'GET' ? KNOWN : answers.shift())))
   const clock = { now: 0 }
   const other = oauthAccount({ http: ill, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
   for (let time = 0; time < 2; time++) {
     await t.rejects(other.credentials(), { code: 'CMS_FAILED' })
     clock.now += 60_000
   }
-  for (let time = 0; time < 2; time++) t.strictSame(await other.credentials(), { authorization: 'Bearer without an end' })
+  for (let time = 0; time < 2; time++) t.strictSame(await other.credentials(), { authorization: 'Bearer without-an-end' })
+})
+
+/** A Drupal with simple_oauth whose tokens live so long, and what it says of itself. */
+async function oauthSite (t: Test, grant: (number: number) => object = (number) => ({ access_token: `t${number}`, token_type: 'Bearer', expires_in: 300 })) {
+  const site = { granted: 0, looks: 0, isHeeded: true, clock: 1_000_000 }
+  const http = await fake(t, (request, response) => request.resume().on('end', () => {
+    if (request.url === '/oauth/token') return asJson(response, 200, grant(++site.granted))
+    if (request.url === '/jsonapi') site.looks++
+    const isUser = site.isHeeded && request.headers.authorization === `Bearer t${site.granted}`
+    if (request.url === '/jsonapi/forbidden') return response.writeHead(403, { 'content-type': 'application/vnd.api+json' }).end('{"errors":[]}')
+    return asJson(response, 200, isUser ? KNOWN : ANONYMOUS)
+  }))
+  const options = { http, jsonapiPath: '/jsonapi', now: () => site.clock, random: () => 0 }
+  const account = oauthAccount(options, 'client', 'secret')
+  return { site, account, cms: createJsonapi({ ...options, account }) }
+}
+
+t.test('a token that does not reach Drupal is no anonymous one: nothing is sent with it, and it is tried again in a minute', async (t) => {
+  const { site, account, cms } = await oauthSite(t)
+  site.isHeeded = false
+  const refused = { code: 'CMS_LOGIN_REFUSED', message: /its operator has to see to it$/, cause: { message: /token, which it takes for nobody's \(does the web server hand on Authorization, .*tried again in 60 s$/ } }
+  for (let time = 0; time < 3; time++) await t.rejects(cms.request({ path: '/node/article', caller: {} }), refused)
+  t.match(cmsAdvice(await account.credentials().catch((error) => error), ''), { remedy: /^have the web server hand on Authorization/ })
+  t.strictSame([site.granted, site.looks], [1, 1])
+  site.clock += 60_000
+  await t.rejects(account.credentials(), refused)
+  site.isHeeded = true
+  site.clock += 60_000
+  t.match((await cms.request({ path: '/node/article', caller: {} })).document, KNOWN)
+  t.strictSame([site.granted, site.looks], [3, 3], 'once Drupal sees it, it is used')
+})
+
+t.test('a token that Drupal knows no more is replaced, within a minute or after a refusal', async (t) => {
+  const { site, account, cms } = await oauthSite(t)
+  const first = await account.credentials()
+  site.clock += 59_999
+  t.equal(await account.credentials(), first)
+  t.equal(site.looks, 1)
+  site.clock += 1
+  t.equal(await account.credentials(), first, 'looked at once a minute')
+  t.equal(site.looks, 2)
+  t.equal(await account.renew(first, 403), false, 'a refusal is meant: it was just looked at')
+  site.clock += 1000
+  t.equal(await account.renew(first, 403), false, 'a refusal is meant')
+  t.equal(site.looks, 3)
+  site.granted++
+  site.clock += 1000
+  t.equal(await account.renew(first, 403), true, 'the token is dead')
+  t.strictSame(await account.credentials(), { authorization: 'Bearer t3' })
+  t.equal(await account.renew(first, 403), true, 'another request has renewed it')
+  site.isHeeded = false
+  site.clock += 60_000
+  await t.rejects(cms.request({ path: '/node/article', caller: {} }), { code: 'CMS_LOGIN_REFUSED' })
+})
+
+t.test('a look at a token that says nothing is made again, with the same token', async (t) => {
+  let looks = 0
+  let granted = 0
+  const http = await fake(t, (request, response) => request.resume().on('end', () => {
+    if (request.method === 'POST') return asJson(response, 200, { access_token: `t${++granted}` })
+    return ++looks === 1 ? response.writeHead(502).end() : asJson(response, 200, KNOWN)
+  }))
+  const clock = { now: 0 }
+  const account = oauthAccount({ http, jsonapiPath: '/jsonapi', now: () => clock.now }, 'c', 's')
+  await t.rejects(account.credentials(), { code: 'CMS_FAILED' })
+  clock.now += 1000
+  t.strictSame(await account.credentials(), { authorization: 'Bearer t1' })
+})
+
+t.test('an odd token is a failed login, and no outage of the CMS', async (t) => {
+  const odd: Array<[what: string, grant: object]> = [
+    ['a line break', { access_token: 'a\r\nx: y' }],
+    ['no ASCII', { access_token: 'ключ' }],
+    ['a space', { access_token: 'a b' }],
+    ['nothing', { access_token: '' }],
+    ['more than header fields hold', { access_token: 'a'.repeat(8001) }],
+    ['another type', { access_token: 'a', token_type: 'mac' }],
+    ['a type that is none', { access_token: 'a', token_type: { toString: 1 } }]
+  ]
+  for (const [what, grant] of odd) {
+    const { site, account } = await oauthSite(t, () => grant)
+    for (let time = 0; time < 2; time++) await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', cause: { message: /tokens that cannot be sent as Bearer; tried again in 60 s$/ } }, what)
+    t.strictSame([site.granted, site.looks], [1, 0], `${what}: it is not sent`)
+  }
+})
+
+t.test('a token that lives shortly, or not at all by its own word, is not fetched for each request', async (t) => {
+  for (const [seconds, grants] of [[20, 1], [3, 5], [0, 1], [-5, 1], ['x', 1]] as const) {
+    const { site, account } = await oauthSite(t, (number) => ({ access_token: `t${number}`, token_type: 'bearer', expires_in: seconds }))
+    for (let time = 0; time < 10; time++) {
+      site.clock += 1001
+      await account.credentials()
+    }
+    t.equal(site.granted, grants, `expires_in ${seconds}`)
+  }
+})
+
+t.test('a session whose cookie does not reach Drupal is no anonymous one', async (t) => {
+  const http = await fake(t, (request, response) => request.resume().on('end', () =>
+    request.method === 'POST' ? asJson(response.setHeader('set-cookie', 'SESSa=b'), 200, { csrf_token: 't' }) : asJson(response, 200, ANONYMOUS)))
+  const account = sessionAccount({ http, jsonapiPath: '/jsonapi' }, 'u', 'p')
+  await t.rejects(account.credentials(), { code: 'CMS_LOGIN_REFUSED', cause: { message: /session, which it takes for nobody's .*tried again in 60 s$/ } })
 })
 
 t.test('the application uses the account that the settings name', async (t) => {

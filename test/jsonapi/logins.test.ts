@@ -100,7 +100,9 @@ const TELLING: Array<[what: string, answer: HttpAnswer, verdicts: Verdicts]> = [
 function accountBefore (kind: Kind, said: HttpAnswer | Failure, joinPeers?: AccountOptions['joinPeers']) {
   const state = { said, now: 1_000_000, random: 0, asked: 0 }
   const http: Http = {
-    async send () {
+    async send ({ method }) {
+      // A login that went well is looked at once, and is known.
+      if (kind !== 'basic' && method === 'GET' && state.said === well[kind]) return well.basic
       state.asked++
       if (state.said instanceof Failure) throw state.said
       return state.said
