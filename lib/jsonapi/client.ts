@@ -11,6 +11,7 @@ import { documentIn, weightOf, type Document } from './document.ts'
 import { createDocuments } from './documents.ts'
 import { notJsonapi } from './foreign.ts'
 import { createLanguages } from './languages.ts'
+import { restAfter } from '../slices.ts'
 import { tellRefusal, type RefusalListener } from './refusals.ts'
 
 export interface JsonapiRequest {
@@ -103,6 +104,7 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     call?.spend()
     const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
+    await restAfter(answer.bytes)
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
     return isElsewhere ? { ...answer, isElsewhere } : answer

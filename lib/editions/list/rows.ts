@@ -1,6 +1,7 @@
 import type { Caller } from '../../http/calls.ts'
 import type { JsonText } from '../../json-text.ts'
 import { scalarText } from '../../jsonapi/document.ts'
+import { mapInSlices } from '../../slices.ts'
 import { publicName } from '../model.ts'
 import type { Site } from '../site/site.ts'
 import type { EditionJson } from '../translate/edition-json.ts'
@@ -31,7 +32,7 @@ export function createRows ({ model }: Pick<Site, 'model'>, search: ReturnType<t
   return async function rows (bundle: string, query: Search, caller: Caller): Promise<RowPage> {
     const { rows, hasMore, total } = await search(bundle, query, caller)
     return {
-      editions: rows.map(jsonOf),
+      editions: await mapInSlices(rows, jsonOf),
       rows: rows.map(({ resource: { id, attributes } }) => ({ id: scalarText(attributes?.[idAttribute]), uuid: id })),
       hasMore,
       total

@@ -15,6 +15,7 @@ import type { Shape } from '../translate/shape.ts'
 import { integerId, mismatch, rowsOf } from '../translate/verify.ts'
 import { dropProperties } from '../translate/write.ts'
 import { covers, createIncludes, includeOf, type Include } from './include.ts'
+import { restAfter } from '../../slices.ts'
 import { createRoom, isTooLong } from './room.ts'
 
 /** What an edition is read by. */
@@ -133,6 +134,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
       return answer
     }
     const otherType = await learn(question, plan, answer.document, attempt > 1)
+    await restAfter(answer.bytes)
     return otherType === undefined ? { ...answer, urlOf: ownTargets.urlOf } : get(question, otherType, attempt + 1)
   }
 
