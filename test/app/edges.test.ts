@@ -9,7 +9,7 @@ import { fastifyOptions } from '../../config/fastify.ts'
 import { newspaper } from '../../dev/content.ts'
 import { createCms } from '../../packages/drupal-stand-in/cms.ts'
 import errors, { refuse } from '../../plugins/errors.ts'
-import overload from '../../plugins/overload.ts'
+import overload, { latenessOf } from '../../plugins/overload.ts'
 import { callerKey } from '../../plugins/rate-limit.ts'
 import { build, testConfig } from '../helper.ts'
 import { startEngine } from '../locks/fixtures/engines.ts'
@@ -326,3 +326,16 @@ t.test('a connection beyond the most that are held is closed unread', async (t) 
 function halt (ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
+
+t.test('a loop with long turns is late, however many short ones are between them', async (t) => {
+  const lateness = (...turns: number[]) => {
+    const nanoseconds = turns.map((ms) => ms * 1e6)
+    const mean = nanoseconds.reduce((sum, turn) => sum + turn, 0) / turns.length
+    const variance = nanoseconds.reduce((sum, turn) => sum + (turn - mean) ** 2, 0) / turns.length
+    return Math.round(latenessOf({ mean, stddev: Math.sqrt(variance) }))
+  }
+  t.equal(lateness(10, 10, 10), 0)
+  t.equal(lateness(510, 510), 500)
+  t.equal(lateness(900, ...Array(10).fill(10)), 801, 'their mean is 91')
+  t.ok(Number.isNaN(lateness()), 'a loop that stands still has no turn')
+})
