@@ -1,6 +1,7 @@
 import { bundleLabel, type Catalog, type Collection } from '../editions/site/catalog.ts'
 import { refusal } from '../editions/translate/failures.ts'
 import { createFilters, filterAdvice } from '../editions/site/filters.ts'
+import { KINDS, type Kind } from '../editions/site/kinds.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { pageQuery, PAGE_MAX } from '../editions/translate/query.ts'
 import { createShapes } from '../editions/site/shapes.ts'
@@ -91,10 +92,20 @@ function * references (shapes: Shape[], model: ContentModel): Generator<Diagnosi
   if (unknownTargets.length + absent.length === 0) yield ok(`references: ${[...isTargetKnown.keys()].join(', ')}`)
 }
 
-async function filters ({ cms, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
-  const verdict = await createFilters({ cms, model, warn: () => {} }).verdict(collections, {})
-  if (verdict === 'trap') return wrong('filters: they do not find editions that can be seen', filterAdvice(verdict, model.entityType))
-  return verdict === 'work' ? ok(`filters: ${name} finds what there is`) : unchecked('filters', String(filterAdvice(verdict, model.entityType)))
+async function filters ({ cms, catalog, name }: Visitor, collections: Collection[], model: ContentModel): Promise<Diagnosis> {
+  const { verdict, proven, missed } = await createFilters({ cms, catalog, model, warn: () => {} }).findings(collections, {})
+  const advice = String(filterAdvice(verdict, model.entityType))
+  const textOf = (kinds: Kind[]) => kinds.join(', ') || 'none'
+  const found = textOf(KINDS.filter((kind) => proven.has(kind)))
+  switch (verdict) {
+    case 'work': return ok(`filters: ${name} finds what there is`)
+    case 'trap': return wrong(`filters: they do not find editions that can be seen (${textOf(KINDS.filter((kind) => missed.has(kind)))}; proven: ${found})`, advice)
+    case 'partly': return unchecked(
+      `filters: proven for ${found}, not for ${textOf(KINDS.filter((kind) => !proven.has(kind)))}`,
+      `${name} is shown none of the latter, or too few; Quoin looks for them without a filter each time`
+    )
+    default: return unchecked('filters', advice)
+  }
 }
 
 async function bundleLabels (visitor: Visitor, model: ContentModel): Promise<Diagnosis> {

@@ -14,7 +14,7 @@ import type { Looks } from './lookup/looks.ts'
 import { createSamples, type FieldSamples } from './lookup/samples.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
-import { publicName, type ContentModel, type List } from './model.ts'
+import { attributeOf, publicName, type ContentModel, type List } from './model.ts'
 import { checkOperations, rearrange, type Rearrangement } from './order/operations.ts'
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
@@ -243,12 +243,20 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       // The caller has not sent the edition type. Where the CMS refuses it, the edition goes without.
       return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
     }, outcomeOf)
-    if ('saved' in result) return { ...editionOf(result.saved), isNew: true }
+    if ('saved' in result) {
+      await doubtFilters(result.saved, caller)
+      return { ...editionOf(result.saved), isNew: true }
+    }
     // Drupal answers 409 for a uuid that is taken. It validates first, so where something else has to be unique too, it answers 422.
     const { status } = result.refused
     const earlier = status === 409 || (status === 422 && uuid !== undefined) ? await find().catch(unlessConflict) : undefined
     if (earlier === undefined || earlier === 'unknown') throw refusal(result.refused, body)
     return { ...editionOf(earlier.saved), isNew: false }
+  }
+
+  /** Drupal may let its users filter among the published editions alone. */
+  async function doubtFilters ({ resource: { attributes = {} } }: LoadedEdition, caller: Caller): Promise<void> {
+    if (attributeOf(attributes, model.keys.published, model) !== true) filters.doubt(await catalog.editions(caller), caller)
   }
 
   function outcomeOf (result: WriteResult): SaveOutcome {
@@ -454,6 +462,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       )
     }), outcomeOf)
     if ('saved' in result) {
+      await doubtFilters(result.saved, caller)
       const text = editionOf(result.saved)
       onUpdate({ ...plan, etag: text.etag })
       return text
@@ -536,7 +545,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     age: site.age,
     async probe (caller) {
       await cms.request({ path: '', caller })
-      return filterAdvice(await filters.verdict(await catalog.editions(caller), caller), model.entityType)
+      const { verdict } = await filters.findings(await catalog.editions(caller), caller)
+      return filterAdvice(verdict, model.entityType)
     }
   }
 }

@@ -29,6 +29,7 @@ const List = Type.Object({
     bundle: Type.Optional(Type.String()),
     label: Type.Optional(Type.String()),
     published: describe('Null where its entities cannot be unpublished.', Type.Optional(Type.Union([Type.String(), Type.Null()]))),
+    owner: describe('Null where its entities have no owner.', Type.Optional(Type.Union([Type.String(), Type.Null()]))),
     changed: Type.Optional(Type.String()),
     langcode: Type.Optional(Type.String()),
     defaultLangcode: Type.Optional(Type.String())
@@ -65,6 +66,7 @@ export const ContentModel = Type.Object({
     bundle: NameOrNone('type'),
     label: NameOrNone('title'),
     published: NameOrNone('status'),
+    owner: NameOrNone('uid'),
     changed: NameOrNone('changed'),
     langcode: NameOrNone('langcode'),
     defaultLangcode: NameOrNone('default_langcode')

@@ -174,7 +174,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
 
   /** The uuid of the edition with a key, if there is one that the caller may see. */
   async function find (bundle: string, key: string, caller: Caller): Promise<string | undefined> {
-    const { rows: [row, another] } = await editions.search(bundle, { key, limit: 2, offset: 0, total: false }, caller)
+    const { rows: [row, another] } = await editions.search(bundle, { key, limit: 2, offset: 0, total: false, isCertain: true }, caller)
     if (row && another) throw new Failure('CONFLICT', `There are several editions with the key "${key}": ${row.uuid} and ${another.uuid}`, editionAddress(row.uuid))
     return row?.uuid
   }

@@ -38,7 +38,8 @@ function nodeAccess (viewer: Viewer, entity: Entity, operation: Operation): Acce
   }
   if (!can(viewer, 'access content')) return { allowed: false, reason: "The 'access content' permission is required." }
   const own = viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid && can(viewer, 'view own unpublished content')
-  return isPublished(entity) || own ? yes : refusal
+  // Drupal\content_moderation\Hook\ContentModerationHooks::entityAccess()
+  return isPublished(entity) || own || can(viewer, 'view any unpublished content') ? yes : refusal
 }
 
 /** Whether the viewer may do that to the entity, and what Drupal says when not (the reason may be empty). */

@@ -78,12 +78,16 @@ function checkKeys (query: PhpQuery): string {
 export function filterGuard (site: Site, viewer: Viewer): Guard {
   const isPublished = (entity: Entity) => valueOf(entity, 'status') === true
   const isOwn = (entity: Entity) => viewer.uid !== 0 && valueOf(entity, 'uid') === viewer.uid
+  const mayFilter = (entity: Entity) => {
+    const { filterAccess } = site.settings
+    return filterAccess === true || (filterAccess !== false && isPublished(entity)) || (filterAccess === 'own' && isOwn(entity))
+  }
   return entity => {
     const definition = entityTypes[entity.entityType]
     if (!definition || can(viewer, definition.adminPermission)) return true
     switch (entity.entityType) {
       case 'publisher_container':
-        if (!site.settings.filterAccess || (site.settings.filterAccess === 'published' && !isPublished(entity))) return false
+        if (!mayFilter(entity)) return false
         return can(viewer, 'view unpublished publisher_container') || (can(viewer, 'view published publisher_container') && isPublished(entity))
       case 'node':
         return can(viewer, 'bypass node access') || (can(viewer, 'access content') && isPublished(entity)) ||

@@ -8,8 +8,11 @@ export interface SiteSwitches {
   readOnly: boolean
   /** Maintenance mode: 503 from JSON:API, a redirect from core REST. */
   maintenance: boolean
-  /** Whether a module tells JSON:API who may filter editions, or only the published ones; without it their filtered collections are empty. */
-  filterAccess: boolean | 'published'
+  /**
+   * Whether a module tells JSON:API who may filter editions; without it their filtered collections are empty. `published`: among
+   * the published alone. `own`: among those and the viewer's own, as core does it for nodes.
+   */
+  filterAccess: boolean | 'published' | 'own'
   /** Seconds that answers without credentials may be kept by caches; 0, the default of core, for none. */
   maxAge: number
   /** Whether a module adds `meta.count` and `links.last`; core never does. */

@@ -150,7 +150,8 @@ for (const filterAccess of [true, false]) {
       t.ok(body.data.some(({ uuid }: any) => body.meta.placed[uuid[0].value].length > 1))
       t.ok(body.data.some(({ uuid }: any) => body.meta.placed[uuid[0].value].length === 0))
       const again = await desk.call('GET', '/api/collections/article?placed=1&limit=50', { as })
-      t.ok(again.upstream.length <= 5, `${as}: ${upstream.length} requests, then ${again.upstream.length}`)
+      // A reader is shown no draft: for each bundle Quoin looks whether that is still so.
+      t.ok(again.upstream.length <= (as === 'editor' ? 5 : 7), `${as}: ${upstream.length} requests, then ${again.upstream.length}`)
     }
     t.strictSame((await desk.call('GET', '/api/collections/article?placed=1&q=nothing+has+this')).body.meta.placed, {})
   })

@@ -58,7 +58,7 @@ t.test('one body cannot keep the CMS busy looking up ids', async (t) => {
   const made = (count: number) => Array.from({ length: count }, (_, index) => ({ target_id: 900_001 + index }))
   const { status, upstream } = await call('POST', '/api/collection', { body: { ...minimal('many'), field_articles: made(1000) }, as: 'editor' })
   t.equal(status, 422, 'none of them exists')
-  t.equal(upstream.filter((line) => line.includes('drupal_internal__nid')).length, 40)
+  t.equal(upstream.filter((line) => line.includes('[path]=drupal_internal__nid')).length, 40)
   const fields = Object.fromEntries(made(1001).map(({ target_id: id }) => [`field_${id}`, [{ target_id: 900_001, target_type: 'node' }]]))
   for (const body of [{ field_articles: made(1001) }, { field_articles: made(900), field_section: made(101) }, fields]) {
     for (const path of ['/api/collection', '/api/collection/1']) {
@@ -154,7 +154,7 @@ t.test('a config entity that the caller may not see is found where an edition re
   const { resolver } = createReferences({
     cms: { request },
     catalog: { all: async () => collections, editions: async () => collections.slice(0, 1) } as unknown as Catalog,
-    filters: { usable: async () => true } as unknown as Filters,
+    filters: { reach: async () => 'all' } as unknown as Filters,
     model
   })
   const shape = new Map([...shapeOf(edition, model), ['field_articles', { kind: 'relationship', many: true }]] as const)
@@ -210,7 +210,7 @@ t.test('where the caller may not filter, what other editions refer to is found i
   const { resolver } = createReferences({
     cms: { request },
     catalog: { all: async () => [collection], editions: async () => [collection] } as unknown as Catalog,
-    filters: { usable: async () => false } as unknown as Filters,
+    filters: { reach: async () => 'none' } as unknown as Filters,
     model
   })
   const find = (id: string, caller = {}) => resolver([{ field: 'field_author', delta: 0, entityType: 'user', id, isNamed: false }], caller)

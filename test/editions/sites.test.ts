@@ -238,7 +238,7 @@ t.test('references by integer id are found where nobody may filter them, under w
     }
   }
   const catalog = { all: async () => ['own', 'bare'].map(collection), editions: async () => [] } as unknown as Catalog
-  const references = createReferences({ cms, catalog, filters: { recall: () => undefined, usable: async () => false, verdict: async () => 'trap' }, model })
+  const references = createReferences({ cms, catalog, filters: { recall: () => undefined, reach: async () => 'none', findings: async () => ({ verdict: 'trap', proven: new Set(), missed: new Set(), areSorted: true }), doubt () {} }, model })
   const wanted = (entityType: string, id: string) => [{ field: 'field_own', delta: 0, entityType, id, isNamed: false }]
   const resolve = await references.resolver(wanted('own', '3'), {})
   t.strictSame(resolve({ entityType: 'own', id: '3', field: 'field_own', delta: 0 }), { type: 'own--x', id: 'uuid-3' })

@@ -3,6 +3,7 @@ import { disorder } from '../translate/verify.ts'
 import { findStarts, type Source, type Start } from './deep.ts'
 
 export interface ListOptions<Row> {
+  /** A row that several of them have comes once. */
   sources: Array<Source<Row>>
   offset: number
   limit: number
@@ -12,6 +13,8 @@ export interface ListOptions<Row> {
   idOf: (row: Row) => number
   /** Rows per request. */
   pageMax: number
+  /** Whether the first page is as large as all others, however few rows are asked for. */
+  areWhole?: boolean
   /** Whether a row is wanted; default all. */
   isWanted?: (row: Row) => boolean
   /** Whether no row of a source is hidden up to the one with this id, at this position. Undefined where nobody can tell. */
@@ -101,8 +104,8 @@ interface Stream<Row> {
   count: number | undefined
 }
 
-async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isWanted = () => true, isOwnCount }: ListOptions<Row>, isGuarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
-  const firstSize = Math.min(pageMax, offset + limit + 1)
+async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, areWhole = false, isWanted = () => true, isOwnCount }: ListOptions<Row>, isGuarded: boolean, starts?: Start[]): Promise<Listing<Row>> {
+  const firstSize = areWhole ? pageMax : Math.min(pageMax, offset + limit + 1)
   const streams = sources.map((source, index): Stream<Row> =>
     ({ source, rows: [], head: 0, position: 0, more: true, last: Infinity, ...starts?.[index], hidden: 0, hides: false, count: undefined }))
   const oldest = Math.min(...streams.map(({ last }) => last))
@@ -115,8 +118,9 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
     if (!streams.every(isReady)) await refill('rows', index > offset)
     const next = newest()
     if (!next) break
-    if (index >= offset) rows.push(next.rows[next.head]!)
-    next.head++
+    const row = next.rows[next.head]!
+    if (index >= offset) rows.push(row)
+    for (const stream of streams) if (buffered(stream) && idOf(stream.rows[stream.head]!) === idOf(row)) stream.head++
   }
   if (!streams.some(buffered)) await refill('count')
   return { rows, hasMore: streams.some(buffered), total: await count() }
@@ -162,9 +166,9 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
   }
 
   async function count (): Promise<number | null> {
-    if (streams.every(({ more }) => !more)) return index + streams.reduce((sum, { rows, head }) => sum + rows.length - head, 0)
+    if (streams.every(({ more }) => !more)) return index + new Set(streams.flatMap(restOf)).size
     if (await areOwnCounts()) return streams.reduce((sum, { count }) => sum + count!, 0)
-    return total ? index + (await Promise.all(streams.map(countRest))).reduce((sum, rest) => sum + rest, 0) : null
+    return total ? index + new Set((await Promise.all(streams.map(idsOfRest))).flat()).size : null
   }
 
   async function areOwnCounts (): Promise<boolean> {
@@ -172,15 +176,19 @@ async function attempt<Row> ({ sources, offset, limit, total, idOf, pageMax, isW
     return (await Promise.all(streams.map(({ count }, index) => isOwnCount(index, count!)))).every(Boolean)
   }
 
-  async function countRest (stream: Stream<Row>): Promise<number> {
-    let rowCount = stream.rows.length - stream.head
+  async function idsOfRest (stream: Stream<Row>): Promise<number[]> {
+    const ids = [restOf(stream)]
     while (stream.more) {
       const page = await stream.source(stream.position, pageMax, 'count')
       stream.position += pageMax
       advance(stream, page)
-      rowCount += stream.rows.length
+      ids.push(stream.rows.map(idOf))
     }
-    return rowCount
+    return ids.flat()
+  }
+
+  function restOf ({ rows, head }: Stream<Row>): number[] {
+    return rows.slice(head).map(idOf)
   }
 }
 

@@ -11,6 +11,7 @@ import type { Page } from '../translate/query.ts'
 import type { LoadedEdition } from '../translate/read.ts'
 import { rowId } from '../translate/verify.ts'
 import type { Source } from './deep.ts'
+import { createUnpublished } from './unpublished.ts'
 import { list, type Listing } from './listing.ts'
 import { matchesSelection } from './selection.ts'
 import { createCountCheck, createVisibilityCheck } from './visibility.ts'
@@ -29,6 +30,8 @@ export interface Search {
   offset: number
   /** Whether to find the total, whatever it takes. */
   total: boolean
+  /** Whether an empty answer has to be certain, whatever it takes. */
+  isCertain?: boolean
 }
 
 /** How many more requests than its offset and limit take a list may make for each collection: to skip rows, and to check that none is hidden. */
@@ -38,14 +41,15 @@ const LOOKS = 10
  * Lists editions of one bundle, or of one edition type, or of all bundles when `bundle` is the entity type's own name.
  * @throws {Failure} NOT_FOUND for an unknown bundle, BAD_REQUEST for an unknown edition type.
  */
-export function createSearch ({ cms, catalog, filters, model }: Site, resources: Resources) {
+export function createSearch ({ cms, catalog, filters, model, warn }: Site, resources: Resources) {
   const idAttribute = publicName(model, model.keys.id)
   const isAllVisible = createVisibilityCheck({ cms, model })
   const isOwnCount = createCountCheck({ cms, model })
+  const unpublishedOf = createUnpublished({ model, warn })
   const { keys, fields } = model
   const comparisonFields = [idAttribute, ...publicNames(model, keys.revision, keys.label, keys.published, fields.key, fields.editionType)]
 
-  return async function search (bundle: string, { type, limit, offset, total, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
+  return async function search (bundle: string, { type, limit, offset, total, isCertain, ...selection }: Search, caller: Caller): Promise<Listing<LoadedEdition>> {
     refuseUnanswerable(selection)
     const { collections, types } = await scope(bundle, type, caller)
     const query = { ...selection, types }
@@ -55,17 +59,18 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
     callOf(caller)?.allow(Math.ceil((offset + limit) / PAGE_MAX) + LOOKS * collections.length)
     // Rows that Drupal has filtered are compared again: databases ignore case in keys and accents in titles, and a filter matches
     // every translation of an edition, also one that is not shown. So a caller who may filter gets the same rows as one who may not.
-    const rowsFrom = (page: typeof filteredSource) => list({
-      sources: collections.map((collection) => dropUnwanted(orNothing(collection, page(collection, query, caller)))),
+    const rowsFrom = (...pages: Array<typeof filteredSource>) => list({
+      sources: pages.flatMap((page) => collections.map((collection) => dropUnwanted(orNothing(collection, page(collection, query, caller))))),
       offset,
       limit,
       total,
       pageMax: PAGE_MAX,
-      nothingHidden: isFiltered || filters.recall(collections, caller) === false
+      areWhole: pages.length > 1,
+      nothingHidden: isFiltered || filters.recall(collections, caller) === 'none'
         ? undefined
         : (source, position, id) => isAllVisible(collections[source]!, position, id, caller),
-      // The CMS also counts keys that differ only in case.
-      isOwnCount: !selection.key && !selection.q ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
+      // The CMS also counts keys that differ only in case, and a part of the rows alone where there are several sources.
+      isOwnCount: !selection.key && !selection.q && pages.length === 1 ? (source, count) => isOwnCount(collections[source]!, isFiltered, count, caller) : undefined,
       idOf: ({ resource }) => rowId(resource, idAttribute),
       isWanted
     })
@@ -96,10 +101,19 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
 
     async function find (): Promise<Listing<LoadedEdition>> {
       if (!isFiltered) return rowsFrom(filteredSource)
-      if (filters.recall(collections, caller) === false) return rowsFrom(scannedSource)
+      const known = filters.recall(collections, caller)
+      if (known !== undefined && known !== 'all') return findAround(known)
       // A filter may also find a part of what the caller may see, such as the published alone.
-      const [listing, isUsable] = await Promise.all([rowsFrom(filteredSource), filters.usable(collections, caller)])
-      return isUsable ? listing : rowsFrom(scannedSource)
+      const [listing, reach] = await Promise.all([rowsFrom(filteredSource), filters.reach(collections, caller)])
+      return reach === 'all' ? listing : findAround(reach)
+    }
+
+    /** Finds also what Drupal does not let the caller filter. */
+    async function findAround (reach: 'published' | 'none'): Promise<Listing<LoadedEdition>> {
+      if (reach === 'none') return rowsFrom(scannedSource)
+      if (selection.status === 1) return rowsFrom(filteredSource)
+      const listing = await rowsFrom(filteredSource, unpublishedSource(false))
+      return isCertain && listing.rows.length === 0 ? rowsFrom(filteredSource, unpublishedSource(true)) : listing
     }
   }
 
@@ -146,6 +160,17 @@ export function createSearch ({ cms, catalog, filters, model }: Site, resources:
         return purpose === 'rows' ? resources.page(collection, query, caller) : resources.sparsePage(collection, query, comparisonFields, caller)
       }
     }
+  }
+
+  /** Those that are not published, for callers that Drupal lets filter among the others. */
+  function unpublishedSource (isCertain: boolean) {
+    return (collection: Collection, _selection: Selection, caller: Caller): Source<LoadedEdition> => unpublishedOf({
+      collection,
+      caller,
+      read: (query) => resources.page(collection, query, caller),
+      resourceOf: ({ resource }) => resource,
+      isCertain
+    })
   }
 
   /** All pages, for callers that Drupal does not let filter. */

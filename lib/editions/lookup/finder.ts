@@ -43,11 +43,11 @@ export function createFinder ({ catalog, filters, model, noun, ids }: Site, { in
   }
 
   async function byInteger (collections: Collection[], id: string, caller: Caller, purpose: Purpose): Promise<LoadedEdition> {
-    if (filters.recall(collections, caller) === false) return byScan(collections, id, caller, purpose)
+    if (filters.recall(collections, caller) === 'none') return byScan(collections, id, caller, purpose)
     const answers = await Promise.all(collections.map((collection) => individual(collection, { id }, caller, purpose)))
     const edition = answers.find((answer) => answer !== undefined)
     if (edition) return edition
-    if (await filters.usable(collections, caller)) throw notFound(id)
+    if (await filters.reach(collections, caller) === 'all') throw notFound(id)
     return byScan(collections, id, caller, purpose)
   }
 

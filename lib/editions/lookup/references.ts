@@ -90,7 +90,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     const idAttribute = await idAttributeOf(entityType, collections, caller)
     await lookUpByFilter(collections, entityType, idAttribute, ids, caller)
     const missing = ids.filter((id) => /^\d+$/.test(id) && !identifierCache.get(referenceKey(entityType, id)))
-    if (missing.length === 0 || await filters.usable(collections, caller)) return
+    if (missing.length === 0 || await filters.reach(collections, caller) === 'all') return
     callOf(caller)?.allow(missing.length * collections.length * LOOKS)
     await Promise.all(missing.flatMap((id) => collections.map((collection) => lookUpByScan(collection, entityType, idAttribute, id, caller))))
   }
@@ -104,7 +104,7 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     const collections = await catalog.editions(caller)
     const query = idQuery(`${name}.meta.drupal_internal__target_id`, ids.slice(0, PAGE_MAX))
     const uuids = new Set((await Promise.all(collections.map(async (collection) => (await referring(collection, name, query, caller)).ids))).flat())
-    if (ids.every((id) => uuids.has(id)) || await filters.usable(collections, caller)) return
+    if (ids.every((id) => uuids.has(id)) || await filters.reach(collections, caller) === 'all') return
     const scan = `${field}:${fingerprint(caller)}`
     if (scans.has(scan)) return
     callOf(caller)?.allow(collections.length * SCANNED)

@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
-import { isObject, resources, scalarText } from '../../jsonapi/document.ts'
+import { isObject, resources, scalarText, type Document } from '../../jsonapi/document.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from '../model.ts'
 import { refusal } from '../translate/failures.ts'
 import { pageQuery, PAGE_MAX } from '../translate/query.ts'
@@ -37,6 +37,8 @@ export interface Catalog {
   bundles (caller: Caller): Promise<Named[]>
   /** The edition types: the allowed values of the list field, or the bundles where the model names no such field. */
   editionTypes (caller: Caller): Promise<Named[]>
+  /** Whom the CMS takes the caller for: a user's uuid, null for nobody, undefined where it does not say. */
+  me (caller: Caller): Promise<string | null | undefined>
   /** How long ago Quoin asked for the oldest answer that it still uses for this caller, in milliseconds. */
   age (caller: Caller): number
 }
@@ -46,6 +48,13 @@ interface EntryPoint {
   collections: Collection[]
   /** Those of them that hold editions. */
   editions: Collection[]
+}
+
+/** What it says to one caller. */
+interface Welcome {
+  at: number
+  entryPoint: EntryPoint
+  me: string | null | undefined
 }
 
 /** How long Quoin relies on an answer of the CMS, in milliseconds. */
@@ -63,29 +72,35 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
   const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
-  const entryPoints = new LRUCache<string, { at: number, entryPoint: EntryPoint }>({ max: CALLERS })
+  const entryPoints = new LRUCache<string, Welcome>({ max: CALLERS })
   let latest: EntryPoint = { collections: [], editions: [] }
 
-  async function entryPoint (caller: Caller): Promise<EntryPoint> {
+  async function welcome (caller: Caller): Promise<Welcome> {
     const key = fingerprint(caller)
     const last = entryPoints.get(key)
-    if (last && now() - last.at < REMEMBERED_MS) return last.entryPoint
+    if (last && now() - last.at < REMEMBERED_MS) return last
     const at = now()
-    const collections = await readEntryPoint(caller)
+    const document = await readEntryPoint(caller)
+    const collections = collectionsIn(document)
     // It is nearly always the same for all callers: then it is in memory only once.
     if (!isDeepStrictEqual(collections, latest.collections)) latest = { collections, editions: editionsAmong(collections) }
-    entryPoints.set(key, { at, entryPoint: latest })
-    return latest
+    const fresh = { at, entryPoint: latest, me: meIn(document, collections) }
+    entryPoints.set(key, fresh)
+    return fresh
   }
 
   async function all (caller: Caller): Promise<Collection[]> {
-    return (await entryPoint(caller)).collections
+    return (await welcome(caller)).entryPoint.collections
   }
 
-  async function readEntryPoint (caller: Caller): Promise<Collection[]> {
+  async function readEntryPoint (caller: Caller): Promise<Document> {
     const answer = await cms.request({ path: '', caller })
     if (answer.status >= 400) throw refusal(answer)
-    const { self, ...links } = answer.document.links ?? {}
+    return answer.document
+  }
+
+  function collectionsIn ({ links: allLinks = {} }: Document): Collection[] {
+    const { self, ...links } = allLinks
     const prefix = pathname(self).replace(/\/$/, '')
     return Object.entries(links).flatMap(([resourceType, link]) => {
       const path = pathname(link)
@@ -100,7 +115,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
   }
 
   async function editions (caller: Caller): Promise<Collection[]> {
-    const { editions } = await entryPoint(caller)
+    const { editions } = (await welcome(caller)).entryPoint
     if (editions.length > 0) return editions
     const bundles = model.bundles ? Object.keys(model.bundles).join('|') : '*'
     throw new Failure('CMS_INVALID_RESPONSE', `The CMS exposes no resource type ${model.entityType}--${bundles} through JSON:API`)
@@ -169,7 +184,18 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     return now() - oldest
   }
 
-  return { all, editions, bundles, editionTypes, age }
+  return { all, editions, bundles, editionTypes, me: async (caller) => (await welcome(caller)).me, age }
+}
+
+/**
+ * Drupal names the user to everybody but anonymous ones; where a site hides users, some versions do not.
+ * Source: Drupal\jsonapi\Controller\EntryPoint::index().
+ */
+function meIn ({ meta }: Document, collections: Collection[]): string | null | undefined {
+  const { me } = isObject(meta?.links) ? meta.links : {}
+  if (isObject(me) && isObject(me.meta) && typeof me.meta.id === 'string') return me.meta.id
+  const areUsersShown = collections.some(({ entityType }) => entityType === 'user')
+  return me === undefined && areUsersShown ? null : undefined
 }
 
 /**

@@ -1,25 +1,9 @@
 import { ContentModel, type List } from '../model.ts'
 import { createPlans } from '../translate/plans.ts'
 import { createFilters } from './filters.ts'
+import { entityKeys } from './keys.ts'
 import { createShapes } from './shapes.ts'
 import { createEditionIds, type Site } from './site.ts'
-
-type Keys = ContentModel['keys']
-
-/** Drupal core's entity keys, where they differ from the defaults; its ids are in `idKeys`. A type without bundles has no key for them. */
-const CORE_KEYS: Readonly<Record<string, Partial<Keys>>> = {
-  node: { revision: 'vid' },
-  media: { revision: 'vid', bundle: 'bundle', label: 'name' },
-  taxonomy_term: { bundle: 'vid', label: 'name' },
-  user: { label: 'name' },
-  file: { label: 'filename' },
-  comment: { bundle: 'comment_type', label: 'subject' },
-  block_content: { label: 'info' }
-}
-
-const DEFAULT_KEYS: Keys = {
-  id: 'id', uuid: 'uuid', revision: 'revision_id', bundle: 'type', label: 'title', published: 'status', changed: 'changed', langcode: 'langcode', defaultLangcode: 'default_langcode'
-}
 
 /** Drupal core's fields of times. The content model's own list may name those of editions instead. */
 const CORE_TIMES: readonly string[] = ContentModel.properties.timestampFields.default
@@ -31,12 +15,11 @@ const BUNDLE_TYPES: Readonly<Record<string, string>> = { taxonomy_term: 'taxonom
 export function listModel (list: List, model: ContentModel): ContentModel {
   const { entityType, bundles, bundleEntityType = BUNDLE_TYPES[entityType] ?? `${entityType}_type`, keys } = list
   const { bundles: _bundles, editionTypes: _editionTypes, ...rest } = model
-  const { [entityType]: id = 'id' } = model.idKeys
   return {
     ...rest,
     entityType,
     bundleEntityType,
-    keys: { ...entityType === model.entityType ? model.keys : { ...DEFAULT_KEYS, ...CORE_KEYS[entityType], id }, ...keys },
+    keys: { ...entityKeys(entityType, model), ...keys },
     fields: { key: null, editionType: null, articles: [] },
     timestampFields: [...new Set([...CORE_TIMES, ...model.timestampFields])],
     lists: {},
@@ -75,7 +58,7 @@ export function listSite (site: Site, name: string, list: List): Site {
         return (await site.catalog.all(caller)).filter(({ entityType, bundle }) => entityType === model.entityType && (!bundles || Object.hasOwn(bundles, bundle)))
       }
     },
-    filters: createFilters({ cms: site.cms, model, warn: site.warn }),
+    filters: createFilters({ cms: site.cms, catalog: site.catalog, model, warn: site.warn }),
     planFor,
     shapes: createShapes(model, planFor),
     ids: createEditionIds(model)

@@ -21,7 +21,7 @@ export interface Site {
   noun: string
   /** Its collections, bundles and edition types. */
   catalog: Catalog
-  /** Whether it lets a caller filter. */
+  /** What it lets a caller filter. */
   filters: Filters
   /** The fields of its resource types. */
   shapes: Shapes
@@ -80,7 +80,7 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
     origin: address.origin,
     noun: 'edition',
     catalog,
-    filters: createFilters({ cms, model, warn }),
+    filters: createFilters({ cms, catalog, model, warn }),
     shapes: createShapes(model, planFor),
     planFor,
     targets,

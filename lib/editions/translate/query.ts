@@ -84,9 +84,9 @@ export function uuidQuery (uuids: string[]): Parameters {
   return filterCondition('uuids', 'id', 'IN', uuids)
 }
 
-/** A filter that every entity passes, of any type. */
-export function anyQuery (): Parameters {
-  return filterCondition('any', 'id', '<>', ['0'])
+/** A filter by one yes or no. @param attribute its public name */
+export function flagQuery (attribute: string, isSet: boolean): Parameters {
+  return filterCondition('flag', attribute, '=', [isSet ? '1' : '0'])
 }
 
 /** A filter for editions whose relationship is not empty. */
@@ -102,6 +102,12 @@ export function everyQuery (model: ContentModel): Parameters {
 /** A filter for editions that have translations. @param defaultLangcode the key that tells an original */
 export function translatedQuery (defaultLangcode: string): Parameters {
   return filterCondition('translated', defaultLangcode, '=', ['0'])
+}
+
+/** One page, those first that are not published in some language, and of them the newest. @param published the key */
+export function unpublishedQuery (offset: number, limit: number, published: string, model: ContentModel): Parameters {
+  const [[, newest], ...page] = pageQuery(offset, limit, model) as [[string, string], ...Parameters]
+  return [['sort', `${publicName(model, published)},${newest}`], ...page]
 }
 
 /** One page, newest first by integer id: an order without ties, the same in every collection of an entity type. */

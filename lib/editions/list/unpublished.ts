@@ -1,0 +1,89 @@
+import { LRUCache } from 'lru-cache'
+import type { Caller } from '../../http/calls.ts'
+import { fingerprint } from '../../jsonapi/credentials.ts'
+import type { Resource } from '../../jsonapi/document.ts'
+import { attributeOf, INTERNAL, type ContentModel } from '../model.ts'
+import type { Collection } from '../site/catalog.ts'
+import type { Site } from '../site/site.ts'
+import { unpublishedQuery, PAGE_MAX, type Page, type Parameters } from '../translate/query.ts'
+import { rowId } from '../translate/verify.ts'
+
+/** How many pages without any row that is shown are read at most, unless certainty is asked for. */
+export const HIDDEN_PAGES = 20
+
+/** For how many callers and collections Quoin remembers that they are shown nothing unpublished, and how long, in milliseconds. */
+const REMEMBERED = 1000
+const REMEMBERED_MS = 10 * 60_000
+
+/** Reads a page of a collection. */
+export type ReadPage<Row> = (query: Parameters) => Promise<Page<Row>>
+
+export interface UnpublishedOptions<Row> {
+  collection: Collection
+  caller: Caller
+  read: ReadPage<Row>
+  resourceOf: (row: Row) => Resource
+  /** Whether all pages are read, however many rows are hidden from the caller. */
+  isCertain?: boolean
+}
+
+/**
+ * What is not published in a collection as pages by descending id, without a filter: for callers whom Drupal lets filter
+ * among the published rows. It comes first in a list that is sorted so, and ends where the ids begin anew, or with a page that shows
+ * published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
+ * these follow each other, what comes after them is not read.
+ */
+export function createUnpublished ({ model, warn, now = Date.now }: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
+  const hidden = new LRUCache<string, number>({ max: REMEMBERED })
+  const warnings = new Set<string>()
+
+  return function unpublishedOf<Row> ({ collection, caller, read, resourceOf, isCertain = false }: UnpublishedOptions<Row>): (offset: number, limit: number) => Promise<Page<Row>> {
+    const key = `${collection.path}:${fingerprint(caller)}`
+    let hiddenPages = 0
+    let hasShown = false
+    let last = Infinity
+
+    return async (offset, limit) => {
+      if (offset === 0) last = Infinity
+      const { count: _, ...page } = await read(unpublishedQuery(offset, limit, model.keys.published!, model))
+      const { rows, isEnd } = unpublishedAmong(page.rows, resourceOf, model, last)
+      if (rows.length > 0) last = idOf(resourceOf(rows.at(-1)!), model)
+      hasShown ||= rows.length > 0
+      const mayHaveMore = page.more && !isEnd
+      return { ...page, rows, more: hasShown ? mayHaveMore : goesOn(mayHaveMore) }
+    }
+
+    /** Whether to read on where nothing unpublished has been shown so far. */
+    function goesOn (mayHaveMore: boolean): boolean {
+      if (isCertain) return mayHaveMore
+      const at = hidden.get(key)
+      if (at !== undefined && now() - at < REMEMBERED_MS) return false
+      const isLast = ++hiddenPages === HIDDEN_PAGES
+      if (mayHaveMore && !isLast) return true
+      // The first page is read each time: the newest are on it.
+      if (hiddenPages > 1) hidden.set(key, now())
+      if (mayHaveMore) tell()
+      return false
+    }
+
+    function tell (): void {
+      const message = `Drupal showed some users none of the newest ${HIDDEN_PAGES * PAGE_MAX} ${model.entityType} entities that are not published. Quoin takes it that it shows them none in lists that are searched`
+      if (warnings.has(message)) return
+      warnings.add(message)
+      warn(message)
+    }
+  }
+}
+
+/** The unpublished rows of a page, up to where they end. */
+function unpublishedAmong<Row> (rows: Row[], resourceOf: (row: Row) => Resource, model: ContentModel, last: number): { rows: Row[], isEnd: boolean } {
+  const ids = rows.map((row) => idOf(resourceOf(row), model))
+  const end = ids.findIndex((id, index) => id > (index === 0 ? last : ids[index - 1]!))
+  const begun = end === -1 ? rows : rows.slice(0, end)
+  const unpublished = begun.filter((row) => attributeOf(resourceOf(row).attributes ?? {}, model.keys.published, model) !== true)
+  return { rows: unpublished, isEnd: end !== -1 || (rows.length > 0 && unpublished.length === 0) }
+}
+
+function idOf (resource: Resource, { keys }: ContentModel): number {
+  return rowId(resource, INTERNAL + keys.id)
+}
