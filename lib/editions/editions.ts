@@ -244,7 +244,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       return typedBody !== body && 'refused' in result && isAbout(result.refused, publicName(model, model.fields.editionType!)) ? make(body) : result
     }, outcomeOf)
     if ('saved' in result) {
-      await doubtFilters(result.saved, caller)
+      doubtFilters(result.saved, caller)
       return { ...editionOf(result.saved), isNew: true }
     }
     // Drupal answers 409 for a uuid that is taken. It validates first, so where something else has to be unique too, it answers 422.
@@ -255,8 +255,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   }
 
   /** Drupal may let its users filter among the published editions alone. */
-  async function doubtFilters ({ resource: { attributes = {} } }: LoadedEdition, caller: Caller): Promise<void> {
-    if (attributeOf(attributes, model.keys.published, model) !== true) filters.doubt(await catalog.editions(caller), caller)
+  function doubtFilters ({ resource: { attributes = {} } }: LoadedEdition, caller: Caller): void {
+    if (attributeOf(attributes, model.keys.published, model) !== true) filters.doubt(caller)
   }
 
   function outcomeOf (result: WriteResult): SaveOutcome {
@@ -462,7 +462,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
       )
     }), outcomeOf)
     if ('saved' in result) {
-      await doubtFilters(result.saved, caller)
+      doubtFilters(result.saved, caller)
       const text = editionOf(result.saved)
       onUpdate({ ...plan, etag: text.etag })
       return text

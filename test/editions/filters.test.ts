@@ -181,16 +181,16 @@ t.test('what was found out is believed for ten minutes, what was not met for one
   t.equal(await filters.reach(collections, ann), 'all')
   shown['daily']!.subset = 'published'
   clock.now += 59_999
-  filters.doubt(collections, ann)
+  filters.doubt(ann)
   t.equal(filters.recall(collections, ann), 'all', 'a save does not end what is newer than a minute')
   clock.now += 1
-  filters.doubt(collections, ben)
+  filters.doubt(ben)
   t.equal(filters.recall(collections, ann), 'all')
-  filters.doubt(collections, ann)
+  filters.doubt(ann)
   t.equal(filters.recall(collections, ann), undefined)
   const before = asked.length
   t.equal(await filters.reach(collections, ann), 'published')
-  filters.doubt(collections, ann)
+  filters.doubt(ann)
   t.equal(filters.recall(collections, ann), undefined, 'and ends at once what is not complete')
   t.equal(asked.length, before + 2)
 })

@@ -45,7 +45,7 @@ export interface Filters {
   reach (collections: Collection[], caller: Caller): Promise<Reach>
   findings (collections: Collection[], caller: Caller): Promise<Findings>
   /** Ends what is remembered for a caller, as after a save of what is not published; not what is newer than a minute and complete. */
-  doubt (collections: Collection[], caller: Caller): void
+  doubt (caller: Caller): void
 }
 
 export interface FiltersOptions {
@@ -220,11 +220,11 @@ export function createFilters ({ cms, catalog, model, warn, now = Date.now }: Fi
     return cms.request({ path, query: [...query, ...sparse], caller })
   }
 
-  function doubt (collections: Collection[], caller: Caller): void {
-    for (const collection of collections) {
-      const key = filterKey(collection, caller)
-      const last = verdicts.get(key)
-      const isSettled = last && findingsOf([last.evidence]).verdict === 'work' && now() - last.at < FRESH_MS
+  function doubt (caller: Caller): void {
+    const ofCaller = filterKey({ path: '' }, caller)
+    for (const key of [...verdicts.keys()].filter((key) => key.endsWith(ofCaller))) {
+      const { at, evidence } = verdicts.peek(key)!
+      const isSettled = findingsOf([evidence]).verdict === 'work' && now() - at < FRESH_MS
       if (!isSettled) verdicts.delete(key)
     }
   }
@@ -301,6 +301,6 @@ function remedy (entityType: string): string {
   return `let a module implement hook_jsonapi_${entityType}_filter_access(), or give the users the entity type's administration permission`
 }
 
-function filterKey ({ path }: Collection, caller: Caller): string {
+function filterKey ({ path }: Pick<Collection, 'path'>, caller: Caller): string {
   return `${path}:${fingerprint(caller)}`
 }
