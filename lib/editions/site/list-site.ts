@@ -39,7 +39,7 @@ export function publishedKeys (model: ContentModel): PublishedKeyOf {
   for (const list of Object.values(model.lists)) keys.set(list.entityType, listModel(list, model).keys.published)
   return (entityType) => {
     const key = keys.get(entityType)
-    return key === undefined ? DEFAULT_KEYS.published : key
+    return key === undefined ? entityKeys(entityType, model).published : key
   }
 }
 
