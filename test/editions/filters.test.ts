@@ -134,6 +134,9 @@ t.test('what cannot be told apart is not known', async (t) => {
     t.equal(filters.recall(collections, {}), reach, what)
     t.strictSame(warnings, [filterAdvice(verdict, 'publisher_container')].filter(Boolean), what)
   }
+  const nobody = filtersOver({ daily: { rows: [...rows(5, true, LESS), ...rows(80, false, LESS, true)], subset: 'published' } }, { me: null })
+  t.equal(await nobody.filters.reach(nobody.collections, {}), 'published')
+  t.strictSame(nobody.asked, ['status,id', 'id', 'id', 'status,-drupal_internal__id'], 'there is no order by owners')
   t.match(filterAdvice('untold', 'issue'), /^The issue entities do not show some users whose they are .*keys\.owner and keys\.published/)
 })
 
