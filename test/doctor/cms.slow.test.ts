@@ -176,6 +176,14 @@ t.test('JSON:API that only reads, and filters that find nothing, are each one li
   t.match(about(await lines(t, { url: crowded.url, as: { kind: 'basic', user: 'reader' } }), 'filters'), [/^- {4}filters: Drupal showed some users none of the first 50 publisher_container entities/])
 })
 
+t.test('the doctor names the kinds of editions that filters find', async (t) => {
+  const about = async (user: string, filterAccess: boolean | 'own') => (await lines(t, { url: (await open(t, { filterAccess })).url, as: { kind: 'basic', user } })).filter((line) => line.includes('filters'))
+  t.strictSame(await about('reader', true), [
+    '-    filters: proven for published of others, own published, not for unpublished of others, own unpublished: reader is shown none of the latter, or too few; Quoin looks for them without a filter each time'
+  ])
+  t.match(await about('editor', 'own'), [/^! {4}filters: they do not find editions that can be seen \(unpublished of others; proven: published of others, own unpublished, own published\): Drupal lets some users see/])
+})
+
 t.test('a content model that does not fit is told member by member', async (t) => {
   const { url } = await open(t, { content: changed(newspaper(), { more: [storage('field_expires', 'timestamp'), storage('field_other', 'string')] }) })
   const admin = { kind: 'session', user: 'admin' } as const

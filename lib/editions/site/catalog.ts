@@ -4,7 +4,7 @@ import { Failure } from '../../errors.ts'
 import type { Caller } from '../../http/calls.ts'
 import type { Jsonapi } from '../../jsonapi/client.ts'
 import { fingerprint, readKey } from '../../jsonapi/credentials.ts'
-import { isObject, resources, scalarText, type Document } from '../../jsonapi/document.ts'
+import { isObject, resources, scalarText, userIn, type Document } from '../../jsonapi/document.ts'
 import { DEFAULT_EDITION_TYPE, publicName, splitType, type ContentModel } from '../model.ts'
 import { refusal } from '../translate/failures.ts'
 import { pageQuery, PAGE_MAX } from '../translate/query.ts'
@@ -191,11 +191,10 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
  * Drupal names the user to everybody but anonymous ones; where a site hides users, some versions do not.
  * Source: Drupal\jsonapi\Controller\EntryPoint::index().
  */
-function meIn ({ meta }: Document, collections: Collection[]): string | null | undefined {
-  const { me } = isObject(meta?.links) ? meta.links : {}
-  if (isObject(me) && isObject(me.meta) && typeof me.meta.id === 'string') return me.meta.id
-  const areUsersShown = collections.some(({ entityType }) => entityType === 'user')
-  return me === undefined && areUsersShown ? null : undefined
+function meIn (document: Document, collections: Collection[]): string | null | undefined {
+  const user = userIn(document)
+  if (user) return typeof user.id === 'string' ? user.id : undefined
+  return collections.some(({ entityType }) => entityType === 'user') ? null : undefined
 }
 
 /**
