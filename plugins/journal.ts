@@ -5,6 +5,7 @@ import type { Access } from '../lib/access/access.ts'
 import { createCmsAccess } from '../lib/access/cms-access.ts'
 import { createQuestions } from '../lib/access/questions.ts'
 import { lockType } from '../lib/boards/entities.ts'
+import { lockNameOf } from '../lib/boards/names.ts'
 import type { Refusals } from '../lib/jsonapi/refusals.ts'
 import type { Store } from '../lib/dynamodb/client.ts'
 import type { AnswerMemory } from '../lib/http/answer-memory.ts'
@@ -34,7 +35,7 @@ export function openJournal (fastify: FastifyInstance, { table, environment, jou
 export function takeoversIn (journal: Journal, { contentModel: model }: Config): TakeoverNotes {
   return {
     concerns: (type) => type === lockType(model.entityType, model),
-    note: ({ id }, { fieldName, from, by }) => journal.takenOver(id, { fieldName, from: userOf(from), by: userOf(by) })
+    note: ({ id }, { fieldName, from, by }) => journal.takenOver(lockNameOf(id, model).id, { fieldName, from: userOf(from), by: userOf(by) })
   }
 }
 

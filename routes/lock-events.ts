@@ -35,7 +35,7 @@ const watchSchema = {
 }
 
 const watch: Handler<typeof watchSchema> = async function (request, reply) {
-  await request.demand('view', request.params)
+  await request.demandLock('view', request.params)
   const watcher = await this.locks.feed.watch([request.params], { lastEventId: request.headers['last-event-id'], caller: streamOwner(request) })
   return streamOf(request, reply, watcher)
 }

@@ -64,7 +64,7 @@ const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (reque
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
-  await request.demand('edit', params)
+  await request.demandLock('edit', params)
   return report(this, reply, await this.locks.acquire(params, lock, conditions))
 }
 
@@ -83,7 +83,7 @@ const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (r
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: ownUserData(user, body.userData) }
   const conditions = versionIn(headers)
-  await request.demand('edit', params)
+  await request.demandLock('edit', params)
   return report(this, reply, await this.locks.overwrite(params, lock, conditions))
 }
 
@@ -110,7 +110,7 @@ const listSchema = {
 
 const list: Handler<typeof listSchema> = async function (request, reply) {
   const { params, query, headers, method } = request
-  await request.demand('view', params)
+  await request.demandLock('view', params)
   const data = await this.locks.list(params, query)
   const etag = listTag(data)
   reply.headers({ etag, 'cache-control': 'private, no-cache' })

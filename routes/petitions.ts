@@ -29,7 +29,7 @@ const fileSchema = ({ authenticates }: FastifyInstance) => ({
 const file: Handler<ReturnType<typeof fileSchema>> = async function (request, reply) {
   const { params, body: { fieldName, userData }, identity: user } = request
   const petition = { fieldName, userData: ownUserData(user, userData) }
-  await request.demand('edit', params)
+  await request.demandLock('edit', params)
   const { outcome } = await this.locks.petitions.file(params, petition)
   if (outcome === 'unheld') throw new Failure('FIELD_NOT_LOCKED', texts.fieldNotLocked)
   reply.code(202)

@@ -29,7 +29,7 @@ const enterSchema = ({ authenticates }: FastifyInstance) => ({
 const enter: Handler<ReturnType<typeof enterSchema>> = async function (request, reply) {
   const { params, body, identity: user } = request
   const userData = ownUserData(user, body.userData)
-  await request.demand('view', params)
+  await request.demandLock('view', params)
   await this.locks.presence.enter(params, { userData })
   reply.code(202)
   return { success: true }

@@ -12,14 +12,21 @@ export interface Asker {
   caller: Caller
 }
 
+/** The names that the CMS has for an entity. */
+export interface EntityIds {
+  /** Its integer id; empty where the caller may not see that. */
+  id: string
+  uuid: string
+}
+
 /** Decides who may see and who may lock. */
 export interface Access {
   /**
-   * Resolves when the asker has the right.
+   * Resolves when the asker has the right, with the ids of the entity where those were found out.
    * @throws {Failure} NOT_FOUND where the entity is hidden from the asker, or absent; FORBIDDEN where it may be seen but not
    *   edited; AUTH_UNAVAILABLE, CMS_READ_ONLY where that cannot be found out
    */
-  demand (right: Right, entity: Entity, asker: Asker): Promise<void>
+  demand (right: Right, entity: Entity, asker: Asker): Promise<EntityIds | void>
 }
 
 /** Access by a claim of the token: everybody may look, and lock unless the token says no. */

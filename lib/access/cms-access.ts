@@ -58,7 +58,8 @@ export function createCmsAccess ({ questions, refusals = createRefusals(), edito
     async demand (right, entity, { user, caller }) {
       if (editors.includes(user.uid) || openTypes.includes(entity.type)) return
       try {
-        if (await (right === 'edit' ? edit : place)({ entity, caller })) return
+        const found = await (right === 'edit' ? edit : place)({ entity, caller })
+        if (found) return found
         if (right === 'edit' && await place({ entity, caller })) throw new Failure('FORBIDDEN', `You may see ${entity.type} ${entity.id} but not edit it, so you cannot lock it`)
       } catch (error) {
         throw isFinal(error) ? error : unavailable('The CMS cannot say whether you may see or edit this; try again', error, retryAfter(error))

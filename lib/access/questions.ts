@@ -1,3 +1,4 @@
+import { languageOf, lockNameOf } from '../boards/names.ts'
 import { createEditions, type Editions } from '../editions/editions.ts'
 import type { ContentModel } from '../editions/model.ts'
 import { createCatalog } from '../editions/site/catalog.ts'
@@ -11,18 +12,15 @@ import { textOf } from '../http/exchange.ts'
 import { createJsonapi } from '../jsonapi/client.ts'
 import { hasSession } from '../jsonapi/credentials.ts'
 import { isSameUuid, scalarText } from '../jsonapi/document.ts'
-import { languageCode } from '../jsonapi/languages.ts'
 import type { RefusalListener } from '../jsonapi/refusals.ts'
 import type { Entity } from '../locks/schemas.ts'
 import { ENTITY_ID_PATTERN } from '../patterns.ts'
+import type { EntityIds } from './access.ts'
 
 /** Where JSON:API has an entity that the caller may view. */
-export interface EntityLocation {
+export interface EntityLocation extends EntityIds {
   /** Below the JSON:API prefix, such as `/node/article/<uuid>`. */
   path: string
-  /** Its integer id, empty where the caller may not see that. */
-  id: string
-  uuid: string
   /** The language that it was shown in. */
   language: string | undefined
 }
@@ -80,7 +78,9 @@ export function createQuestions ({ http, jsonapiPath, model, cmsUrl, warn, onRef
     return bare
   }
 
-  async function find ({ type, id }: Entity, caller: Caller): Promise<EntityLocation | undefined> {
+  async function find ({ type, id: lockId }: Entity, caller: Caller): Promise<EntityLocation | undefined> {
+    // Who may see or edit an entity may do so in all its languages: Drupal is asked about the entity.
+    const { id } = lockNameOf(lockId, model)
     if (!ID.test(id)) return undefined
     const all = await catalog.all(caller)
     for (const entityType of entityTypesOf(type, model)) {
@@ -143,8 +143,4 @@ function modelOf (entityType: string, model: ContentModel): ContentModel {
 function shownUuid (edition: EditionJson, id: string, { keys }: ContentModel): string | undefined {
   const uuid = String(edition[keys.uuid]?.[0]?.value)
   return isSameUuid(uuid, id) || String(edition[keys.id]?.[0]?.value) === id ? uuid : undefined
-}
-
-function languageOf (edition: EditionJson, { keys }: ContentModel): string | undefined {
-  return keys.langcode === null ? undefined : languageCode(edition[keys.langcode]?.[0]?.value)
 }

@@ -8,6 +8,7 @@ import type { Locks } from '../locks/locks.ts'
 import type { Entity, LockView } from '../locks/schemas.ts'
 import { forEach } from '../locks/table.ts'
 import { entitiesOf, lockType } from './entities.ts'
+import { inAllLanguages, lockNameOf, withoutLanguage } from './names.ts'
 import { createSharedReads } from './shared-reads.ts'
 
 /** For this part of a heartbeat all watchers share an answer of the CMS. It is less than 1, so a lone watcher asks at each heartbeat. */
@@ -28,6 +29,11 @@ export interface Board {
 
 export type Boards = ReturnType<typeof createBoards>
 
+/** A lock or a sign, as far as it says what it is on. */
+type Subject = Pick<LockView, 'entityType' | 'entityId'>
+
+type EntityOf = (subject: Subject) => Entity
+
 /** Whether a caller may view an entity. */
 export type MayView = (entity: Entity) => Promise<boolean>
 
@@ -36,6 +42,16 @@ export interface LiveOptions extends WatchOptions { mayView?: MayView | undefine
 /** Lock boards: who is at work in an edition, on the edition itself and on the articles that it holds. */
 export function createBoards ({ locks, editions, model }: BoardsDeps) {
   const share = createSharedReads<Entity[]>()
+
+  /** All that the locks of entities may be under. */
+  function named (entities: Entity[]): Entity[] {
+    return entities.flatMap((entity) => inAllLanguages(entity, model))
+  }
+
+  /** The entity of a lock or a sign, in whatever language. */
+  function entityOf ({ entityType, entityId }: Subject): Entity {
+    return withoutLanguage({ type: entityType, id: entityId }, model)
+  }
 
   async function entities (id: string, caller: Caller): Promise<Entity[]> {
     return entitiesOf(await editions.bare(id, caller), model)
@@ -48,8 +64,8 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    */
   async function read (id: string, caller: Caller, mayView?: MayView): Promise<Board> {
     const boardEntities = await entities(id, caller)
-    const views = await locks.view(boardEntities)
-    return { locks: mayView ? await visible(views, mayView) : views, entities: boardEntities.length }
+    const views = await locks.view(named(boardEntities))
+    return { locks: mayView ? await visible(views, entityOf, mayView) : views, entities: boardEntities.length }
   }
 
   /**
@@ -60,9 +76,10 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    */
   async function ofRows ({ rows, entityType }: Pick<EditionPage, 'rows' | 'entityType'>, mayView?: MayView): Promise<Record<string, LockView[]> | null> {
     const entities = entitiesOfRows({ rows, entityType })
-    const views = await locks.view(entities).catch(unlessUnavailable)
+    const views = await locks.view(named(entities)).catch(unlessUnavailable)
     if (!views) return null
-    const byId = Map.groupBy(mayView ? await visible(views, mayView) : views, ({ entityId }) => entityId)
+    const visibleViews = mayView ? await visible(views, entityOf, mayView) : views
+    const byId = Map.groupBy(visibleViews, ({ entityId }) => lockNameOf(entityId, model).id)
     return Object.fromEntries(rows.map(({ uuid }, index) => [uuid, byId.get(entities[index]!.id) ?? []]))
   }
 
@@ -94,7 +111,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
    */
   async function live (name: string, caller: Caller, readEntities: (caller: Caller) => Promise<Entity[]>, { mayView, fields = [], ...options }: LiveOptions & { fields?: string[] } = {}): Promise<Watcher> {
     let boardEntities = await readEntities(caller)
-    const watcher = await locks.feed.watch(boardEntities, options)
+    const watcher = await locks.feed.watch(named(boardEntities), options)
     const sharedRead = share(name, caller, watcher.heartbeatMs * SHARED, readEntities)
     let over = false
     let isRearranged = false
@@ -105,7 +122,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
       const saves = batch?.flatMap((event) => event.event === 'saved' ? event.saved : []) ?? []
       if (saves.length > 0) sharedRead.forget()
       isRearranged = saves.some((saved) => saved.fields.some((field) => fields.includes(field)))
-      if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, mayView) ?? next()
+      if (batch && batch[0]?.event !== 'heartbeat') return await visibleBatch(batch, entityOf, mayView) ?? next()
       return batch && await turn() ? batch : undefined
     }
 
@@ -113,7 +130,7 @@ export function createBoards ({ locks, editions, model }: BoardsDeps) {
     async function turn (): Promise<boolean> {
       const now = await readPresent()
       if (now && !areSameEntities(now, boardEntities)) {
-        await watcher.turnTo(now)
+        await watcher.turnTo(named(now))
         boardEntities = now
       }
       if (now && !over) return true
@@ -154,11 +171,11 @@ function unlessUnavailable (error: unknown): undefined {
 }
 
 /** The part of a batch that may be shown: the batch itself if all of it may be, undefined if nothing may be. */
-async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promise<Batch | undefined> {
+async function visibleBatch (batch: Batch, entityOf: EntityOf, mayView: MayView | undefined): Promise<Batch | undefined> {
   if (!mayView) return batch
   const subjectOf = (event: FeedEvent) => 'lock' in event ? event.lock : 'petition' in event ? event.petition : 'presence' in event ? event.presence : undefined
   const subjectsOfBatch = batch.flatMap((event) => event.event === 'snapshot' ? event.locks : subjectOf(event) ?? [])
-  const subjects = await visible(subjectsOfBatch, mayView)
+  const subjects = await visible(subjectsOfBatch, entityOf, mayView)
   if (subjects.length === subjectsOfBatch.length) return batch
   const visibleEvents = batch
     .filter((event) => !subjectOf(event) || subjects.includes(subjectOf(event)!))
@@ -167,17 +184,16 @@ async function visibleBatch (batch: Batch, mayView: MayView | undefined): Promis
 }
 
 /** The locks and signs on entities that may be viewed. */
-async function visible<Subject extends Pick<LockView, 'entityType' | 'entityId'>> (subjects: Subject[], mayView: MayView): Promise<Subject[]> {
-  const byEntity = Map.groupBy(subjects, ({ entityType, entityId }) => `${entityType}-${entityId}`)
-  const hiddenSubjects = new Set<Subject>()
+async function visible<One extends Subject> (subjects: One[], entityOf: EntityOf, mayView: MayView): Promise<One[]> {
+  const byEntity = Map.groupBy(subjects, (subject) => {
+    const { type, id } = entityOf(subject)
+    return `${type}-${id}`
+  })
+  const hiddenSubjects = new Set<One>()
   await forEach([...byEntity.values()], async (subjects) => {
     if (!await mayView(entityOf(subjects[0]!))) for (const subject of subjects) hiddenSubjects.add(subject)
   })
   return subjects.filter((subject) => !hiddenSubjects.has(subject))
-}
-
-function entityOf ({ entityType, entityId }: Pick<LockView, 'entityType' | 'entityId'>): Entity {
-  return { type: entityType, id: entityId }
 }
 
 function areSameEntities (a: Entity[], b: Entity[]): boolean {

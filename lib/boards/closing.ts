@@ -13,6 +13,7 @@ import type { Draft, Entity, LockRecord, LockView } from '../locks/schemas.ts'
 import { forEach } from '../locks/table.ts'
 import type { MayView } from './boards.ts'
 import { lockedAs, lockType } from './entities.ts'
+import { inLanguage, languageOf } from './names.ts'
 import type { Finding, Readiness } from './schemas.ts'
 
 export interface ClosingDeps {
@@ -79,13 +80,19 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     return { ...edition, since: before && after && newOf(after, before) }
   }
 
-  async function workOn (entities: Entity[], mayView: ClosingEditor['mayView']): Promise<Map<Entity, Work>> {
+  /** @param language of the edition: locks on other translations do not count */
+  async function workOn (entities: Entity[], language: string | undefined, mayView: ClosingEditor['mayView']): Promise<Map<Entity, Work>> {
     const work = new Map<Entity, Work>()
     await forEach(entities, async (entity) => {
-      const { Items } = await locks.list(entity)
-      const drafts = (await locks.drafts.list(entity)).Items
-      const isShown = Items.length + drafts.length === 0 || await mayView(entity)
-      work.set(entity, { locks: Items.map((record: LockRecord) => ({ lock: viewOf(entity, record), isTyped: record.payload !== undefined })), drafts, isShown })
+      const lockStates: Work['locks'] = []
+      const drafts: Draft[] = []
+      for (const name of inLanguage(entity, language, model)) {
+        const { Items } = await locks.list(name)
+        lockStates.push(...Items.map((record: LockRecord) => ({ lock: viewOf(name, record), isTyped: record.payload !== undefined })))
+        drafts.push(...(await locks.drafts.list(name)).Items)
+      }
+      const isShown = lockStates.length + drafts.length === 0 || await mayView(entity)
+      work.set(entity, { locks: lockStates, drafts, isShown })
     })
     return work
   }
@@ -97,7 +104,7 @@ export function createClosing ({ locks, editions, model }: ClosingDeps) {
     const entityOf = ({ entityType, id, uuid }: typeof presentArticles[number]): Entity => ({ type: lockType(entityType, model), id: model.lockIds === 'id' ? id : uuid })
     const namedArticles = presentArticles.filter((article) => entityOf(article).id !== '')
     const entities = [...new Map([ownEntity, ...namedArticles.map(entityOf)].map((entity) => [nameOf(entity), entity])).values()]
-    const work = await workOn(entities, mayView)
+    const work = await workOn(entities, languageOf(edition, model), mayView)
     const findings = [
       ...entities.flatMap((entity) => atWork(entity, work.get(entity)!)),
       ...namedArticles.flatMap((article) => stateOf(article.state, entityOf(article))),

@@ -3,10 +3,11 @@ import type { ProposedChange, Turns } from '../editions/save/save-queue.ts'
 import { Failure } from '../errors.ts'
 import { viewOf } from '../locks/feed-events.ts'
 import type { Locks } from '../locks/locks.ts'
-import { lockOf, ownerOf } from '../locks/record.ts'
-import type { LockView } from '../locks/schemas.ts'
+import { lockOf, ownerOf, type Item } from '../locks/record.ts'
+import type { Entity, LockView } from '../locks/schemas.ts'
 import type { Ticket, Tickets } from '../tickets/tickets.ts'
 import { lockedAs } from './entities.ts'
+import { inLanguage, languageOf } from './names.ts'
 
 export interface GuardDeps {
   tickets: Tickets
@@ -14,7 +15,7 @@ export interface GuardDeps {
   model: ContentModel
 }
 
-/** How many fields one transaction checks: DynamoDB takes 100 items in it, of which the ticket is one. */
+/** How many locks one transaction checks: DynamoDB takes 100 items in it, of which the ticket is one. */
 const CHECKED_MAX = 99
 
 /**
@@ -28,10 +29,11 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
    *   uid, when anybody does. STORE_UNAVAILABLE, STORE_FAILED when that cannot be known. EDITION_BUSY.
    */
   async function permit ({ edition, fields, uid }: ProposedChange, ticket: Ticket): Promise<void> {
-    const entity = lockedAs(edition, model)
-    const unmet = fields.length > CHECKED_MAX ? undefined : await ticket.renewIf(locks.checks(entity, fields.toSorted(), uid))
-    const lockViews = unmet?.map((record) => viewOf(entity, lockOf(record))) ??
-      (await locks.view([entity])).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
+    const entities = inLanguage(lockedAs(edition, model), languageOf(edition, model), model)
+    const checks = entities.flatMap((entity) => locks.checks(entity, fields.toSorted(), uid))
+    const unmet = checks.length > CHECKED_MAX ? undefined : await ticket.renewIf(checks)
+    const lockViews = unmet?.map((record) => viewOf(lockedBy(record, entities), lockOf(record))) ??
+      (await locks.view(entities)).filter((lock) => fields.includes(lock.fieldName) && (uid === undefined || ownerOf(lock) !== uid))
     if (lockViews.length === 0) return
     throw new Failure('FIELD_LOCKED', `Nothing was saved: ${lockViews.map(whose).join(', ')}`, { details: { locks: lockViews } })
   }
@@ -43,6 +45,11 @@ export function createGuardedTurns ({ tickets, locks, model }: GuardDeps): Turns
       return { ...ticket, permit: (change) => permit(change, ticket) }
     }
   }
+}
+
+/** Which of the entities a record locks. */
+function lockedBy ({ env_entityType_entityId: key }: Item, entities: Entity[]): Entity {
+  return entities.find(({ type, id }) => String(key).endsWith(`-${type}-${id}`))!
 }
 
 /** A record that another program wrote may lack any member but its key. */

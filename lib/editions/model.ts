@@ -116,7 +116,8 @@ export const ContentModel = Type.Object({
     }))
   }, { default: {}, additionalProperties: false })),
   lockTypes: describe('Entity types to the `{type}` of their field locks, where the editorial UI does not use the entity type itself.', Type.Record(Type.String(), Type.String({ pattern: `^${LOCK_TYPE_PATTERN}$` }), { default: {} })),
-  lockIds: describe('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' }))
+  lockIds: describe('What it uses as the `{id}` of field locks: the integer id, or the uuid.', Type.Union([Type.Literal('id'), Type.Literal('uuid')], { default: 'id' })),
+  lockLanguages: describe('The languages whose translations it locks apart, as `{id}:{language}`. Each one costs a board one more query for each entity.', Type.Array(Type.String({ pattern: '^[\\w-]{1,12}$' }), { default: [], maxItems: 20 }))
 }, { additionalProperties: false })
 export type ContentModel = Static<typeof ContentModel>
 

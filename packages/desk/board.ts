@@ -16,6 +16,12 @@ export function changesOf (before: LockView[], now: LockView[], uid: string): Re
   return { takeovers: came.filter(isMine), starts: came.filter((lock) => !isMine(lock)), ends: missing(before, now).filter((lock) => !isMine(lock)) }
 }
 
+/** What a lock is on: the id of the entity, and the language where it is on one translation alone. */
+export function partsOf ({ entityId }: Pick<LockView, 'entityId'>): { id: string, language: string | undefined } {
+  const [id, language] = entityId.split(':') as [string, string | undefined]
+  return { id, language }
+}
+
 /** How long to wait for the board's next word, in milliseconds. */
 const WAIT_MS = 5000
 /** How often a lock is taken that changes at once. */

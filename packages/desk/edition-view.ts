@@ -1,6 +1,7 @@
 import { html, nothing, type TemplateResult } from 'lit-html'
 import type { Finding, LockView, Named } from '../client/src/client.ts'
 import { newAddress } from './address.ts'
+import { partsOf } from './board.ts'
 import { fieldOf as closingFieldOf } from './closing.ts'
 import { closingButton, closingView } from './closing-view.ts'
 import { avatar, cover, icon, notice, statusPill, type View } from './ui.ts'
@@ -65,7 +66,7 @@ function content (session: Session, context: EditionContext): TemplateResult {
   const locksOf = (item: Item | undefined) => {
     const id = String(item?.[model.lockIds === 'id' ? 'target_id' : 'target_uuid'])
     const type = String(item?.['target_type'])
-    const locks = session.board.filter((lock) => lock.entityId === id && lock.entityType === (model.lockTypes[type] ?? type))
+    const locks = session.board.filter((lock) => partsOf(lock).id === id && lock.entityType === (model.lockTypes[type] ?? type))
     return [...new Map(locks.map((lock) => [lock.userData.uid, lock])).values()]
   }
   const [first] = session.orders
@@ -139,9 +140,11 @@ function content (session: Session, context: EditionContext): TemplateResult {
 
   function boardView ({ isLive, board, labelOf }: Session): TemplateResult {
     const items = model.fields.articles.flatMap((name) => edition[name] ?? [])
-    const where = ({ entityType, entityId, fieldName }: LockView) => {
-      if (entityType === own.type && entityId === own.id) return labelOf(fieldName)
-      return html`<bdi>${titleOf(items.find((item) => idOf(item) === entityId))}</bdi>: ${fieldName}`
+    const where = (lock: LockView) => {
+      const { id, language } = partsOf(lock)
+      const ofLanguage = language === undefined ? '' : ` (${language})`
+      if (lock.entityType === own.type && id === own.id) return labelOf(lock.fieldName) + ofLanguage
+      return html`<bdi>${titleOf(items.find((item) => idOf(item) === id))}</bdi>: ${lock.fieldName}${ofLanguage}`
     }
     return html`<section aria-labelledby="board">
       <h2 id="board" tabindex="-1">${icon('users')}${say('lockBoard')} <span class="live ${isLive ? 'is-on' : ''}">${say(isLive ? 'live' : 'connecting')}</span></h2>

@@ -1,4 +1,5 @@
 import type { Listener, LockView } from '../client/src/client.ts'
+import { partsOf } from './board.ts'
 
 /** How long to wait for more news before the rows are read again, in milliseconds. */
 const SETTLE_MS = 1000
@@ -70,7 +71,7 @@ export function createLive ({ watch, reload, onChange }: LiveDeps) {
     },
     /** Those at work in a row, each once. */
     of (id: string): LockView[] {
-      return [...new Map(locks.filter(({ entityId }) => entityId === id).map((lock) => [lock.userData.uid, lock])).values()]
+      return [...new Map(locks.filter((lock) => partsOf(lock).id === id).map((lock) => [lock.userData.uid, lock])).values()]
     },
     close (): void {
       end()
