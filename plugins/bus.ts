@@ -10,6 +10,9 @@ export interface SharedBus extends Bus { commands: Redis }
 /** Milliseconds between two lines of the log about failures of the connections. */
 const WARN_MS = 60_000
 
+/** How long an instance that fell silent on the bus is waited for, at least, in milliseconds; else as long as its leases last. */
+const FORGET_MS = 60 * 60_000
+
 /** Where the instances of an environment publish and listen. */
 export const channelOf = ({ table, environment }: Config): string => `quoin:${table}:${environment}`
 
@@ -32,16 +35,22 @@ export async function openBus (fastify: FastifyInstance, config: Config): Promis
     wire,
     onChange (isUp, reason) {
       fastify.log[isUp ? 'info' : 'warn']({ reason }, isUp ? 'the bus is up' : 'the bus is down: event streams go by the table alone')
-    }
+    },
+    onSilence (silent) {
+      if (silent > 0) fastify.log.warn({ silent }, 'instances have fallen silent on the bus without a goodbye: they may have ended, or be cut off and still write. Event streams read the table every EVENTS_POLL_MS')
+      else fastify.log.info('no instance is silent on the bus any more')
+    },
+    forgetMs: Math.max(FORGET_MS, config.locks.leaseSeconds * 1000)
   })
   fastify.probes.set('bus', async () => {
     return bus.isUp() ? undefined : 'The bus is down: each instance finds by EVENTS_POLL_MS what the others write'
   })
   fastify.readings.set('quoin_bus_up', { type: 'gauge', help: 'Whether the bus between instances is up: 1 or 0', read: () => Number(bus.isUp()) })
+  fastify.readings.set('quoin_bus_silent_instances', { type: 'gauge', help: 'Other instances that have fallen silent on the bus without a goodbye', read: bus.silent })
   fastify.readings.set('quoin_bus_round_trip_seconds', { type: 'gauge', help: 'How long the last beat took to the bus and back; 0 while it is down', read: () => (bus.roundTripMs() ?? 0) / 1000 })
   fastify.readings.set('quoin_bus_messages_total', { type: 'counter', help: 'Messages of the bus, beats included, by what became of them', label: 'outcome', read: bus.counts })
   // Connects only now: what does not listen, such as a test or a print of the OpenAPI document, needs no bus.
   fastify.addHook('onListen', async () => bus.start())
-  fastify.addHook('onClose', async () => bus.close())
+  fastify.addHook('onClose', bus.close)
   return { ...bus, commands }
 }

@@ -31,7 +31,7 @@ declare module 'fastify' {
  */
 export function openLocks (fastify: FastifyInstance, config: Config, { client, clock }: Store, { memory, bus, journal }: { memory: AnswerMemory, bus?: Bus | undefined, journal?: Journal | undefined }): Locks {
   const warn = (failure: Error) => fastify.log.warn({ err: failure }, 'event streams are not up to date: the store does not answer')
-  const notices = bus && { isUp: bus.isUp, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
+  const notices = bus && { isUp: bus.isUp, hearsAll: bus.hearsAll, tell: bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice)) }
   const { locks, counts } = counted((onKept) => createLocks({
     client,
     table: config.table,

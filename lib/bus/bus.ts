@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { countSilent, createPeers, hearBeat, hearGoodbye, listenAnew } from './peers.ts'
 
 /** What carries texts from each instance to all of them, this one too. */
 export interface Wire {
@@ -21,6 +23,10 @@ export interface BusOptions {
   beatMs?: number
   /** Told when it becomes usable and when it is not any more, with the reason. */
   onChange?: (isUp: boolean, reason: string) => void
+  /** Told how many other instances have fallen silent without a goodbye, whenever that changes. */
+  onSilence?: (silent: number) => void
+  /** How long a silent instance is waited for, in milliseconds: it may only be cut off, and go on writing. */
+  forgetMs?: number
 }
 
 /** Messages, counted by outcome. */
@@ -46,6 +52,9 @@ const UNDER_WAY = 1000
 /** After this many beats without an answer the bus counts as down. It counts as slow when it answers more than one beat late. */
 const PATIENCE = 3
 
+/** How long a goodbye may take, in milliseconds. */
+const GOODBYE_MS = 500
+
 const Message = Type.Object({
   v: Type.Literal(VERSION),
   from: Type.String({ minLength: 1, maxLength: 32 }),
@@ -58,13 +67,18 @@ const Message = Type.Object({
  *
  * Each instance sends beats to itself. The bus is up as long as they come back in time, so a bus that is cut off, full or
  * slow is down within three beats.
+ *
+ * The others hear these beats too. An instance that was heard for a while, and then falls silent without a goodbye, may be cut
+ * off from the bus and still write to the table. Until it comes back, nobody knows of all writes by the bus alone.
  */
-export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOptions) {
+export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence = () => {}, forgetMs = Infinity }: BusOptions) {
   const name = randomBytes(9).toString('base64url')
-  const topics = new Map<string, (body: unknown) => boolean>([['beat', isOwnBeat]])
+  const topics = new Map<string, (body: unknown) => boolean>()
   const listeners = new Set<() => void>()
   const counts: MessageCounts = { sent: 0, lost: 0, received: 0, ignored: 0 }
   const beats = new Map<string, number>()
+  const peers = createPeers(beatMs, forgetMs)
+  let silent = 0
   let timer: NodeJS.Timeout | undefined
   let isConnected = false
   let isUp = false
@@ -75,13 +89,26 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
   function setState (up: boolean, reason: string): void {
     if (up === isUp) return
     isUp = up
-    if (!up) roundTripMs = undefined
+    if (up) listenAnew(peers)
+    else roundTripMs = undefined
     onChange(up, reason)
     for (const listener of listeners) listener()
   }
 
+  function lookForSilence (): void {
+    const before = silent
+    silent = countSilent(peers)
+    if (silent === before) return
+    onSilence(silent)
+    if (silent === 0 || before === 0) for (const listener of listeners) listener()
+  }
+
+  function textOf (topic: string, body: unknown): string {
+    return JSON.stringify({ v: VERSION, from: name, topic, body })
+  }
+
   function send (topic: string, body: unknown): boolean {
-    const text = JSON.stringify({ v: VERSION, from: name, topic, body })
+    const text = textOf(topic, body)
     if (text.length > LENGTH || underWay >= UNDER_WAY) {
       counts.lost++
       return false
@@ -102,11 +129,18 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     try {
       const message: unknown = JSON.parse(text)
       if (!Value.Check(Message, message)) return false
-      if ((message.from === name) !== (message.topic === 'beat')) return true
-      return topics.get(message.topic)?.(message.body) ?? false
+      if (message.from !== name) return isOfPeer(message)
+      return message.topic !== 'beat' || isOwnBeat(message.body)
     } catch {
       return false
     }
+  }
+
+  function isOfPeer ({ from, topic, body }: Static<typeof Message>): boolean {
+    if (topic === 'beat') hearBeat(peers, from)
+    else if (topic === 'bye') hearGoodbye(peers, from)
+    else return topics.get(topic)?.(body) ?? false
+    return true
   }
 
   function isOwnBeat (body: unknown): boolean {
@@ -124,6 +158,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
   function beat (): void {
     if (!isConnected) return
     if (performance.now() - heardAt > PATIENCE * beatMs) setState(false, 'its beats do not come back in time')
+    if (isUp) lookForSilence()
     const id = randomBytes(6).toString('base64url')
     beats.set(id, performance.now())
     if (beats.size > PATIENCE) beats.delete(beats.keys().next().value!)
@@ -137,16 +172,25 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     else setState(false, 'the connection is lost')
   }
 
+  async function sayGoodbye (): Promise<void> {
+    const over = new AbortController()
+    const said = wire.send(textOf('bye', null)).catch(() => {}).finally(() => over.abort())
+    await Promise.race([said, sleep(GOODBYE_MS, undefined, { signal: over.signal }).catch(() => {})])
+  }
+
   return {
     /** Connects. Before that nothing is sent or heard. */
     start (): void {
       timer = setInterval(beat, beatMs)
       wire.open(receive, setConnected)
     },
-    close (): void {
+    /** Says goodbye and disconnects. To be called when nothing is written any more. */
+    async close (): Promise<void> {
       clearInterval(timer)
-      wire.close()
+      const wasConnected = isConnected
       setConnected(false)
+      if (wasConnected) await sayGoodbye()
+      wire.close()
     },
     /**
      * Adds a topic.
@@ -163,7 +207,11 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {} }: BusOpti
     },
     /** Whether messages go to and fro in time. */
     isUp: () => isUp,
-    /** Calls the listener whenever the bus comes up or goes down. */
+    /** Whether all instances that were heard are heard still: then their notices tell of all writes. */
+    hearsAll: () => isUp && silent === 0,
+    /** How many instances have fallen silent without a goodbye. */
+    silent: () => silent,
+    /** Calls the listener whenever the bus comes up or goes down, or begins or ceases to hear all instances. */
     onChange: (listener: () => void): void => { listeners.add(listener) },
     counts: (): Readonly<MessageCounts> => counts,
     /** The time that the last beat took, in milliseconds; undefined while the bus is down. */

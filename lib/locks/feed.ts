@@ -35,8 +35,10 @@ export interface FeedOptions {
 
 /** Tells instances what the others have written. */
 export interface Notices {
-  /** Whether notices come in time. Then the table is only read for those that have been lost. */
+  /** Whether notices come in time. Where they come of all instances, the table is only read for those that have been lost. */
   isUp: () => boolean
+  /** Whether notices come of all instances. */
+  hearsAll: () => boolean
   tell: (notice: LockNotice) => void
 }
 
@@ -103,7 +105,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
     if (!pace || performance.now() - pacedAt > pollMs) {
       const sizes = { busy: 0, occupied: 0, fresh: 0, idle: 0 }
       for (const watched of entities.values()) sizes[watched.urgency()]++
-      const [busy, occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.isUp() ? noticedPollMs : pollMs, readsPerSecond) as [number, number, number, number]
+      const [busy, occupied, fresh, idle] = paceOf(URGENCIES.map((name) => sizes[name]), notices?.hearsAll() ? noticedPollMs : pollMs, readsPerSecond) as [number, number, number, number]
       pace = { busy, occupied, fresh, idle }
       pacedAt = performance.now()
     }
@@ -303,7 +305,7 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /**
-   * Call this when notices have begun to come, or have stopped. Every watched entity is then read once, as soon as the limit
+   * Call this when notices have begun to come, or have stopped, of some instances or all. Every watched entity is then read once, as soon as the limit
    * on reads allows, since notices may have been lost.
    */
   function catchUp (): void {

@@ -149,7 +149,7 @@ t.test('the endpoint shows what each part adds and the process, on its port alon
   const page = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')
   const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name!).filter((name) => !/^(?:process|nodejs)_|^quoin_test_/.test(name))
   // Without EVENTS_BUS_URL these are not shown.
-  names.push('quoin_bus_messages_total', 'quoin_bus_round_trip_seconds', 'quoin_bus_up')
+  names.push('quoin_bus_messages_total', 'quoin_bus_round_trip_seconds', 'quoin_bus_silent_instances', 'quoin_bus_up')
   t.strictSame([...new Set([...page.matchAll(/\bquoin_[a-z_]+\b/g)].map(([name]) => name))].sort(), names.sort(), 'docs/operations.md has every metric and no other')
 })
 

@@ -176,6 +176,7 @@ async function run ({ environment = 'production', instances, hasBus, articles, k
     ...(hasBus && {
       notices: {
         isUp: () => true,
+        hearsAll: () => true,
         tell: (notice) => { setTimeout(() => { for (const [other, { hear }] of feeds.entries()) if (other !== index) hear(notice) }, BUS_MS) }
       }
     })

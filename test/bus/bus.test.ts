@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Type } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import { createBus, type BusOptions, type Wire } from '../../lib/bus/bus.ts'
-import { createHub, FOREIGN } from './fixtures/hostile-wire.ts'
+import { createHub, cuttable, FOREIGN } from './fixtures/hostile-wire.ts'
 
 /** Milliseconds that no test lasts. */
 const NEVER = 1_000_000_000
@@ -128,4 +128,73 @@ t.test('a message that was not taken is counted as lost', async (t) => {
   t.equal(tell({ word: 'x' }), true)
   await until(() => bus.counts().lost === 1)
   t.ok(bus.counts().sent >= 1)
+})
+
+t.test('an instance that falls silent without a goodbye is missed, until it is heard again', async (t) => {
+  const hub = createHub()
+  const { wire, cut } = cuttable(hub.wire())
+  const counts: number[] = []
+  const here = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  const there = join(t, wire, { beatMs: 30 })
+  let calls = 0
+  here.bus.onChange(() => { calls++ })
+  for (const { bus } of [here, there]) bus.start()
+  await until(() => here.bus.hearsAll())
+  await sleep(200)
+  t.strictSame(counts, [])
+  for (const times of [1, 2]) {
+    cut(true)
+    await until(() => here.bus.silent() === 1)
+    t.ok(!here.bus.hearsAll())
+    cut(false)
+    await until(() => here.bus.hearsAll())
+    t.equal(counts.length, 2 * times)
+  }
+  t.ok(calls >= 5, 'listeners are told')
+  await there.bus.close()
+  await sleep(200)
+  t.strictSame(counts, [1, 0, 1, 0], 'one that says goodbye is not missed')
+})
+
+t.test('a silent instance is forgotten after a while', async (t) => {
+  const hub = createHub()
+  const { wire, cut } = cuttable(hub.wire())
+  const here = join(t, hub.wire(), { beatMs: 30, forgetMs: 400 })
+  const there = join(t, wire, { beatMs: 30 })
+  for (const { bus } of [here, there]) bus.start()
+  await sleep(200)
+  cut(true)
+  await until(() => here.bus.silent() === 1)
+  await until(() => here.bus.silent() === 0)
+  t.pass()
+})
+
+t.test('an instance that was cut off itself misses nobody at once', async (t) => {
+  const hub = createHub()
+  const counts: number[] = []
+  const here = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  const there = join(t, hub.wire(), { beatMs: 30 })
+  for (const { bus } of [here, there]) bus.start()
+  await sleep(200)
+  hub.cut(true)
+  await sleep(200)
+  hub.cut(false)
+  await until(() => here.bus.hearsAll())
+  await sleep(200)
+  t.strictSame(counts, [])
+})
+
+t.test('invented beats and goodbyes change nothing, however many there are', async (t) => {
+  const hub = createHub()
+  const counts: number[] = []
+  const { bus } = join(t, hub.wire(), { beatMs: 30, onSilence: (silent) => { counts.push(silent) } })
+  bus.start()
+  const say = (from: string, topic: string, body: unknown) => hub.deliver(JSON.stringify({ v: 1, from, topic, body }))
+  for (let index = 0; index < 3000; index++) say(`n${index}`, 'beat', 'x')
+  for (let index = 0; index < 100; index++) say('heap', 'beat', 'x')
+  for (const body of [null, {}, [], 7, 'x'.repeat(1000)]) for (const topic of ['bye', 'beat']) say('odd', topic, body)
+  say('never-heard', 'bye', null)
+  await sleep(400)
+  t.strictSame(counts, [])
+  t.ok(bus.isUp())
 })

@@ -5,7 +5,7 @@ import type { FeedOptions, Watcher } from '../../lib/locks/feed.ts'
 import { createLocks, type Locks } from '../../lib/locks/locks.ts'
 import { changesIn, LockNotice, noticeOf } from '../../lib/locks/notice.ts'
 import type { Entity, LockView } from '../../lib/locks/schemas.ts'
-import { createHub, FOREIGN } from '../bus/fixtures/hostile-wire.ts'
+import { createHub, cuttable, FOREIGN } from '../bus/fixtures/hostile-wire.ts'
 import fc from '../fixtures/property.ts'
 import { runs } from '../scope.ts'
 import { asClient, memoryStore, type Send } from './fixtures/memory-store.ts'
@@ -20,14 +20,14 @@ const NEVER = 1_000_000_000
 type Hub = ReturnType<typeof createHub>
 
 /** An instance over a table and a bus, and what ends it. */
-function open (store: Send, hub: Hub, feed: FeedOptions = {}, more: { leaseSeconds?: number, now?: () => number } = {}) {
-  const bus = createBus({ wire: hub.wire(), beatMs: NEVER })
+function open (store: Send, hub: Pick<Hub, 'wire'>, feed: FeedOptions = {}, { beatMs = NEVER, ...more }: { leaseSeconds?: number, now?: () => number, beatMs?: number } = {}) {
+  const bus = createBus({ wire: hub.wire(), beatMs })
   const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
   const locks = createLocks({
     client: asClient(store),
     table: 'DataState',
     environment: 'test',
-    feed: { pollMs: NEVER, noticedPollMs: NEVER, heartbeatMs: NEVER, notices: { isUp: bus.isUp, tell }, ...feed },
+    feed: { pollMs: NEVER, noticedPollMs: NEVER, heartbeatMs: NEVER, notices: { isUp: bus.isUp, hearsAll: bus.hearsAll, tell }, ...feed },
     ...more
   })
   bus.onChange(locks.feed.catchUp)
@@ -336,3 +336,27 @@ t.test('whoever takes in all events knows the locks at last, whatever the bus lo
     }
   }), { numRuns: runs(100), timeout: 12_000 })
 })
+
+t.test('while another instance is cut off from the bus, its writes are found as without one', async (t) => {
+  const [store, hub] = [memoryStore(), createHub()]
+  const { wire, cut } = cuttable(hub.wire())
+  const beats = { beatMs: 30 }
+  const { locks: here, bus, close } = open(store, hub, { pollMs: 20, noticedPollMs: NEVER, readsPerSecond: 1000 }, beats)
+  t.teardown(close)
+  const there = instance(t, store, { wire: () => wire }, {}, beats)
+  const watcher = await here.feed.watch([at('1')])
+  await take(watcher)
+  await sleep(300)
+  cut(true)
+  await until(() => bus.silent() === 1)
+  t.ok(bus.isUp())
+  for (const fieldName of ['title', 'body', 'lead']) {
+    await sleep(50)
+    await there.acquire(at('1'), { fieldName, userData: ada })
+    t.match(await take(watcher), { event: 'locked', lock: { fieldName } })
+  }
+})
+
+async function until (isTrue: () => boolean): Promise<void> {
+  for (const end = performance.now() + 10_000; !isTrue() && performance.now() < end;) await sleep(2)
+}

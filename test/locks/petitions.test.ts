@@ -125,7 +125,7 @@ t.test('by a bus other instances are told at once', async (t) => {
   const [here, there] = [0, 1].map(() => {
     const bus = createBus({ wire: hub.wire(), beatMs: NEVER })
     const tell = bus.topic('locks', LockNotice, (notice) => locks.feed.hear(notice))
-    const locks = instance(t, store, { feed: { pollMs: NEVER, noticedPollMs: NEVER, heartbeatMs: NEVER, restMs: 0, notices: { isUp: bus.isUp, tell } } })
+    const locks = instance(t, store, { feed: { pollMs: NEVER, noticedPollMs: NEVER, heartbeatMs: NEVER, restMs: 0, notices: { isUp: bus.isUp, hearsAll: bus.hearsAll, tell } } })
     bus.start()
     t.teardown(bus.close)
     return locks
