@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect, type AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
@@ -130,6 +131,17 @@ t.test('a body that breaks off, or is not as long as it says, leaves nothing beh
   t.equal((await fastify.inject({ method: 'POST', url: '/api/collection', headers, body: '"x"' })).statusCode, 400)
   await until(() => memory.small.taken === 0)
   t.strictSame([memory.small.taken, memory.small.arriving.size], [0, 0])
+})
+
+t.test('a body that a hook of the host cannot read is refused', async (t) => {
+  const fastify = Fastify() as unknown as FastifyInstance
+  t.teardown(() => fastify.close())
+  await fastify.register(jsonBody)
+  const preParsing = async () => new Readable({ read () { this.destroy(new Error('It cannot be unpacked')) } })
+  fastify.post('/', { preParsing }, async () => 'read')
+  const { statusCode, body } = await fastify.inject({ method: 'POST', url: '/', headers: JSON_TYPE, body: '"x"' })
+  t.equal(statusCode, 400)
+  t.match(body, 'It cannot be unpacked')
 })
 
 t.test('bodies of their first seconds are left alone, so the one that is too much is refused', async (t) => {
