@@ -170,7 +170,7 @@ t.test('docs/limits.md has the figures of the code', async (t) => {
     ['the pace of a body | 8 KiB a second', 'bytesPerSecond: 8 * 1024'],
     ['and 10 seconds without a byte', 'graceMs: 10_000'],
     ['connections to METRICS_PORT | 100', 'CONNECTIONS = 100'],
-    ['large answers, of 64 KiB and more:', 'LARGE_ANSWER = 64 * 1024'],
+    ['large answers, of 64 KiB and more, each', 'LARGE_ANSWER = 64 * 1024'],
     ['an eighth of the heap together', 'SHARE = 1 / 8'],
     ['though something waits for it | 60 seconds | closed', 'STALLED_MS = 60_000'],
     ['of which the caller takes nothing | 60 seconds |', 'graceMs: 60_000'],
