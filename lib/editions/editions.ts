@@ -29,6 +29,7 @@ import type { EditionJson } from './translate/edition-json.ts'
 import { typeOf } from './translate/edition-type.ts'
 import { etagOf, hasSameFields, matches, referencesOf, fieldsDigest } from './translate/etag.ts'
 import { isAbout, isStale, lostReference, refusal } from './translate/failures.ts'
+import type { Parameters } from './translate/query.ts'
 import { read, type LoadedEdition } from './translate/read.ts'
 import { complete, shapeOf, type Shape } from './translate/shape.ts'
 import { createTexts, type EditionText } from './translate/texts.ts'
@@ -50,7 +51,7 @@ export interface SaveOptions extends Author {
 export interface UpdateOptions extends SaveOptions {
   /** The If-Match header field. */
   ifMatch?: string | undefined
-  /** Answers without a turn where no field differs. */
+  /** Answers after one look at the latest version, before any other read, where no field differs. */
   unlessSame?: boolean | undefined
   /** What the change is to its recorder; `update` by default. */
   kind?: 'update' | 'restore' | undefined
@@ -170,6 +171,8 @@ interface ChangeOptions extends Omit<UpdateOptions, 'kind'> {
   kind: SaveKind
   /** Whether it is saved only over the state that was read. */
   isConditional: boolean
+  /** Whether it is made to what is known as the latest version. */
+  isLatest: boolean
   /** What the operations on the running order come to. */
   outcomes?: Rearrangement['outcomes']
 }
@@ -342,16 +345,32 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     const body = write.normalize(json, model)
     const bundle = write.bundleOf(body, model)
     if (bundle !== undefined) collectionOf(bundle, await catalog.editions(caller))
-    if (options.unlessSame) {
-      const edition = await load(id, caller)
-      if (shows(body, edition)) return { ...editionOf(edition), isShared: true }
-    }
+    const same = options.unlessSame ? await unlessDifferent(id, body, caller) : undefined
+    if (same) return same
     const isConditional = model.keys.changed !== null && Object.hasOwn(body, model.keys.changed)
-    return inTurn(id, caller, options, (current, turn) => change(current, body, caller, turn, { ...options, kind: options.kind ?? 'update', isConditional }), async (current) => {
+    const changeOptions = { ...options, kind: options.kind ?? 'update', isConditional } as const
+    return inTurn(id, caller, options, (current, turn, isLatest) => change(current, body, caller, turn, { ...changeOptions, isLatest }), async (current) => {
       // A save moves the time of change, so that is not the one that was sent.
       const { [String(model.keys.changed)]: _changed, ...fields } = body
       return shows(fields, current) ? editionOf(await load(current.resource.id, caller)) : undefined
     })
+  }
+
+  /**
+   * The edition, if no field differs; undefined if one does. Drupal may show an earlier state, so the latest version is asked
+   * for, in a turn. Of a type without revisions nobody can ask for it.
+   */
+  async function unlessDifferent (id: string, body: EditionJson, caller: Caller): Promise<UpdateResult | undefined> {
+    const edition = await load(id, caller)
+    const { type, id: uuid } = edition.resource
+    if (!shows(body, edition)) return undefined
+    if (resources.latestVersion(type).length === 0) return { ...editionOf(edition), isShared: true }
+    return saves.run(uuid, saves.now(), async ({ isShared }) => {
+      const latest = await load(uuid, caller, 'latest')
+      if (!shows(body, latest)) return undefined
+      const shown = hasSameFields(latest.resource, edition.resource, model) ? edition : await load(uuid, caller)
+      return { ...editionOf(shown), isShared }
+    }, callOf(caller)?.waiting)
   }
 
   /** Whether an edition has these fields already. */
@@ -362,20 +381,21 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
   async function arrange (id: string, { field = model.fields.articles[0] ?? '', operations }: OrderChange, caller: Caller, options: UpdateOptions = {}) {
     if (!model.fields.articles.includes(field)) throw new Failure('BAD_REQUEST', `body/field must be one of: ${model.fields.articles.join(', ')}`)
     checkOperations(operations)
-    return inTurn(id, caller, options, (current, turn) => apply(current, turn, ATTEMPTS), async ({ resource }, { after, outcomes }) => {
+    return inTurn(id, caller, options, (current, turn, isLatest) => apply(current, turn, isLatest, ATTEMPTS), async ({ resource }, { after, outcomes }) => {
       if (after !== referencesOf(resource, [publicName(model, field)])) return undefined
       return { ...editionOf(await load(resource.id, caller)), outcomes: outcomes! }
     })
 
-    async function apply (current: LoadedEdition, turn: Turn, attempts: number): Promise<EditionText & { outcomes: Rearrangement['outcomes'] }> {
+    async function apply (current: LoadedEdition, turn: Turn, isLatest: boolean, attempts: number): Promise<EditionText & { outcomes: Rearrangement['outcomes'] } | undefined> {
       const { [field]: articles } = jsonObjectOf(current)
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
       const { order, outcomes } = rearrange(articles, operations)
       try {
-        return { ...await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes }), outcomes }
+        const edition = await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes, isLatest })
+        return edition && { ...edition, outcomes }
       } catch (error) {
         if ((error as Failure).code !== 'STALE_EDIT' || attempts === 1) throw error
-        return apply(await load(current.resource.id, caller, 'latest'), turn, attempts - 1)
+        return apply(await load(current.resource.id, caller, 'latest'), turn, true, attempts - 1)
       }
     }
   }
@@ -384,8 +404,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     return inspectResource((await load(id, caller, 'bare')).resource, caller)
   }
 
-  async function inspectResource (known: Resource, caller: Caller): Promise<Inspection & { resource: Resource }> {
-    const { resource, articles } = await reportRefusal(contents(known, caller), caller, known.id)
+  async function inspectResource (known: Resource, caller: Caller, version?: Parameters): Promise<Inspection & { resource: Resource }> {
+    const { resource, articles } = await reportRefusal(contents(known, caller, version), caller, known.id)
     return { resource, articles, edition: read(resource, model), etag: etagOf(resource, model) }
   }
 
@@ -394,23 +414,26 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     if (field === null) throw new Failure('BAD_REQUEST', `${model.entityType} has no key published in the content model: name the field that closes an edition (closing.field)`)
     const closingFields = { [field]: [{ value }] }
     return inTurn<EditionText & { before: Look | null, after: Look | null }>(id, caller, options, async ({ resource: resourceBefore, urlOf }, turn) => {
-      const { resource, ...now } = await inspectResource(resourceBefore, caller)
+      const version = resources.latestVersion(resourceBefore.type)
+      const { resource, ...now } = await inspectResource(resourceBefore, caller, version)
       const before = await check(now)
-      const edition = await change({ resource, urlOf }, closingFields, caller, turn, { ...options, kind: 'close', isConditional: true })
-      const after = await inspectResource(resource, caller).then(again).catch(() => null)
-      return { ...edition, before, after }
+      const edition = await change({ resource, urlOf }, closingFields, caller, turn, { ...options, kind: 'close', isConditional: true, isLatest: true })
+      const after = await inspectResource(resource, caller, version).then(again).catch(() => null)
+      return { ...edition!, before, after }
     }, async (current) => {
       return shows(closingFields, current) ? { ...editionOf(await load(current.resource.id, caller)), before: null, after: null } : undefined
     })
   }
 
   /**
-   * Reads an edition, and saves it when it is its turn, from the state that it has then.
+   * Reads an edition, and saves it when it is its turn, from the state that it has then. Drupal may have shown an earlier state:
+   * before nothing is saved, the latest version is asked for.
+   * @param save undefined where nothing differs from an edition that may not be the latest version
    * @param unlessSaved the answer if the present edition shows that an earlier attempt has saved; undefined if it does not
    * @throws {Failure} OUTCOME_UNKNOWN where an earlier attempt may have saved and the edition has changed since;
    *   PRECONDITION_FAILED where that is not the state that If-Match names
    */
-  async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch, attempt }: UpdateOptions, save: (current: LoadedEdition, turn: Turn) => Promise<T>, unlessSaved: (current: LoadedEdition, earlier: Intent) => Promise<T | undefined>): Promise<T & { isShared: boolean }> {
+  async function inTurn<T extends EditionText> (id: string, caller: Caller, { ifMatch, attempt }: UpdateOptions, save: (current: LoadedEdition, turn: Turn, isLatest: boolean) => Promise<T | undefined>, unlessSaved: (current: LoadedEdition, earlier: Intent) => Promise<T | undefined>): Promise<T & { isShared: boolean }> {
     const savedMeanwhile = new Set<string>()
     reads.add(savedMeanwhile)
     const since = saves.now()
@@ -421,21 +444,30 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     return saves.run(uuid, since, async (turn) => {
       try {
         const isOutdated = turn.isOutdated || savedMeanwhile.has(uuid) || site.revisions.newerThan(edition.resource) !== undefined
-        const current = isOutdated ? await load(id, caller, 'latest') : edition
+        // What an earlier attempt has saved is told by the latest version alone.
+        const needsLatest = isOutdated || attempt?.earlier !== undefined
+        const current = needsLatest ? await load(id, caller, 'latest') : edition
         const earlierSave = attempt?.earlier && await unlessSaved(current, attempt.earlier)
         if (earlierSave) return { ...earlierSave, isShared: turn.isShared }
         if (attempt?.earlier && attempt.earlier.before !== fieldsDigest(current.resource, model)) throw outcomeUnknown()
-        if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource, model))) throw await preconditionFailed(current, caller)
-        return { ...await save(current, turn), isShared: turn.isShared }
+        const isLatest = needsLatest || resources.latestVersion(current.resource.type).length === 0
+        const result = await saveMatching(current, turn, isLatest) ?? await saveMatching(await load(uuid, caller, 'latest'), turn, true)
+        return { ...result!, isShared: turn.isShared }
       } finally {
         for (const savedDuringRead of reads) savedDuringRead.add(uuid)
       }
     }, callOf(caller)?.waiting)
+
+    async function saveMatching (current: LoadedEdition, turn: Turn, isLatest: boolean): Promise<T | undefined> {
+      if (ifMatch !== undefined && !matches(ifMatch, etagOf(current.resource, model))) throw await preconditionFailed(current, caller)
+      return save(current, turn, isLatest)
+    }
   }
 
-  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, attempt, outcomes, isConditional: hasChanged, ...options }: ChangeOptions): Promise<EditionText> {
+  /** @returns undefined where nothing differs, unless this is the latest version */
+  async function change (current: LoadedEdition, body: EditionJson, caller: Caller, turn: Turn, { ifMatch, kind, attempt, outcomes, isConditional: hasChanged, isLatest, ...options }: ChangeOptions): Promise<EditionText | undefined> {
     const changes = write.difference(body, current.resource, model)
-    if (Object.keys(changes).length === 0) return editionOf(await load(current.resource.id, caller))
+    if (Object.keys(changes).length === 0) return isLatest ? editionOf(await load(current.resource.id, caller)) : undefined
     const before = fieldsDigest(current.resource, model)
 
     const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)

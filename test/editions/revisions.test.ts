@@ -158,3 +158,73 @@ t.test('revisions are remembered for one edition whatever the case of its uuid, 
   revisions.forget(uuid.toUpperCase())
   t.equal(revisions.of(uuid), undefined)
 })
+
+/**
+ * A desk before a Drupal that goes on to show everybody the edition as it was, unless they name a version, after somebody has
+ * saved another state in Drupal's own form.
+ */
+async function openOld (t: Test, { env = {}, ...changes }: { attributes?: object, relationships?: object, env?: Record<string, string> }) {
+  const desk = await openHostile(t, { env })
+  const { call, cms } = desk
+  const latest = `${cms.url}/jsonapi/publisher_container/daily/${uuid}?resourceVersion=rel:latest-version`
+  const truth = async () => (await (await fetch(latest, { headers: basic('editor') })).json() as { data: any }).data
+  const before = await call('GET', path, { as: 'editor' })
+  const old = await truth()
+  const form = await fetch(`${cms.url}/jsonapi/publisher_container/daily/${uuid}`, {
+    method: 'PATCH', headers: { ...basic('editor2'), ...JSONAPI }, body: JSON.stringify({ data: { type: 'publisher_container--daily', id: uuid, ...changes } })
+  })
+  if (form.status !== 200) throw new Error(await form.text())
+  cms.behave = async ({ method, path, query }, honest) => {
+    if (method !== 'GET' || !path.endsWith(uuid) || query.has('resourceVersion')) return undefined
+    const answer = await honest()
+    return { ...answer, body: { ...answer.body, data: old } }
+  }
+  return { ...desk, before, truth }
+}
+
+const sentIn = (upstream: string[]) => upstream.filter((line) => line.startsWith('PATCH')).length
+
+t.test('a save of what Drupal still shows is sent where the latest version has something else', async (t) => {
+  const { call, before, truth } = await openOld(t, { attributes: { title: 'New' } })
+  const saved = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
+  t.strictSame([saved.status, sentIn(saved.upstream), (await truth()).attributes.title], [200, 1, before.body.title[0].value])
+  const again = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
+  t.strictSame([again.status, sentIn(again.upstream), versionsIn(again.upstream).length > 0], [200, 0, true], 'what the latest version has is not')
+})
+
+t.test('so are operations on the running order, and a close', async (t) => {
+  const desk = await openHostile(t)
+  const [first, ...others] = (await desk.call('GET', path, { as: 'editor' })).body.field_articles
+  const relationships = { field_articles: { data: others.map(({ target_uuid: id }: { target_uuid: string }) => ({ type: 'node--article', id })) } }
+  const order = await openOld(t, { relationships })
+  const put = await order.call('POST', `${path}/articles`, { body: { operations: [{ op: 'insert', article: { target_id: first.target_id }, at: 'start' }] }, as: 'editor' })
+  t.strictSame([put.status, put.body.meta?.operations, sentIn(put.upstream)], [200, [{ outcome: 'done' }], 1])
+  t.equal((await order.truth()).relationships.field_articles.data[0].id, first.target_uuid)
+
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const file = join(t.testdir({ 'model.json': JSON.stringify({ closing: { blockers: [] } }) }), 'model.json')
+  const closing = await openOld(t, { attributes: { status: false }, env: { DYNAMODB_ENDPOINT: endpoint, CONTENT_MODEL: file } })
+  const closed = await closing.call('POST', `${path}/close`, { body: {}, as: 'editor' })
+  t.strictSame([closed.status, sentIn(closed.upstream), (await closing.truth()).attributes.status], [200, 1, true])
+})
+
+t.test('an upsert of what Drupal still shows is sent too, and one of what the latest version has takes its turn and is not', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { app, before, truth, cms } = await openOld(t, { attributes: { title: 'New' }, env: { DYNAMODB_ENDPOINT: endpoint } })
+  const { body: { field_key: [{ value: key }], title: [{ value: old }] } } = before
+  const push = async () => {
+    const from = cms.asked.length
+    const { statusCode } = await app.inject({ method: 'PUT', url: `/api/collections/daily/by-key/${key}`, headers: basic('editor'), payload: title(old) })
+    return [statusCode, sentIn(cms.asked.slice(from).map(({ line }) => line))]
+  }
+  t.strictSame(await push(), [200, 1])
+  t.equal((await truth()).attributes.title, old)
+  t.strictSame(await push(), [200, 0])
+})
+
+t.test('of a type without revisions there is no further request', async (t) => {
+  const file = join(t.testdir({ 'model.json': JSON.stringify({ keys: { revision: null } }) }), 'model.json')
+  const { call, before } = await openOld(t, { attributes: { title: 'New' }, env: { CONTENT_MODEL: file } })
+  const saved = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
+  t.strictSame([saved.status, sentIn(saved.upstream), versionsIn(saved.upstream)], [200, 0, []], 'nobody can ask for the latest version')
+})

@@ -5,6 +5,7 @@ import { individualPath } from '../site/catalog.ts'
 import { publishedKeys } from '../site/list-site.ts'
 import type { Site } from '../site/site.ts'
 import { notIncludable, refusal } from '../translate/failures.ts'
+import type { Parameters } from '../translate/query.ts'
 import { isLost } from '../translate/read.ts'
 import { mismatch } from '../translate/verify.ts'
 import { fitting, ROOM } from './room.ts'
@@ -32,9 +33,10 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
 
   /**
    * @param known the edition, as it was read before
+   * @param version a query that names the version to read; Drupal's default version without it
    * @throws {Failure} as the CMS refuses; CMS_INVALID_RESPONSE
    */
-  return async function contents ({ type, id, relationships }: Resource, caller: Caller): Promise<Contents> {
+  return async function contents ({ type, id, relationships }: Resource, caller: Caller, version: Parameters = []): Promise<Contents> {
     const collection = (await catalog.editions(caller)).find(({ resourceType }) => resourceType === type)!
     const collections = await catalog.all(caller)
     return including(model.fields.articles.map((field) => publicName(model, field)).filter((name) => relationships?.[name]))
@@ -43,8 +45,8 @@ export function createContents ({ cms, catalog, model }: Pick<Site, 'cms' | 'cat
       const entityTypes = new Set(names.flatMap((name) => identifiers(relationships![name])).map(({ type }) => splitType(model, type).entityType))
       const sparse = collections.filter(({ entityType }) => entityTypes.has(entityType) && entityType !== model.entityType)
         .map(({ resourceType, entityType }): [string, string] => [`fields[${resourceType}]`, publishedKeyOf(entityType) ?? 'status'])
-      const query: Array<[string, string]> = names.length === 0 ? [] : [['include', names.join(',')], ...fitting(sparse, ROOM)]
-      const answer = await cms.request({ path: individualPath(collection, id), query, caller, isFresh: true })
+      const include: Parameters = names.length === 0 ? [] : [['include', names.join(',')], ...fitting(sparse, ROOM)]
+      const answer = await cms.request({ path: individualPath(collection, id), query: [...include, ...version], caller, isFresh: true })
       const excludedField = notIncludable(answer)
       if (excludedField !== undefined && names.includes(excludedField)) return including(names.filter((name) => name !== excludedField))
       if (answer.status >= 400) throw refusal(answer)

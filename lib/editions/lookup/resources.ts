@@ -30,6 +30,11 @@ export type Purpose = 'edition' | 'bare' | 'anew' | 'latest'
 
 export interface Resources {
   /**
+   * The query that names the latest version of editions of a type; empty for one without revisions, of which Drupal refuses
+   * any. Only for reads within a turn: one that ends after a save would leave the state before it in Drupal's cache.
+   */
+  latestVersion (resourceType: string): Parameters
+  /**
    * The edition of a collection with this uuid or integer id; undefined where there is none.
    * @throws {Failure} CMS_UNAUTHORIZED, CMS_FORBIDDEN; CMS_INVALID_RESPONSE where the CMS answers with another edition;
    *   and all other failures of the CMS
@@ -114,7 +119,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     const plan = await planFor(question, resourceType)
     const { include: { query }, ownTargets } = plan
     const isBare = BARE.includes(question.purpose)
-    const version: Parameters = question.purpose === 'latest' && hasRevisions(resourceType) ? [['resourceVersion', 'rel:latest-version']] : []
+    const version = question.purpose === 'latest' ? latestVersion(resourceType) : []
     const answer = await cms.request({ path: question.path, query: [...question.query, ...query, ...version], caller: question.caller, isFresh: FRESH.includes(question.purpose) })
       .catch((error: unknown) => error as Error)
     if (query.length > 0 && shortened(answer, resourceType)) return get(question, resourceType, attempt + 1)
@@ -145,9 +150,9 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return true
   }
 
-  /** Whether documents of this type have shown a revision id. For other types Drupal refuses requests that name a version. */
-  function hasRevisions (resourceType: string): boolean {
-    return shapes.of(resourceType)?.has(String(model.keys.revision)) === true
+  function latestVersion (resourceType: string): Parameters {
+    const hasRevisions = shapes.of(resourceType)?.has(String(model.keys.revision)) === true
+    return hasRevisions ? [['resourceVersion', 'rel:latest-version']] : []
   }
 
   /**
@@ -375,7 +380,7 @@ export function createResources ({ cms, model, noun, catalog, shapes, targets, i
     return individual(collection, { uuid: resource.id }, caller, 'edition').then((complete) => complete ?? edition, () => edition)
   }
 
-  return { individual, page, newest, sparsePage, shape, send }
+  return { latestVersion, individual, page, newest, sparsePage, shape, send }
 }
 
 /**
