@@ -330,7 +330,7 @@ t.test('articles have their image and section from the one request with labels, 
   const picture = (id: string, url: unknown) => [{ type: 'media--image', id, relationships: { field_image: identifier('file--file', `file of ${id}`) } }, { type: 'file--file', id: `file of ${id}`, attributes: { uri: url } }]
   const included = [
     article('a', {}, 'near'), article('b', {}, 'far'), article('c', { field_section: ['Culture'] }, 'long', 'hidden'), article('d', {}, 'odd', 'hidden'), article('e', {}, 'none'),
-    ...picture('near', { url: '/sites/default/files/a.jpg' }), ...picture('far', { url: 'https://elsewhere.example/a.jpg' }), ...picture('long', { url: `/${'a'.repeat(2048)}` }), ...picture('odd', 'a.jpg'),
+    ...picture('near', { url: '/sites/default/files/a.jpg' }), ...picture('far', { url: 'https://elsewhere.example/a.jpg' }), ...picture('long', { url: `/${'a'.repeat(2048)}` }), ...picture('odd', 'a.jpg'), ...picture('none', { url: 'blob:https://cms.example/a' }),
     { type: 'taxonomy_term--sections', id: 'sport', attributes: { name: 'S'.repeat(300) } }
   ]
   const resource = { type: 'issue--daily', id: 'i', relationships: { field_articles: { data: ['a', 'b', 'c', 'd', 'e'].map((id) => ({ type: 'node--article', id })) }, uid: { data: { type: 'user--user', id: 'u' } } } }

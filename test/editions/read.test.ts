@@ -164,6 +164,35 @@ t.test('the absolute address of a file stays as Drupal writes it', async (t) => 
   }
 })
 
+t.test('an alias is a path of the CMS, however many slashes it begins with', async (t) => {
+  const id = { type: 'node--article', id: 'a', meta: { drupal_internal__target_id: 9 } }
+  const urlFor = (alias: unknown, site = CMS) => urlsOf(told([{ type: id.type, id: id.id, attributes: { path: { alias } } }]), model, new URL(site))(id, 'node')
+  const cases: Array<[alias: string, url: string]> = [
+    ['//evil.example/x', '/evil.example/x'],
+    ['///evil.example', '/evil.example'],
+    ['//', '/'],
+    ['/\\evil.example', '/%5Cevil.example'],
+    ['/\t/evil.example', '/%09/evil.example'],
+    ['/a//b', '/a//b']
+  ]
+  for (const [alias, url] of cases) {
+    t.equal(urlFor(alias), url, alias)
+    t.equal(new URL(urlFor(alias)!, CMS).origin, new URL(CMS).origin, alias)
+    t.equal(urlFor(alias, `${CMS}/cms`), `/cms${url}`)
+  }
+  for (const odd of ['', 'javascript:alert(1)', 'https://evil.example', 5]) t.equal(urlFor(odd), '/node/9', `${odd} is no alias`)
+  const atRoot = { ...model, canonicalPaths: { node: '/{id}' } }
+  const odd = { ...id, meta: { drupal_internal__target_id: '/evil.example' } }
+  t.equal(urlsOf(new Map(), atRoot, new URL(CMS))(odd, 'node'), '/evil.example')
+})
+
+t.test('the address of a file that is none of the web is not handed on', async (t) => {
+  const urlFor = (url: string) => urlsOf(told([{ type: 'file--file', id: 'f', attributes: { uri: { url } } }]), model, new URL(CMS))({ type: 'file--file', id: 'f' }, 'file')
+  for (const url of ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,x', 'ftp://x/y', 'blob:https://x/y', 'file:///etc/passwd', 'private://x', 'http://']) t.equal(urlFor(url), undefined, url)
+  t.equal(urlFor('files/a b.png'), new URL('files/a%20b.png', CMS).href)
+  t.equal(urlFor('//cdn.example/a.png'), new URL('//cdn.example/a.png', CMS).href, 'of another host, as Drupal says')
+})
+
 t.test('an edition reads the same after many others, with other fields, as alone', async (t) => {
   const editions = Array.from({ length: 40 }, (_, index): Resource => ({
     type: `publisher_container--${index % 3 ? 'daily' : 'special'}`,

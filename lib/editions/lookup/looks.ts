@@ -87,7 +87,8 @@ export function looksIn (articles: Resource[], included: Resource[], { lookOf, o
 /** The url of a file, if the page may load it: its Content-Security-Policy allows the CMS's origin alone. */
 function urlOf ({ attributes: { [URI]: uri } = {} }: Resource, origin: string): string | undefined {
   const url = isObject(uri) && typeof uri.url === 'string' ? URL.parse(uri.url, origin) : null
-  return url?.origin === origin && url.href.length <= URL_MAX ? url.href : undefined
+  // `blob:` has the origin of what follows it.
+  return url?.origin === origin && url.protocol !== 'blob:' && url.href.length <= URL_MAX ? url.href : undefined
 }
 
 /** What the target of a reference is called, as far as the caller may see it. */

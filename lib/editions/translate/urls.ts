@@ -37,16 +37,23 @@ export function urlsOf (targets: Targets, model: ContentModel, site: URL): UrlOf
     const { alias, fileUrl, langcode } = targets.get(identifier.type)?.get(identifier.id) ?? {}
     if (fileUrl !== undefined) {
       if (SAFE_PATH.test(fileUrl)) return origin + fileUrl
-      // That of a remote file or a CDN is absolute already, and stays as Drupal writes it.
-      return URL.canParse(fileUrl) ? fileUrl : URL.parse(fileUrl, origin)?.href
+      return webUrl(fileUrl, origin)
     }
     // Entities without a language (`und`) have no prefix.
     const base = langcode === undefined ? ofDefaultLanguage : bases.get(langcode) ?? root
     if (alias !== undefined) return base + alias
     const canonical = model.canonicalPaths[entityType]
     const target = scalarText(identifier.meta?.drupal_internal__target_id)
-    return canonical && target !== '' ? base + canonical.replace('{id}', () => target) : undefined
+    return canonical && target !== '' ? base + withOneSlash(canonical.replace('{id}', () => encode(target))) : undefined
   }
+}
+
+/** The url of a file, if it is one of the web: a module may give another scheme, such as `javascript:`. */
+function webUrl (fileUrl: string, origin: string): string | undefined {
+  const url = URL.parse(fileUrl, origin)
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') return undefined
+  // That of a remote file or a CDN is absolute already, and stays as Drupal writes it.
+  return URL.canParse(fileUrl) ? fileUrl : url.href
 }
 
 /** The names that a resource type gives the keys of its languages. */
@@ -63,11 +70,19 @@ export const LANGUAGE_KEYS: LanguageKeys = { langcode: 'langcode', defaultLangco
 export function targetOf (attributes: Record<string, unknown> = {}, keys = LANGUAGE_KEYS): Target {
   const { path, uri, [keys.langcode]: langcode, [keys.defaultLangcode]: isOriginal } = attributes
   return {
-    ...(isObject(path) && typeof path.alias === 'string' && { alias: encode(path.alias) }),
+    ...(isObject(path) && typeof path.alias === 'string' && path.alias.startsWith('/') && { alias: encode(withOneSlash(path.alias)) }),
     ...(isObject(uri) && typeof uri.url === 'string' && { fileUrl: uri.url }),
     ...(typeof langcode === 'string' && { langcode }),
     ...(isOriginal === false && { isTranslation: true })
   }
+}
+
+/**
+ * An alias with one slash at its beginning: with two it would be the url of another host. Source:
+ * Drupal\Core\Routing\UrlGenerator::generateFromRoute(), Drupal\path_alias\PathProcessor\AliasPathProcessor::processOutbound().
+ */
+function withOneSlash (alias: string): string {
+  return alias.replace(/^\/+/, '/')
 }
 
 /**
