@@ -12,7 +12,7 @@ export interface RememberOptions<Question, Answer> {
   isRefused?: (question: Question, answer: Answer, askedAt: number) => boolean
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
-  /** Clock, in milliseconds. */
+  /** Milliseconds that no setting of a clock changes. */
   now?: () => number
 }
 
@@ -31,7 +31,7 @@ const MOST = 10_000
  * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
  * who ask the same at once, only one sends the question.
  */
-export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused = () => false, most = MOST, now = Date.now }: RememberOptions<Question, Answer>) {
+export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused = () => false, most = MOST, now = () => performance.now() }: RememberOptions<Question, Answer>) {
   const answers = new LRUCache<string, { answer: Answer, askedAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
   const refusals = new LRUCache<string, number>({ maxSize: most, sizeCalculation: () => 1 })
   const { share } = createSingleFlight<Answer | undefined>()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { claims, jwtEnv, tokenOf } from '../auth/fixtures.ts'
 import { buildLogged } from '../helper.ts'
 import { say, startFakeEngine, works, type Script } from '../locks/fixtures/fake-engine.ts'
 
@@ -35,6 +36,7 @@ t.test('with a store 20 minutes ahead one request at the start is refused, then 
   for (let count = 0; count < 3; count++) {
     const reply = await fastify.inject({ method: 'POST', url: LOCK, body: { fieldName: 'title', userData: { uid: '7' } } })
     t.strictSame([reply.statusCode, reply.json()], [200, { success: true }])
+    t.ok(Math.abs(Date.parse(String(reply.headers['date'])) - now()) < 10_000, 'an answer says the time of the store')
   }
   t.strictSame(refused, ['GetItem'], 'only what measures')
   t.ok(leases.length === 3 && leases.every((ms) => Math.abs(ms - 60_000) < 10_000), `${leases}`)
@@ -48,4 +50,20 @@ t.test('with a store 20 minutes ahead one request at the start is refused, then 
   engine.script = works
   for (let count = 0; count < 4; count++) await fastify.inject(LOCK)
   t.match(logged().filter(({ level }) => level === 40).at(-1), { msg: "this machine's clock agrees with the store's again", offsetMs: 0 })
+})
+
+t.test('tokens hold by the time of the store', async (t) => {
+  const engine = await startFakeEngine(t)
+  engine.script = (operation, input, response) => {
+    response.setHeader('date', new Date(Date.now() + MINUTES_20).toUTCString())
+    works(operation, input, response)
+  }
+  const { app: fastify } = await buildLogged(t, { DYNAMODB_ENDPOINT: engine.endpoint, ...jwtEnv(t) })
+  await fastify.listen({ host: '127.0.0.1', port: 0 })
+  await fastify.inject('/health/ready')
+  const seconds = () => Math.floor(Date.now() / 1000)
+  const statusOf = async (more: object) => (await fastify.inject({ url: LOCK, headers: { authorization: `Bearer ${tokenOf(claims(more))}` } })).statusCode
+  t.equal(await statusOf({ exp: seconds() + 1800 }), 200)
+  t.equal(await statusOf({ exp: seconds() + 600 }), 401, 'it is over by the time of the store')
+  t.equal(await statusOf({ exp: seconds() + 1800, nbf: seconds() + 900 }), 200, 'it has begun')
 })
