@@ -57,7 +57,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
     let openedAt = 0
     let isOpen = false
     policy.onBreak(() => {
-      openedAt = Date.now()
+      openedAt = performance.now()
       if (!isOpen) onChange('open', scope, why())
       isOpen = true
     })
@@ -72,7 +72,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
 
     /** Refuses at once. The library would let other requests wait for the one that tries the CMS out. */
     function check (): void {
-      if (state() === 'half-open' || (state() === 'open' && Date.now() - openedAt < restMs)) throw notSent()
+      if (state() === 'half-open' || (state() === 'open' && performance.now() - openedAt < restMs)) throw notSent()
     }
 
     function why (): string {
@@ -81,7 +81,7 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
     }
 
     function notSent (): Failure {
-      const seconds = Math.max(1, Math.ceil((openedAt + restMs - Date.now()) / 1000))
+      const seconds = Math.max(1, Math.ceil((openedAt + restMs - performance.now()) / 1000))
       const { error } = policy.lastFailure as { error?: Error }
       const what = scope === 'writes' ? 'failed repeatedly to save' : 'failed repeatedly'
       return new Failure('CMS_UNAVAILABLE', `The CMS has ${what} (circuit breaker ${state()}): nothing is sent to it, and so nothing saved, until it is tried again in ${seconds} s`, {
