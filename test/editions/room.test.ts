@@ -1,7 +1,12 @@
 import t from 'tap'
 import { createRoom, fitting, isTooLong } from '../../lib/editions/lookup/room.ts'
+import { createCatalog } from '../../lib/editions/site/catalog.ts'
 import { createShapes } from '../../lib/editions/site/shapes.ts'
+import { createSite } from '../../lib/editions/site/site.ts'
+import { publicName } from '../../lib/editions/model.ts'
 import { createPlans } from '../../lib/editions/translate/plans.ts'
+import { createTexts } from '../../lib/editions/translate/texts.ts'
+import type { Jsonapi } from '../../lib/jsonapi/client.ts'
 import { Failure } from '../../lib/errors.ts'
 import { model } from './fixtures.ts'
 
@@ -53,4 +58,44 @@ t.test('plans for ever new members are few, and those for many members fewer', a
   t.equal(planFor(resource(2)), plans[2])
   t.equal(planFor(resource(1)), plans[1])
   t.not(planFor(resource(0)), plans[0])
+})
+
+t.test('what targets, collections and edition types are called counts, however few they are', async (t) => {
+  const { targets, ids } = createSite({ cms: {} as Jsonapi, model, cmsUrl: 'http://cms.example', warn () {} })
+  const long = (kib: number) => ({ type: 'node--a', id: 'u', attributes: { path: { alias: `/${'x'.repeat(kib * 1024)}` }, langcode: 'en' } })
+  const known = () => targets.of({}).targets.get('node--a')?.size
+  const learn = (kib: number) => targets.learn(targets.of({}), [{ type: 'node--a', id: 'u' }], { included: [long(kib)] }, {})
+  learn(1)
+  t.equal(known(), 1)
+  learn(26 * 1024)
+  t.equal(known(), undefined, 'an alias of 26 MiB leaves no room for the caller')
+  ids.learn({ type: 'a', id: 'u', attributes: { [publicName(model, model.keys.id)]: 'x'.repeat(300) } })
+  t.strictSame(ids.get('u'), { type: 'a', uuid: 'u' })
+  t.equal(ids.get('x'.repeat(300)), undefined)
+})
+
+t.test('one long url that many references share makes no endless answer', async (t) => {
+  const texts = createTexts({ model, planFor: createPlans(model) })
+  const references = Array.from({ length: 50 }, () => ({ type: 'node--a', id: 'u', meta: { drupal_internal__target_id: 1 } }))
+  const resource = { type: 'a--b', id: 'u', relationships: { field_articles: { data: references } } }
+  const jsonOf = (length: number) => texts.jsonOf({ resource, urlOf: () => 'x'.repeat(length) })
+  t.ok(jsonOf(80_000).length > 4_000_000)
+  t.throws(() => jsonOf(90_000), { code: 'CMS_INVALID_RESPONSE', message: /urls of more than 4194304 characters together$/ })
+})
+
+t.test('collections of callers who are shown different ones are not remembered without end', async (t) => {
+  let asked = 0
+  const request: Jsonapi['request'] = async () => {
+    asked++
+    const links = Object.fromEntries(Array.from({ length: 9000 }, (_, index) => [`a${asked}--b${index}`, { href: `http://cms.example/jsonapi/a/b${index}${index === 0 ? 'x'.repeat(2000) : ''}` }]))
+    return { status: 200, document: { data: [], links: { self: { href: 'http://cms.example/jsonapi' }, ...links } } }
+  }
+  const catalog = createCatalog({ cms: { request }, model })
+  const caller = (index: number) => ({ authorization: `Basic ${index}` })
+  for (let index = 0; index < 20; index++) t.equal((await catalog.all(caller(index))).length, 8999, 'without the one whose path is too long')
+  t.equal(asked, 20)
+  await catalog.all(caller(19))
+  t.equal(asked, 20)
+  await catalog.all(caller(0))
+  t.equal(asked, 21)
 })

@@ -60,8 +60,14 @@ interface Welcome {
 /** How long Quoin relies on an answer of the CMS, in milliseconds. */
 const REMEMBERED_MS = 60_000
 
-/** For how many callers Quoin remembers the collections, and for how many of them, by language, the edition types. */
-const CALLERS = 1000
+/**
+ * How much of collections and edition types Quoin remembers for callers. A caller counts as one, and so does each collection or
+ * edition type, unless another caller has the same collections.
+ */
+const REMEMBERED = 100_000
+
+/** So many characters of an edition type count as one more. */
+const CHARACTERS = 256
 
 /** Labels where neither the content model nor the CMS has any. */
 const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Special Editions' }
@@ -71,8 +77,8 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
  */
 export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
-  const types = new LRUCache<string, { at: number, types: Named[] }>({ max: CALLERS })
-  const entryPoints = new LRUCache<string, Welcome>({ max: CALLERS })
+  const types = new LRUCache<string, { at: number, types: Named[] }>({ maxSize: REMEMBERED, sizeCalculation: ({ types }) => weightOf(types) })
+  const entryPoints = new LRUCache<string, Welcome>({ maxSize: REMEMBERED })
   let latest: EntryPoint = { collections: [], editions: [] }
 
   async function welcome (caller: Caller): Promise<Welcome> {
@@ -83,9 +89,10 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     const document = await readEntryPoint(caller)
     const collections = collectionsIn(document)
     // It is nearly always the same for all callers: then it is in memory only once.
-    if (!isDeepStrictEqual(collections, latest.collections)) latest = { collections, editions: editionsAmong(collections) }
+    const isShared = isDeepStrictEqual(collections, latest.collections)
+    if (!isShared) latest = { collections, editions: editionsAmong(collections) }
     const fresh = { at, entryPoint: latest, me: meIn(document, collections) }
-    entryPoints.set(key, fresh)
+    entryPoints.set(key, fresh, { size: isShared ? 1 : 1 + collections.length })
     return fresh
   }
 
@@ -104,7 +111,7 @@ export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, m
     const prefix = pathname(self).replace(/\/$/, '')
     return Object.entries(links).flatMap(([resourceType, link]) => {
       const path = pathname(link)
-      return path.startsWith(`${prefix}/`) ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }] : []
+      return path.startsWith(`${prefix}/`) && path.length <= LONGEST_PATH ? [{ resourceType, ...splitType(model, resourceType), path: path.slice(prefix.length) }] : []
     })
   }
 
@@ -227,6 +234,14 @@ export function allowedValues (values: unknown): Record<string, string> {
     ? [scalarText(label.value), scalarText(label.label)]
     : [value, scalarText(label)]))
 }
+
+/** What edition types count among those that Quoin remembers. */
+function weightOf (types: Named[]): number {
+  return types.reduce((sum, { id, label }) => sum + 1 + Math.trunc((id.length + label.length) / CHARACTERS), 1)
+}
+
+/** Of a collection, in characters. Drupal's have two machine names, of 65 characters together. */
+const LONGEST_PATH = 1024
 
 function pathname (link: unknown): string {
   const href = isObject(link) ? link.href : link

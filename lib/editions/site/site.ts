@@ -91,8 +91,9 @@ export function createSite ({ cms, model, cmsUrl, warn }: SiteOptions): Site {
   }
 }
 
-/** How many ids Quoin remembers. */
+/** How many ids Quoin remembers, and how long they may be. */
 const IDS = 50_000
+const LONGEST_ID = 255
 
 export function createEditionIds (model: ContentModel): EditionIds {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
@@ -102,7 +103,7 @@ export function createEditionIds (model: ContentModel): EditionIds {
   return {
     get: (id) => places.get(id),
     learn ({ type, id: uuid, attributes }) {
-      for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) places.set(id, { type, uuid })
+      for (const id of [uuid.toLowerCase(), scalarText(attributes?.[idAttribute])]) if (id.length <= LONGEST_ID) places.set(id, { type, uuid })
     }
   }
 }

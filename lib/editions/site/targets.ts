@@ -10,6 +10,8 @@ export interface KnownTargets {
   /** When Quoin asked for the first of them, in milliseconds of the clock. */
   since: number
   targets: Map<string, Map<string, Target>>
+  /** What the targets count (`weightOf`). */
+  weight: number
   /** The urls of these targets; another function as soon as one of them changes. */
   urlOf: UrlOf
   /** Documents whose targets are all known. */
@@ -43,7 +45,7 @@ export interface TargetMemory {
 
 const REMEMBERED_MS = 60_000
 
-/** How many targets Quoin remembers, those of all callers together. */
+/** How many targets Quoin remembers, those of all callers together. Of long urls each 256 characters count as one more. */
 const REMEMBERED = 100_000
 
 const HIDDEN: Target = {}
@@ -80,7 +82,7 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
 
   function empty (): KnownTargets {
     const targets = new Map()
-    return { since: now(), targets, urlOf: urlsOf(targets), documents: new WeakSet(), pages: new Set() }
+    return { since: now(), targets, weight: 0, urlOf: urlsOf(targets), documents: new WeakSet(), pages: new Set() }
   }
 
   function shownBy ({ included = [] }: Document): (reference: ResourceIdentifier) => Target | undefined {
@@ -91,7 +93,7 @@ export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KE
   function putAll (memory: KnownTargets, references: ResourceIdentifier[], targetFor: (reference: ResourceIdentifier) => Target): void {
     const { targets } = memory
     let hasChanged = false
-    for (const reference of references) hasChanged = put(targets, reference, targetFor(reference)) || hasChanged
+    for (const reference of references) hasChanged = put(memory, reference, targetFor(reference)) || hasChanged
     if (hasChanged) Object.assign(memory, { urlOf: urlsOf(targets), documents: new WeakSet() })
   }
 
@@ -178,16 +180,23 @@ export function translatedIn (resources: Resource[], names: ReadonlySet<string>,
 }
 
 /** Puts a target into its place. A translation does not replace its original. @returns whether another one was there */
-function put (targets: KnownTargets['targets'], { type, id }: ResourceIdentifier, target: Target): boolean {
+function put (memory: KnownTargets, { type, id }: ResourceIdentifier, target: Target): boolean {
+  const { targets } = memory
   const ofType = targets.get(type) ?? targets.set(type, new Map()).get(type)!
   const earlier = ofType.get(id)
   if (target.isTranslation && earlier?.langcode !== undefined && !earlier.isTranslation) return false
   ofType.set(id, target)
+  memory.weight += weightOf(target) - (earlier ? weightOf(earlier) : 0)
   return earlier !== undefined && (earlier.alias !== target.alias || earlier.fileUrl !== target.fileUrl || earlier.langcode !== target.langcode)
 }
 
-function count ({ targets, pages }: KnownTargets): number {
-  let sum = pages.size
-  for (const ofType of targets.values()) sum += ofType.size
-  return sum
+/** So many characters count as much as a target does. */
+const CHARACTERS = 256
+
+function weightOf ({ alias = '', fileUrl = '', langcode = '' }: Target): number {
+  return 1 + Math.trunc((alias.length + fileUrl.length + langcode.length) / CHARACTERS)
+}
+
+function count ({ weight, pages }: KnownTargets): number {
+  return pages.size + weight
 }

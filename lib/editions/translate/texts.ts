@@ -1,3 +1,4 @@
+import { Failure } from '../../errors.ts'
 import { jsonText, type JsonText } from '../../json-text.ts'
 import { scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { publicName, type ContentModel } from '../model.ts'
@@ -30,6 +31,9 @@ interface TextEntry {
   edition?: EditionText
 }
 
+/** The urls of an edition's references together, in characters: each reference to one target has its url, however long. */
+const LONGEST_URLS = 4 * 1024 * 1024
+
 export function createTexts ({ model, planFor }: { model: ContentModel, planFor: Plans }): EditionTexts {
   const texts = new WeakMap<Resource, TextEntry>()
   const idAttribute = publicName(model, model.keys.id)
@@ -38,8 +42,11 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
     const last = texts.get(resource)
     if (last?.urlOf === urlOf) return last
     const urls = new Map<ResourceIdentifier, string | undefined>()
+    let length = 0
     const recordingUrlOf: UrlOf = (identifier, entityType) => {
       const url = urlOf(identifier, entityType)
+      length += url?.length ?? 0
+      if (length > LONGEST_URLS) throw new Failure('CMS_INVALID_RESPONSE', `The CMS answered with an edition whose references have urls of more than ${LONGEST_URLS} characters together`)
       urls.set(identifier, url)
       return url
     }
