@@ -224,7 +224,13 @@ t.test('an upsert of what Drupal still shows is sent too, and one of what the la
 
 t.test('of a type without revisions there is no further request', async (t) => {
   const file = join(t.testdir({ 'model.json': JSON.stringify({ keys: { revision: null } }) }), 'model.json')
-  const { call, before } = await openOld(t, { attributes: { title: 'New' }, env: { CONTENT_MODEL: file } })
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { app, call, before, cms } = await openOld(t, { attributes: { title: 'New' }, env: { CONTENT_MODEL: file, DYNAMODB_ENDPOINT: endpoint } })
+  const from = cms.asked.length
+  const url = `/api/collections/daily/by-key/${before.body.field_key[0].value}`
+  const pushed = await app.inject({ method: 'PUT', url, headers: basic('editor'), payload: { title: before.body.title } })
+  const lines = cms.asked.slice(from).map(({ line }) => line)
+  t.strictSame([pushed.statusCode, sentIn(lines), versionsIn(lines)], [200, 0, []])
   const saved = await call('POST', path, { body: { title: before.body.title }, as: 'editor' })
   t.strictSame([saved.status, sentIn(saved.upstream), versionsIn(saved.upstream)], [200, 0, []], 'nobody can ask for the latest version')
 })
