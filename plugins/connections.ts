@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 /** How many connections are held at once; one more is closed unread, before memory or file descriptors run out. */
@@ -46,6 +46,8 @@ const LOOK_MS = 5000
  * A connection of which the caller takes nothing for STALLED_MS, though something waits for it, is closed. Node by itself
  * would wait for connectionTimeout, and once more where a part was taken before.
  *
+ * A request that expects 100 (Continue) is invited to send its body once nothing but the body can have it refused.
+ *
  * An expectation that is not known is ignored, as RFC 9110 section 10.1.1 allows; Node would refuse it without a body.
  */
 async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs = REST_MS, stalledMs = STALLED_MS, lookMs = LOOK_MS }: ConnectionsOptions) {
@@ -60,6 +62,20 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs 
     fastify.log.warn(`${most} connections are open, as many as this process holds: others are closed unread`)
   })
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response))
+  const uninvited = new WeakSet<IncomingMessage>()
+  fastify.server.on('checkContinue', (request, response) => {
+    uninvited.add(request)
+    fastify.server.emit('request', request, response)
+  })
+  // The last of the hooks before a body is read: what they refuse is answered without it.
+  fastify.addHook('onRoute', (route) => {
+    if ([route.method].flat().includes('GET')) return
+    const hooks = [route.preParsing].flat().filter((hook) => hook !== undefined)
+    route.preParsing = [...hooks, (request, reply, _payload, done) => {
+      if (uninvited.has(request.raw) && isReadable(request)) reply.raw.writeContinue()
+      done()
+    }]
+  })
   fastify.server.prependListener('request', (request, response) => {
     const { headers } = request
     if (headers.upgrade) response.setHeader('connection', 'close')
@@ -72,6 +88,13 @@ async function connections (fastify: FastifyInstance, { limits = LIMITS, restMs 
   })
   drain(fastify)
   closeStalled(fastify, stalledMs, lookMs)
+}
+
+/** Whether the body of a request is of a size and a media type that its route takes. */
+function isReadable ({ headers, server, routeOptions: { bodyLimit } }: FastifyRequest): boolean {
+  const [type] = String(headers['content-type']).split(';', 1)
+  const isTooLarge = Number(headers['content-length']) > bodyLimit
+  return !isTooLarge && server.hasContentTypeParser(type!.trim().toLowerCase())
 }
 
 function openFiles (limits: string): number {

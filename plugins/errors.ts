@@ -82,14 +82,16 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     ? new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
     : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
       ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
-      : new Failure('BAD_REQUEST', 'The request is not valid HTTP (RFC 9112)')
+      : error.code === 'HPE_INVALID_VERSION' && OTHER_VERSION.test(textOf(error))
+        ? new Failure('BAD_REQUEST', 'Only HTTP/1.1 and HTTP/1.0 are spoken here', { status: 505 })
+        : new Failure('BAD_REQUEST', 'The request is not valid HTTP (RFC 9112)')
   const reply = this?.newestReplies?.get(socket)
   if (reply && !reply.request.raw.complete) {
     // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
     setImmediate(() => reply.sent ? socket.destroySoon() : answer(failure, reply.request, reply.header('connection', 'close')))
     return
   }
-  const path = /^\S+ (\/[^ ]*) /.exec((error.rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? '')?.[1]
+  const path = /^\S+ (\/[^ ]*) /.exec(textOf(error))?.[1]
   const text = JSON.stringify(path === undefined || LOCKS.test(path) ? lockBody(failure) : body(failure))
   const { statusCode, code } = failure
   const reqId = randomUUID()
@@ -97,6 +99,13 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
   const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, `Content-Type: ${JSON_TYPE}`, `Content-Length: ${text.length}`]
   const fields = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`)
   socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
+}
+
+/** A request line of another version than those of Quoin. */
+const OTHER_VERSION = /^\S+ \S+ HTTP\/(?!1\.[01]\b)\d/
+
+function textOf ({ rawPacket }: ConnectionError): string {
+  return (rawPacket as unknown as Buffer | undefined)?.toString('latin1') ?? ''
 }
 
 function toFailure (error: FastifyError | Failure, request: FastifyRequest): Failure {

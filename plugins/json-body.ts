@@ -72,7 +72,7 @@ async function jsonBody (fastify: FastifyInstance, { memory = createBodyMemory()
     if (!isUtf8(bytes)) return done(new Failure('BAD_REQUEST', 'The request body is not UTF-8'))
     const text = bytes.toString('utf8')
     parse(request, text, (error, value) => {
-      if (error) return done(error)
+      if (error) return done(isJson(text) ? new Failure('BAD_REQUEST', 'The request body has a member __proto__ or constructor.prototype, which is not taken') : error)
       // JSON.stringify escapes lone surrogates and no others (ECMA-262, well-formed JSON.stringify).
       if (HAS_SURROGATE_ESCAPE.test(text) && LONE_SURROGATE.test(JSON.stringify(value))) {
         return done(new Failure('BAD_REQUEST', 'The request body has a string with a lone surrogate, which is not Unicode text'))
@@ -146,6 +146,16 @@ function appended (bytes: Buffer, size: number, chunk: Buffer): Buffer {
   const room = size + chunk.length <= bytes.length ? bytes : Buffer.concat([bytes], 2 * (size + chunk.length))
   chunk.copy(room, size)
   return room
+}
+
+/** Whether a text that Fastify's parser has refused is JSON all the same: it says the same of the names that it does not take. */
+function isJson (text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export default fp(jsonBody, { name: 'json-body', fastify: '5.x' })

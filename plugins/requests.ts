@@ -31,10 +31,12 @@ async function requests (fastify: FastifyInstance, { ownsPaths }: { ownsPaths: b
   if (ownsPaths) fastify.setNotFoundHandler(absent)
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { rawHeaders, httpVersion } = request.raw
+    refuseUnknownHttp(request)
     if (rawHeaders.length / 2 > MOST_HEADERS) throw new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
     const hosts = countOf('host', rawHeaders)
     if (hosts === 0 && httpVersion === '1.1') throw new Failure('BAD_REQUEST', 'The request has no header field Host (RFC 9112 section 3.2)')
     if (hosts > 1) throw new Failure('BAD_REQUEST', `The request has ${hosts} header fields Host, but may have one only (RFC 9112 section 3.2)`)
+    if (!HOST.test(request.headers.host ?? '')) throw new Failure('BAD_REQUEST', 'The header field Host is not a host with its port (RFC 9110 section 7.2)')
     // The not-found handler alone would come after the body, which may be wrong in its own way.
     if (request.is404) absent(request)
     const query = request.url.slice(request.url.indexOf('?') + 1)
@@ -42,6 +44,24 @@ async function requests (fastify: FastifyInstance, { ownsPaths }: { ownsPaths: b
     done()
   })
 }
+
+/** A host and its port, if any. Source: RFC 3986 section 3.2.2. */
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.~!$&'()*+,;=%-]*)(?::\d*)?$/i
+
+/** Versions and transfer codings that Quoin does not have (RFC 9112 sections 2.3 and 6.1). HTTP/2 comes by a server for it. */
+function refuseUnknownHttp ({ raw, headers: { 'transfer-encoding': coding } }: FastifyRequest): void {
+  const { httpVersion } = raw
+  if ('stream' in raw) return
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    throw new Failure('BAD_REQUEST', `HTTP/${httpVersion} is not spoken here: HTTP/1.1 and HTTP/1.0 are`, { status: 505, headers: CLOSE })
+  }
+  if (coding === undefined) return
+  if (httpVersion === '1.0') throw new Failure('BAD_REQUEST', 'HTTP/1.0 has no Transfer-Encoding (RFC 9112 section 6.1)', { headers: CLOSE })
+  if (coding.toLowerCase() !== 'chunked') throw new Failure('BAD_REQUEST', 'The only transfer coding that is taken is chunked', { status: 501, headers: CLOSE })
+}
+
+/** Where a request ends cannot be known then. */
+const CLOSE = { connection: 'close' }
 
 /** How often a header field occurs; Node's `headers` has only the first of some. @param fields names and values in turns */
 function countOf (name: string, fields: string[]): number {

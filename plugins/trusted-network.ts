@@ -9,6 +9,9 @@ import { ownPath } from './mount.ts'
 /** A host and its port. Source: RFC 9110 section 7.2. */
 const HOST = /^(?:\[(?<ip6>[^\]]*)\]|(?<host>[^:]*))(?::\d*)?$/
 
+/** The authority of a target in the absolute form. */
+const AUTHORITY = /^[a-z][a-z\d+.-]*:\/\/([^/?#]*)/i
+
 /** Names that no name server may point elsewhere. Source: RFC 6761 section 6.3. */
 const LOOPBACK = /^(?:.+\.)?localhost$/
 
@@ -36,8 +39,8 @@ async function trustedNetwork (fastify: FastifyInstance, { config: { auth, host,
 
   fastify.addHook('onRequest', (request, _reply, done) => {
     const { server, method, headers, routeOptions: { url = '' } } = request
-    // HTTP/2 has it in `:authority`, which comes before Host (RFC 9113 section 8.3.1).
-    const name = (headers[':authority'] ?? headers.host) as string | undefined
+    // HTTP/2 has it in `:authority`, a request to a proxy in its target. Both come before Host (RFC 9113 section 8.3.1, RFC 9112 section 3.2.2).
+    const name = (headers[':authority'] ?? AUTHORITY.exec(request.raw.url!)?.[1] ?? headers.host) as string | undefined
     if (name !== undefined && !isOwn(name, names) && !ownPath(server, url).startsWith('/health/')) {
       throw new Failure('MISDIRECTED', `This service does not go by the name ${JSON.stringify(name.slice(0, SHOWN_LENGTH))}: call it by its address, or add the name to HOSTS`)
     }

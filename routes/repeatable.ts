@@ -26,7 +26,7 @@ export async function repeatable<T extends SaveResult, Status extends number> (r
   async function once (): Promise<T> {
     const { server: { idempotency }, headers: { 'idempotency-key': key }, uid, method, url, body } = request
     if (key === undefined) return save()
-    const outcome = await idempotency.once({ uid, method, path: url.split('?', 1)[0]!, key: String(key), body }, async (attempt) => {
+    const outcome = await idempotency.once({ uid, method, path: url.split('?', 1)[0]!, key: quoted(String(key)), body }, async (attempt) => {
       const result = await save(attempt)
       const { uuid, etag, outcomes } = result
       return { result, done: { status: status(result), uuid, etag, ...(outcomes && { outcomes }) } }
@@ -36,4 +36,9 @@ export async function repeatable<T extends SaveResult, Status extends number> (r
     if (isReplayed) reply.header('idempotency-replayed', 'true')
     return answer
   }
+}
+
+/** The same key is one, whether a client sends it in quotes, as the draft has it, or bare, as most do. */
+function quoted (key: string): string {
+  return key.startsWith('"') ? key : `"${key}"`
 }

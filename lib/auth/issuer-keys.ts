@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
-import type { Failure } from '../errors.ts'
+import { texts, type Failure } from '../errors.ts'
 import { createHttp } from '../http/client.ts'
 import type { HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
 import { objectIn } from '../jsonapi/document.ts'
+import { unavailable } from './identity.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */
 export interface KeysClock {
@@ -16,7 +17,8 @@ export interface KeysClock {
 export interface IssuerKeys {
   /**
    * The key that a token names.
-   * @throws {Error} jose's JWKSNoMatchingKey and the like where the token is at fault; any other where the keys are
+   * @throws {Failure} AUTH_UNAVAILABLE where the keys cannot be fetched
+   * @throws {Error} any other where the token is at fault, or the one key that it names
    */
   keyOf: JWTVerifyGetKey
   /** When the keys are fetched again, by the clock. What they have verified is trusted no longer than that. */
@@ -85,7 +87,7 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
   const keyOf: JWTVerifyGetKey = async (header, token) => {
     const before = lastBegin
     if (now() >= fetchedAt + KEYS_MS) {
-      await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw error })
+      await renew().catch((error: unknown) => { if (now() >= fetchedAt + KEYS_MS + OUTAGE_MS) throw keysUnavailable(error) })
     }
     let failure: unknown
     for (let looks = 0; looks <= LOOKS_MAX; looks++) {
@@ -96,12 +98,16 @@ export function issuerKeys (url: string, onChange: () => void, { now = Date.now,
         // A look that had begun before the token came may not show its key yet.
         if (!(error instanceof errors.JWKSNoMatchingKey) || lastEnd > before) break
       }
-      await renew()
+      await renew().catch((error: unknown) => { throw keysUnavailable(error) })
     }
     throw failure
   }
 
   return { keyOf, renewAt }
+}
+
+function keysUnavailable (cause: unknown): Failure {
+  return unavailable(texts.keysUnavailable, cause)
 }
 
 /**

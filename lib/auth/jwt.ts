@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import { errors, jwtVerify, type JWTVerifyOptions, type JWTPayload } from 'jose'
 import { LRUCache } from 'lru-cache'
-import { texts, type Failure } from '../errors.ts'
+import { Failure, texts } from '../errors.ts'
 import { bearerToken, tokenMissing, tokenRefused } from './bearer.ts'
-import { identityOf, lineOf, unavailable, type Check, type Identity } from './identity.ts'
+import { identityOf, lineOf, type Check, type Identity } from './identity.ts'
 import { issuerKeys, type IssuerKeys, type KeysClock } from './issuer-keys.ts'
 import { ALGORITHMS, type PublicKey } from './public-key.ts'
 
@@ -33,7 +33,7 @@ const REMEMBERED = 10_000
 /** Accepts access tokens and tokens without a type. Rejects logout tokens, DPoP proofs and other tokens of the same issuer. Source: RFC 8725 section 3.11. */
 const TYPES = /^(?:application\/)?(?:at\+)?jwt$/i
 
-/** What a token itself can be at fault for; everything else is the fault of the keys. */
+/** What a token itself can be at fault for; everything else is the fault of the key that it names. */
 const FAULTS = [
   errors.JWSInvalid, errors.JWTInvalid, errors.JWSSignatureVerificationFailed, errors.JOSENotSupported,
   errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys
@@ -102,9 +102,6 @@ function failureOf (error: unknown): Failure {
   if (error instanceof errors.JWTClaimValidationFailed) return tokenRefused(`The claim ${error.claim} of the token is missing or not as it has to be`, error)
   if (error instanceof errors.JOSEAlgNotAllowed) return tokenRefused('The token is signed with an algorithm that is not allowed', error)
   if (FAULTS.some((fault) => error instanceof fault)) return tokenRefused('The token is not a JWT signed by the issuer', error)
-  return keysUnavailable(error)
-}
-
-function keysUnavailable (cause: unknown): Failure {
-  return unavailable(texts.keysUnavailable, cause)
+  if (error instanceof Failure) return error
+  return tokenRefused('The key that the token names cannot be used', error)
 }

@@ -81,10 +81,11 @@ export const ReadinessHeaders = Type.Object({
 })
 
 /** A String of RFC 9651 (section 3.3.3), of 1 to 255 characters. */
-const IDEMPOTENCY_KEY = String.raw`^"(?:[ !#-\[\]-~]|\\["\\]){1,255}"$`
+/** In quotes as the draft has it, a string of RFC 8941; or bare, as most clients send it: then without spaces and commas. */
+const IDEMPOTENCY_KEY = String.raw`^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$`
 
 export const CreateHeaders = Type.Object({
-  'idempotency-key': Type.Optional(Type.String({ pattern: IDEMPOTENCY_KEY, description: 'Names this request: 1 to 255 characters of visible ASCII and spaces in quotes, such as a random UUID. However often the request is sent with the same key and body within a day, it is done once', examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] })),
+  'idempotency-key': Type.Optional(Type.String({ pattern: IDEMPOTENCY_KEY, description: 'Names this request: 1 to 255 characters of visible ASCII and spaces in quotes, such as a random UUID. Without quotes, spaces and commas it is the same key. However often the request is sent with the same key and body within a day, it is done once', examples: ['"8e03978e-40d5-43dd-bc93-6894a57f9324"'] })),
   'x-csrf-token': Type.Optional(Type.String({ description: "The token that Drupal's /session/token answers. Needed with a session cookie that is passed on to Drupal (CMS_AUTH=passthrough)" })),
   'x-user-uid': Type.Optional(Type.String({ description: "The uid of the user who wants this, percent-encoded unless it is visible ASCII. Another caller is answered 403 USER_CHANGED. With AUTH=none it says who calls, so that EDITION_LOCKS=enforce can compare it with the uid of a lock; without it every lock counts as another user's" }))
 })

@@ -361,7 +361,14 @@ t.test('only a published key of the right kind and purpose verifies', async (t) 
   for (const [what, key, pair, alg] of [['a short key', jwkOf(weak), weak, 'RS256'], ['a private key', pairs.ES256.privateKey.export({ format: 'jwk' }), pairs.ES256, 'ES256']] as const) {
     state.keys = [key]
     pass(600_001)
-    t.match(await ask(check, signedBy(pair, { alg }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' }, `${what} is the issuer's fault`)
+    t.match(await ask(check, signedBy(pair, { alg }, { exp: exp() })), { code: 'UNAUTHENTICATED', message: /The key that the token names cannot be used/ }, what)
+  }
+  const good = jwkOf(pairs.ES256, { kid: 'good' })
+  for (const malformed of [{ kty: 'EC', crv: 'P-256', kid: 'a' }, { ...jwkOf(pairs.ES256), kid: 'a', x: 5 }, { ...jwkOf(pairs.ES256), kid: 'a', x: 'AA' }]) {
+    state.keys = [malformed, good]
+    pass(600_001)
+    t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { code: 'UNAUTHENTICATED' }, `a malformed key: ${JSON.stringify(malformed)}`)
+    t.match(await ask(check, signedBy(pairs.ES256, { kid: 'good' }, { exp: exp() })), { uid: '7' }, 'and no other token')
   }
 })
 

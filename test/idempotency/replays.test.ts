@@ -131,11 +131,24 @@ t.test('a key is a string of 1 to 255 characters, as the draft has it', async (t
   const { edition, instances: [first], writes } = await desk(t)
   const path = await edition(4)
   const before = writes()
-  for (const key of ['', '""', 'bare', '"open', '"a", "b"', '"\\x"', '"a"b"', `"${'x'.repeat(256)}"`, '"\u00e4"', '"a";b=1']) {
+  for (const key of ['', '""', 'a b', 'a, b', 'a,b', 'a"', 'a\\', 'x'.repeat(256), '\u00e4', '"open', '"a", "b"', '"\\x"', '"a"b"', `"${'x'.repeat(256)}"`, '"\u00e4"', '"a";b=1']) {
     t.match(await first(path, title('Late'), Buffer.from(key).toString('latin1')), { status: 400, body: { code: 'BAD_REQUEST' } }, key)
   }
   t.equal(writes(), before)
   for (const key of ['"x"', '"\\"\\\\ ~!"', `"${'x'.repeat(255)}"`]) t.match(await first(path, title(`Late ${key.length}`), key), { status: 200 }, key)
+})
+
+t.test('a bare key, as most clients send it, is the same as the one in quotes', async (t) => {
+  const { edition, instances: [first, second], writes } = await desk(t)
+  const path = await edition(4)
+  for (const [index, key] of ['5f7c6a2e-8d0b-4f0c-9a57-1f6a0c2d9b11', 'x'.repeat(255), "!#$%&'()*+-./:;<=>?@[]^_`{|}~"].entries()) {
+    t.match(await first(path, title(`Late ${index}`), key), { status: 200, replayed: undefined }, key)
+    const before = writes()
+    t.match(await second(path, title(`Late ${index}`), `"${key}"`), { status: 200, replayed: 'true' }, key)
+    t.match(await first(path, title(`Late ${index}`), key), { status: 200, replayed: 'true' }, key)
+    t.equal(writes(), before)
+    t.match(await first(path, title('Other'), `"${key}"`), { status: 422, body: { code: 'IDEMPOTENCY_KEY_REUSED' } }, key)
+  }
 })
 
 t.test('a body that is nested too deep is refused under a key too', async (t) => {
