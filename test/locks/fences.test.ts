@@ -222,6 +222,16 @@ t.test('a draft whose write got no answer is kept once', async (t) => {
   }
 })
 
+t.test('a draft whose writes get no answer fails after three', async (t) => {
+  let puts = 0
+  const { drafts } = drafting(async () => {
+    puts++
+    throw noAnswer()
+  })
+  await t.rejects(drafts.keep(lock, bob), { code: 'STORE_UNAVAILABLE' })
+  t.ok(puts <= 12, `${puts} writes`)
+})
+
 t.test('a draft that was written without an answer and is discarded at once stays so', async (t) => {
   let puts = 0
   const { drafts, items } = drafting(async (store, command) => {
