@@ -13,8 +13,11 @@ const ANSWER_PACE: LeastPace = {
   bytesPerSecond: 8 * 1024
 }
 
-/** A large answer goes out in pieces of so many bytes: only between two of them shows what the caller has taken. */
-const PIECE_BYTES = 64 * 1024
+/**
+ * A large answer goes out in pieces of so many bytes: only between two of them shows what the caller has taken. They are as
+ * large as the pace allows, since a busy process sends one in each turn of its event loop.
+ */
+const PIECE_BYTES = 480 * 1024
 
 interface AnswerMemoryOptions {
   memory: AnswerMemory
