@@ -126,12 +126,7 @@ export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
 async function get ({ origin, pathname, search }: URL): Promise<HttpAnswer> {
   const http = createHttp({ url: origin, timeoutMs: FETCH_MS })
   const headers = { accept: 'application/json, application/jwk-set+json' }
-  try {
-    return await http.send({ method: 'GET', path: pathname + search, headers })
-  } catch (error) {
-    // The failure itself is about the CMS.
-    throw (error as Failure).cause
-  } finally {
-    await http.close()
-  }
+  const answer = http.send({ method: 'GET', path: pathname + search, headers })
+  // The failure itself is about the CMS.
+  return answer.catch((error: Failure) => { throw error.cause }).finally(http.close)
 }
