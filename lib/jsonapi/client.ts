@@ -104,7 +104,6 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
     call?.spend()
     const answer = key === undefined ? await ask(call?.waiting).finally(endWrite) : await (isFresh ? ask(call?.signal) : reads.share(key, ask, call?.signal))
     if (answer.bytes! >= LARGE_ANSWER) call?.take(answer.bytes!)
-    await restAfter(answer.bytes)
     // Callers without a session may share an answer. None of them gets its cookies, which would make one session of all.
     if (answer.cookies && hasSession(caller)) onRenewal?.(caller, answer.cookies)
     return isElsewhere ? { ...answer, isElsewhere } : answer
@@ -121,7 +120,10 @@ export function createJsonapi ({ http, jsonapiPath, languages: prefixes, account
         call?.retry()
         answer = await send(credentials, signal)
       }
-      return answerOf(answer, key, { ...caller, ...credentials })
+      const parsed = answerOf(answer, key, { ...caller, ...credentials })
+      // Before the calls that share it go on, which keeps them in their order: the first of them asks for what comes next.
+      await restAfter(parsed.bytes)
+      return parsed
     }
 
     function endWrite (): void {
