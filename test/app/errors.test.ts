@@ -40,7 +40,10 @@ async function logged (t: Test, options: object = {}, env: Record<string, string
     fastify.get(url, async () => { throw new TypeError('cannot read x of undefined', { cause: new Error('the innermost') }) })
     fastify.post(url, async () => { throw new Error('no') })
   }
-  fastify.get('/api/cloud/data-state/a/b/throws', async () => { throw 'a string' }) // eslint-disable-line no-throw-literal
+  fastify.get('/api/cloud/data-state/a/b/throws', async () => {
+    // eslint-disable-next-line no-throw-literal
+    throw 'a string'
+  })
   await fastify.listen({ host: '127.0.0.1', port: 0 })
   return { fastify, lines, port: (fastify.server.address() as AddressInfo).port }
 }
