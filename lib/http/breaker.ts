@@ -51,7 +51,8 @@ export function createBreaker ({ failures = FAILURES, restMs = REST_MS, onChange
 
   function createCircuit (scope: BreakerScope) {
     const policy = circuitBreaker(handleWhen(isTransport).orWhenResult(isFailing as (answer: unknown) => boolean), {
-      halfOpenAfter: restMs,
+      // The library reads the wall clock, which may be set: `check` alone decides when the CMS is tried again.
+      halfOpenAfter: -Infinity,
       breaker: new ConsecutiveBreaker(failures)
     })
     let openedAt = 0
