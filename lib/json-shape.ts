@@ -34,8 +34,9 @@ const FACTOR = 0x9e3779b1
 const SEED = Math.trunc(Math.random() * 2 ** 32)
 
 /**
- * Looks at what a JSON text is made of, in one pass over its bytes. It costs 0.4 to 0.9 ms for each MB, a seventh to a fifth of
- * what JSON.parse() takes. Total: takes any bytes. Of what is not JSON the numbers mean nothing.
+ * Looks at what a JSON text is made of, in one pass over its bytes. It costs 0.4 to 1.1 ms for each MB: 11 to 21 % of what
+ * JSON.parse() takes of usual lists, and up to 37 % where JSON.parse() is fast, as with long texts. Takes any bytes. Of what
+ * is not JSON the numbers mean nothing.
  */
 export function measureJson (bytes: Uint8Array, limits: JsonLimits = JSON_LIMITS): JsonShape {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
