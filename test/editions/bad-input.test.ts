@@ -18,6 +18,8 @@ const endpoints: Array<[what: string, path: string]> = [['create', '/api/collect
 const beside = (members: string) => `{"type":"daily",${members}}`
 const nested = (open: string, levels: number, close: string) => open.repeat(levels) + (open === '[' ? '' : '1') + close.repeat(levels)
 
+const FORBIDDEN_NAME = /^The request body has a member __proto__ or constructor\.prototype, which is not taken$/
+
 const badBodies: Array<[what: string, body: string | Buffer, message: RegExp]> = [
   ['malformed JSON', '{"title": [', /not valid JSON/],
   ['half a string', '{"a', /not valid JSON/],
@@ -30,10 +32,10 @@ const badBodies: Array<[what: string, body: string | Buffer, message: RegExp]> =
   ['a string', '"title"', /^body must be object$/],
   ['a number', '5', /^body must be object$/],
   ['a boolean', 'true', /^body must be object$/],
-  ['__proto__ as a field', beside('"__proto__":{"title":[{"value":"x"}]}'), /JSON/],
-  ['__proto__ as a property', beside('"title":[{"value":"x","__proto__":{"a":1}}]'), /JSON/],
-  ['__proto__ in escapes', beside('"\\u005f_proto__":[]'), /JSON/],
-  ['constructor.prototype', beside('"constructor":{"prototype":{"a":1}}'), /JSON/],
+  ['__proto__ as a field', beside('"__proto__":{"title":[{"value":"x"}]}'), FORBIDDEN_NAME],
+  ['__proto__ as a property', beside('"title":[{"value":"x","__proto__":{"a":1}}]'), FORBIDDEN_NAME],
+  ['__proto__ in escapes', beside('"\\u005f_proto__":[]'), FORBIDDEN_NAME],
+  ['constructor.prototype', beside('"constructor":{"prototype":{"a":1}}'), FORBIDDEN_NAME],
   ['a lone surrogate', beside('"title":[{"value":"\\ud83d"}]'), /lone surrogate/],
   ['a lone surrogate the other way round', beside('"title":[{"value":"\\udf5e\\ud83d"}]'), /lone surrogate/],
   ['a lone surrogate in a name', beside('"\\ud83d":[]'), /lone surrogate/],
