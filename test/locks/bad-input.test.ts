@@ -24,6 +24,8 @@ const isLockFailure = new Ajv().addSchema(Holder).compile(LockFailure)
 const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 const body = (text: string) => text.replace('…', '"fieldName":"title","userData":{"uid":"7"')
 
+const FORBIDDEN_NAME = /^Error: The request body has a member __proto__ or constructor\.prototype, which is not taken$/
+
 const badBodies: Array<[what: string, body: unknown, message: RegExp]> = [
   ['malformed JSON', '{"fieldName":', /not valid JSON/],
   ['no body', '', /^Error: body must be object$/],
@@ -32,9 +34,9 @@ const badBodies: Array<[what: string, body: unknown, message: RegExp]> = [
   ['a string', '"title"', /^Error: body must be object$/],
   ['bytes that are not UTF-8', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), /UTF-8/],
   ['a lone surrogate', body('{…},"payload":"\\ud83d"}'), /lone surrogate/],
-  ['a member __proto__', body('{…},"__proto__":{}}'), /JSON/],
-  ['a member __proto__ in userData', body('{…,"__proto__":{"admin":true}}}'), /JSON/],
-  ['a member constructor.prototype', body('{…,"constructor":{"prototype":{}}}}'), /JSON/],
+  ['a member __proto__', body('{…},"__proto__":{}}'), FORBIDDEN_NAME],
+  ['a member __proto__ in userData', body('{…,"__proto__":{"admin":true}}}'), FORBIDDEN_NAME],
+  ['a member constructor.prototype', body('{…,"constructor":{"prototype":{}}}}'), FORBIDDEN_NAME],
   ['no fieldName', { userData: { uid: '7' } }, /^Error: body must have required property 'fieldName'$/],
   ['an empty fieldName', { ...good, fieldName: '' }, /^Error: body\/fieldName must NOT have fewer than 1 characters$/],
   ['a fieldName of 256 characters', { ...good, fieldName: 'x'.repeat(256) }, /^Error: body\/fieldName must NOT have more than 255 characters$/],
