@@ -36,7 +36,7 @@ const REFUSED_MS = 60_000
  * holds for 15 minutes (lib/auth/remember.ts).
  */
 export function createCmsAccess ({ questions, refusals = createRefusals(), editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
-  const refused = createRefusalTimes(refusals, memory.now ?? Date.now)
+  const refused = createRefusalTimes(refusals, memory.now ?? (() => performance.now()))
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
   const options = {
     ...memory,

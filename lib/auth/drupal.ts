@@ -44,7 +44,7 @@ const REFUSED_PASSWORD_MS = 90 * 60_000
  */
 export function drupalCheck (options: DrupalOptions): Check {
   const refusedMs = ({ authorization = '' }: Caller) => /^Basic /i.test(authorization) ? REFUSED_PASSWORD_MS : REFUSED_MS
-  const { cookieNames = [], refusals = createRefusals(), now = Date.now } = options
+  const { cookieNames = [], refusals = createRefusals(), now = () => performance.now() } = options
   const refused = createRefusalTimes(refusals, now)
   const identities = remembering<Caller, Identity>({
     ...options,

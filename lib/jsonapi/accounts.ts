@@ -52,7 +52,7 @@ const TOKEN_MARGIN_MS = 30_000
  * flood control, so an account that Drupal knew before is tried again after an hour.
  * Source: Drupal\basic_auth\Authentication\Provider\BasicAuth::authenticate().
  */
-export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
+export function basicAccount ({ http, jsonapiPath, now = () => performance.now(), random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
   const headers = { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` }
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let checkedAt = -Infinity
@@ -84,7 +84,7 @@ export function basicAccount ({ http, jsonapiPath, now = Date.now, random = Math
  * session as anonymous, without an error, so Quoin checks it at first, every minute, and whenever a request was refused.
  * Source: Drupal\user\Controller\UserAuthenticationController::login().
  */
-export function sessionAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
+export function sessionAccount ({ http, jsonapiPath, now = () => performance.now(), random = Math.random, joinPeers }: AccountOptions, user: string, password: string): Account {
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let session: Headers | undefined
   const { isAlive, isSeenWithin } = createSighting(http, jsonapiPath, now)
@@ -135,7 +135,7 @@ const LOCKED_OUT = /flood prevention|failed login attempts/
  * Drupal, since a web server drops Authorization, or that it no longer knows, may be answered as anonymous, without an error.
  * So Quoin checks each new token, and then every minute, and whenever a request was refused.
  */
-export function oauthAccount ({ http, jsonapiPath, now = Date.now, random = Math.random, joinPeers }: AccountOptions, clientId: string, clientSecret: string): Account {
+export function oauthAccount ({ http, jsonapiPath, now = () => performance.now(), random = Math.random, joinPeers }: AccountOptions, clientId: string, clientSecret: string): Account {
   const tryOnce = createTries<Headers>({ now, random, joinPeers })
   let token: Headers | undefined
   let expires = 0

@@ -81,12 +81,14 @@ async function copied ({ cms, send }: Way, urls: string[]): Promise<string[]> {
   return urls.filter((_url, index) => statuses[index] === 200)
 }
 
-/** A clock that the test sets forward, so that what is remembered for a minute is asked for anew. */
+/** Clocks that the test sets forward, so that what is remembered for a minute is asked for anew. */
 function setForward (t: Test): (ms: number) => void {
   const { now } = Date
+  const monotonic = performance.now.bind(performance)
   let later = 0
-  Date.now = () => now() + later
-  t.teardown(() => { Date.now = now })
+  // Time passes on both clocks of the machine.
+  t.intercept(Date, 'now', { value: () => now() + later })
+  t.intercept(performance, 'now', { value: () => monotonic() + later })
   return (ms) => { later += ms }
 }
 

@@ -33,7 +33,7 @@ export interface UnpublishedOptions<Row> {
  * published rows alone. A row whose translation is not published stands among them and shows itself as published; where 50 of
  * these follow each other, what comes after them is not read.
  */
-export function createUnpublished ({ model, warn, now = Date.now }: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
+export function createUnpublished ({ model, warn, now = () => performance.now() }: Pick<Site, 'model' | 'warn'> & { now?: () => number }) {
   const hidden = new LRUCache<string, number>({ max: REMEMBERED })
   const warnings = new Set<string>()
 

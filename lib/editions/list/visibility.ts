@@ -47,7 +47,7 @@ const REMEMBERED = 1000
  * access is checked. Where a filter that every edition meets has the same count, none is hidden. The limit is the same as
  * above: translations. In a filtered list only translations can be hidden.
  */
-export function createCountCheck ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
+export function createCountCheck ({ cms, model, now = () => performance.now() }: { cms: Jsonapi, model: ContentModel, now?: () => number }) {
   const counts = new LRUCache<string, { at: number, count: number }>({ max: REMEMBERED })
   const { defaultLangcode } = model.keys
 

@@ -76,7 +76,7 @@ const LABELS: Record<string, string> = { daily: 'Daily Editions', special: 'Spec
  * Finds out what collections, bundles and edition types a site has: by the content model, else by the CMS, else by the defaults
  * of the module `publisher`. Quoin remembers the CMS's answers for each caller apart. With a service account all are one.
  */
-export function createCatalog ({ cms, model, now = Date.now }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
+export function createCatalog ({ cms, model, now = () => performance.now() }: { cms: Jsonapi, model: ContentModel, now?: () => number }): Catalog {
   const types = new LRUCache<string, { at: number, types: Named[] }>({ maxSize: REMEMBERED, sizeCalculation: ({ types }) => weightOf(types) })
   const entryPoints = new LRUCache<string, Welcome>({ maxSize: REMEMBERED })
   let latest: EntryPoint = { collections: [], editions: [] }

@@ -93,7 +93,7 @@ interface RowPage {
   more: boolean
 }
 
-export function createFilters ({ cms, catalog, model, warn, now = Date.now }: FiltersOptions): Filters {
+export function createFilters ({ cms, catalog, model, warn, now = () => performance.now() }: FiltersOptions): Filters {
   // As a size: with `max` the cache would reserve the memory for all of them at once.
   const verdicts = new LRUCache<string, { at: number, evidence: Evidence }>({ maxSize: REMEMBERED, sizeCalculation: () => 1 })
   const warnings = new Set<string>()

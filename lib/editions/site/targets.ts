@@ -58,7 +58,7 @@ export interface TargetMemoryOptions {
   now?: () => number
 }
 
-export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = Date.now }: TargetMemoryOptions): TargetMemory {
+export function createTargetMemory ({ urlsOf, languageKeysOf = () => LANGUAGE_KEYS, now = () => performance.now() }: TargetMemoryOptions): TargetMemory {
   const memories = new LRUCache<string, KnownTargets>({
     maxSize: REMEMBERED,
     sizeCalculation: count,
