@@ -15,12 +15,12 @@ import { createSamples, type FieldSamples } from './lookup/samples.ts'
 import { createReferences } from './lookup/references.ts'
 import { createResources, type Resources } from './lookup/resources.ts'
 import { attributeOf, publicName, type ContentModel, type List } from './model.ts'
-import { checkOperations, rearrange, type Rearrangement } from './order/operations.ts'
+import { checkOperations, nameOf, rearrange, uuidsFor, type Rearrangement, type Uuids } from './order/operations.ts'
 import { outcomeUnknown, type Attempt, type Intent } from './save/attempt.ts'
 import { confirmWrite, editionAddress, isUncertain, unlessConflict } from './save/outcome.ts'
 import { recordSave, type Author, type Recorder, type SaveKind, type SaveOutcome } from './save/recorder.ts'
 import { createSaveQueue, type ProposedChange, type Turn, type Turns } from './save/save-queue.ts'
-import type { OrderChange, Placement } from './schemas.ts'
+import type { ArticleRef, OrderChange, Placement } from './schemas.ts'
 import type { Collection, Named } from './site/catalog.ts'
 import { filterAdvice } from './site/filters.ts'
 import { listSite } from './site/list-site.ts'
@@ -389,7 +389,8 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     async function apply (current: LoadedEdition, turn: Turn, isLatest: boolean, attempts: number): Promise<EditionText & { outcomes: Rearrangement['outcomes'] } | undefined> {
       const { [field]: articles } = jsonObjectOf(current)
       if (!articles) throw new Failure('UNPROCESSABLE', `This edition has no ${field} that you may see`)
-      const { order, outcomes } = rearrange(articles, operations)
+      const uuids = await uuidsFor(articles, operations, (unknown) => lookUpArticles(field, unknown, current, caller))
+      const { order, outcomes } = rearrange(articles, operations, uuids)
       try {
         const edition = await change(current, { [field]: order }, caller, turn, { ...options, kind: 'order', isConditional: true, outcomes, isLatest })
         return edition && { ...edition, outcomes }
@@ -398,6 +399,23 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
         return apply(await load(current.resource.id, caller, 'latest'), turn, true, attempts - 1)
       }
     }
+  }
+
+  /** The uuids of articles that are named by id, as far as they are found. */
+  async function lookUpArticles (field: string, articles: ArticleRef[], { resource }: LoadedEdition, caller: Caller): Promise<Uuids> {
+    const body = { [field]: articles }
+    const lookups = write.unresolvedReferences(body, await shapeFor(body, resource, caller), model)
+    const found = await references.uuids(lookups, caller, resource)
+    return new Map(lookups.flatMap(({ delta }, index) => {
+      const uuid = found[index]
+      return uuid === undefined ? [] : [[nameOf(articles[delta]!), uuid] as const]
+    }))
+  }
+
+  /** The fields of an edition, with what other documents show of those that it is to be changed in. */
+  async function shapeFor (changes: EditionJson, resource: Resource, caller: Caller): Promise<Shape> {
+    const typeShape = await resources.shape(resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
+    return complete(shapeOf(resource, model), typeShape)
   }
 
   async function inspect (id: string, caller: Caller): Promise<Inspection> {
@@ -470,8 +488,7 @@ export function createEditions ({ site, turns, recorder, onSave = () => {}, onUp
     if (Object.keys(changes).length === 0) return isLatest ? editionOf(await load(current.resource.id, caller)) : undefined
     const before = fieldsDigest(current.resource, model)
 
-    const typeShape = await resources.shape(current.resource.type, (shape) => write.withoutTargetType(changes, shape, model), caller)
-    const shape = complete(shapeOf(current.resource, model), typeShape)
+    const shape = await shapeFor(changes, current.resource, caller)
     const lookups = write.unresolvedReferences(changes, shape, model)
     const isConditional = hasChanged || ifMatch !== undefined
     const plan: ProposedChange = { edition: jsonObjectOf(current), fields: Object.keys(changes), uid: options.uid }

@@ -112,6 +112,62 @@ t.test('POST /api/collection/{id}/articles changes the order and answers with th
   t.strictSame(writes(again.upstream), [], 'nothing is saved')
 })
 
+t.test('an article is the same by its id and by its uuid, also when only the CMS knows it', async (t) => {
+  const { call } = await open(t)
+  const before = idsOf((await call('GET', path, { as: 'editor' })).body)
+  const uuidOf = (id: number) => newspaper().entities.find((entity) => entity.type.startsWith('node--') && entity.id === id)!.uuid!
+  const [id, another, known] = [11, 12, before[1]]
+  const [uuid, anotherUuid, knownUuid] = [uuidOf(id), uuidOf(another), uuidOf(known)]
+  const byId = { target_id: id }
+  const byUuid = { target_uuid: uuid }
+  const inCapitals = { target_uuid: uuid.toUpperCase() }
+  const start = { at: 'start' }
+  const cases: Array<[what: string, operations: object[], order: number[], outcomes: string[]]> = [
+    ['a neighbour by uuid', [{ op: 'insert', article: byId, ...start }, { op: 'move', article: ref(known), before: inCapitals }], [known, id, ...before.filter((one: number) => one !== known)], ['done', 'done']],
+    ['a neighbour by id', [{ op: 'insert', article: byUuid, ...start }, { op: 'insert', article: { target_uuid: anotherUuid }, after: byId }], [id, another, ...before], ['done', 'done']],
+    ['a neighbour by id as text, with its type', [{ op: 'insert', article: byUuid, ...start }, { op: 'insert', article: { target_uuid: anotherUuid }, after: { target_id: String(id), target_type: 'node' } }], [id, another, ...before], ['done', 'done']],
+    ['a move by uuid', [{ op: 'insert', article: byId, ...start }, { op: 'move', article: inCapitals, at: 'end' }], [...before, id], ['done', 'done']],
+    ['a remove by uuid', [{ op: 'insert', article: byId, ...start }, { op: 'remove', article: inCapitals }], before, ['done', 'done']],
+    ['a remove by id', [{ op: 'insert', article: byUuid, ...start }, { op: 'remove', article: byId }], before, ['done', 'done']],
+    ['a remove of another', [{ op: 'insert', article: byUuid, ...start }, { op: 'remove', article: ref(another) }], [id, ...before], ['done', 'already']],
+    ['a remove of none', [{ op: 'insert', article: byUuid, ...start }, { op: 'remove', article: ref(99_999) }], [id, ...before], ['done', 'already']],
+    ['one that was there, by uuid', [{ op: 'remove', article: ref(known) }, { op: 'insert', article: ref(known), ...start }, { op: 'insert', article: byId, after: { target_uuid: knownUuid } }], [known, id, ...before.filter((one: number) => one !== known)], ['done', 'done', 'done']],
+    ['one that was there, by id', [{ op: 'remove', article: ref(known) }, { op: 'insert', article: { target_uuid: knownUuid }, ...start }, { op: 'insert', article: byUuid, after: ref(known) }], [known, id, ...before.filter((one: number) => one !== known)], ['done', 'done', 'done']]
+  ]
+  for (const [what, operations, wanted, outcomes] of cases) {
+    const reply = await call('POST', `${path}/articles`, arranged(operations))
+    t.equal(reply.status, 200, `${what}: ${JSON.stringify(reply.body.message)}`)
+    t.strictSame([idsOf(reply.body.data), reply.body.meta.operations.map(({ outcome }: { outcome: string }) => outcome)], [wanted, outcomes], what)
+    t.equal((await call('POST', path, { body: { field_articles: before.map(ref) }, as: 'editor' })).status, 200)
+  }
+  const missing = await call('POST', `${path}/articles`, arranged([{ op: 'insert', article: byUuid, ...start }, { op: 'move', article: ref(known), after: ref(99_999) }]))
+  failed(t, 'a neighbour that does not exist', missing, 409, 'ORDER_CONFLICT', 'operations/1 names 99999, which is not in the running order. Nothing was changed.')
+  t.strictSame(writes(missing.upstream), [])
+})
+
+t.test('articles that all are named in one way are not looked up before they are arranged', async (t) => {
+  const { call } = await open(t)
+  const gone = { target_uuid: '00000000-0000-4000-8000-00000000000f' }
+  for (const operations of [
+    [{ op: 'insert', article: ref(11), at: 'end' }, { op: 'move', article: ref(999), at: 'end' }],
+    [{ op: 'insert', article: gone, at: 'end' }, { op: 'insert', article: { target_uuid: item(9).target_uuid }, after: { target_uuid: item(8).target_uuid } }],
+    [{ op: 'remove', article: ref(999) }, { op: 'move', article: gone, at: 'end' }]
+  ]) {
+    const reply = await call('POST', `${path}/articles`, arranged(operations))
+    failed(t, JSON.stringify(operations), reply, 409, 'ORDER_CONFLICT')
+    t.strictSame(reply.upstream.filter((line) => line.includes('/node/')), [])
+  }
+})
+
+t.test('a reference that is lost is no article, whatever an operation calls it', (t) => {
+  const lost = [{ target_id: null }, item(4)]
+  for (const article of [{ target_uuid: 'undefined' }, { target_uuid: 'null' }, ref(0), { target_id: 'null' }, { target_id: 'undefined' }]) {
+    const operations: OrderOperation[] = [{ op: 'insert', article: { target_uuid: item(7).target_uuid }, at: 'end' }, { op: 'remove', article }]
+    t.strictSame(rearrange(lost, operations).outcomes, ['done', 'already'], JSON.stringify(article))
+  }
+  t.end()
+})
+
 t.test('what cannot be done changes nothing, and the answer says what is there', async (t) => {
   const { call } = await open(t)
   const { body, headers: { etag } } = await call('GET', path, { as: 'editor' })

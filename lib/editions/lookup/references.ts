@@ -3,7 +3,7 @@ import { Failure, texts } from '../../errors.ts'
 import { callOf, type Caller } from '../../http/calls.ts'
 import { fingerprint } from '../../jsonapi/credentials.ts'
 import { identifiers, resources, scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
-import { publicName, splitType } from '../model.ts'
+import { publicName, splitType, type ContentModel } from '../model.ts'
 import type { Collection } from '../site/catalog.ts'
 import type { Site } from '../site/site.ts'
 import { invalid, refusal, type Violation } from '../translate/failures.ts'
@@ -22,9 +22,17 @@ export interface References {
    *   BAD_REQUEST where there are too many to look up.
    */
   resolver (references: UnresolvedReference[], caller: Caller, current?: Resource): Promise<Resolve>
+  /**
+   * Looks references up as `resolver` does.
+   * @returns the uuid of each, undefined for one that does not exist or is not shown to the caller
+   */
+  uuids (references: UnresolvedReference[], caller: Caller, current: Resource): Promise<Array<string | undefined>>
   /** Forgets an entity that the CMS no longer finds. @returns whether it was remembered */
   forget (uuid: string): boolean
 }
+
+/** Gives what a reference by id names, where it is known. */
+type Identify = (reference: Pick<UnresolvedReference, 'entityType' | 'id'>) => ResourceIdentifier | undefined
 
 const INTEGER = /^-?\d+$/
 
@@ -57,33 +65,37 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
 
   async function resolver (lookups: UnresolvedReference[], caller: Caller, current?: Resource): Promise<Resolve> {
     const collections = await catalog.all(caller)
-    const byId = new Map<string, ResourceIdentifier>()
-    const byUuid = new Map<string, ResourceIdentifier>()
-    for (const identifier of Object.values(current?.relationships ?? {}).flatMap(identifiers)) {
-      const id = scalarText(identifier.meta?.drupal_internal__target_id)
-      const { entityType } = splitType(model, identifier.type)
-      if (id !== '') byId.set(referenceKey(entityType, id), identifier)
-      byUuid.set(referenceKey(entityType, identifier.id), identifier)
+    const { byId, byUuid } = referencesIn(current, model)
+    const identify = await lookUpAll(lookups, collections, byId, caller)
+    const violations = lookups.filter((lookup) => !identify(lookup)).flatMap(violationsOf)
+    if (violations.length > 0) throw invalid(violations)
+    return ({ entityType, uuid, id }) => {
+      if (uuid === undefined) return identify({ entityType, id: id! })!
+      // Drupal wants some resource type of the right entity type; it does not compare the bundle.
+      const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
+      return byUuid.get(referenceKey(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
     }
+  }
+
+  async function uuids (lookups: UnresolvedReference[], caller: Caller, current: Resource): Promise<Array<string | undefined>> {
+    const { byId } = referencesIn(current, model)
+    const identify = await lookUpAll(lookups, await catalog.all(caller), byId, caller)
+    return lookups.map((lookup) => identify(lookup)?.id)
+  }
+
+  async function lookUpAll (lookups: UnresolvedReference[], collections: Collection[], byId: ReadonlyMap<string, ResourceIdentifier>, caller: Caller): Promise<Identify> {
+    const identify: Identify = ({ entityType, id }) => byId.get(referenceKey(entityType, id)) ?? identifierCache.get(referenceKey(entityType, id))
     const possible = lookups.filter(({ id }) => id !== '' && id.length <= ID_MAX)
-    const missingReferences = possible.filter(({ entityType, id }) => !byId.has(referenceKey(entityType, id)) && !identifierCache.get(referenceKey(entityType, id)))
+    const missingReferences = possible.filter((lookup) => !identify(lookup))
     if (missingReferences.length > LOOKED_UP_MAX) {
       throw new Failure('BAD_REQUEST', `body names ${missingReferences.length} references by integer ids that have to be looked up; at most ${LOOKED_UP_MAX} are, name others by target_uuid`)
     }
     const byType = Map.groupBy(missingReferences, ({ entityType }) => entityType)
     await Promise.all([...byType].map(([entityType, references]) => lookUp(collections.filter((collection) => collection.entityType === entityType), entityType, [...new Set(references.map(({ id }) => id))], caller)))
 
-    const identify = (entityType: string, id: string) => byId.get(referenceKey(entityType, id)) ?? identifierCache.get(referenceKey(entityType, id))
-    const rest = possible.filter(({ entityType, id, isNamed }) => !identify(entityType, id) && (isNamed || INTEGER.test(id)))
+    const rest = possible.filter((lookup) => !identify(lookup) && (lookup.isNamed || INTEGER.test(lookup.id)))
     await Promise.all([...Map.groupBy(rest, ({ field }) => field)].map(([field, references]) => lookUpInEditions(field, references.map(({ id }) => id), caller)))
-    const violations = lookups.filter(({ entityType, id }) => !identify(entityType, id)).flatMap(violationsOf)
-    if (violations.length > 0) throw invalid(violations)
-    return ({ entityType, uuid, id }) => {
-      if (uuid === undefined) return identify(entityType, id!)!
-      // Drupal wants some resource type of the right entity type; it does not compare the bundle.
-      const type = collections.find((collection) => collection.entityType === entityType)?.resourceType
-      return byUuid.get(referenceKey(entityType, uuid)) ?? { type: type ?? `${entityType}--${entityType}`, id: uuid }
-    }
+    return identify
   }
 
   async function lookUp (collections: Collection[], entityType: string, ids: string[], caller: Caller): Promise<void> {
@@ -178,7 +190,20 @@ export function createReferences ({ cms, catalog, filters, model }: Pick<Site, '
     return keys.length > 0
   }
 
-  return { resolver, forget }
+  return { resolver, uuids, forget }
+}
+
+/** The references that an edition has, by id and by uuid. */
+function referencesIn (edition: Resource | undefined, model: ContentModel) {
+  const byId = new Map<string, ResourceIdentifier>()
+  const byUuid = new Map<string, ResourceIdentifier>()
+  for (const identifier of Object.values(edition?.relationships ?? {}).flatMap(identifiers)) {
+    const id = scalarText(identifier.meta?.drupal_internal__target_id)
+    const { entityType } = splitType(model, identifier.type)
+    if (id !== '') byId.set(referenceKey(entityType, id), identifier)
+    byUuid.set(referenceKey(entityType, identifier.id), identifier)
+  }
+  return { byId, byUuid }
 }
 
 function referenceKey (entityType: string, id: string): string {
