@@ -9,6 +9,12 @@ const DRIFT = 1e-4
 /** How many answers have to contradict the offset, and agree among each other, before they are believed. A single one may come from an odd server. */
 const CONTRADICTIONS = 3
 
+/**
+ * An answer that is off by less, in milliseconds, counts as a contradiction but lets the work go on: a busy server may send
+ * the `Date` that it made a moment before, as Node does.
+ */
+const LATE_MS = 1000
+
 /** How long a measurement may take, in milliseconds. */
 const MEASURE_MS = 5000
 
@@ -116,11 +122,11 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
     onSkew(offset)
   }
 
-  /** Takes in an interval that is not what is known. */
-  function contradict (interval: Interval): void {
+  /** Takes in an interval that has nothing in common with what is known. */
+  function contradict (interval: Interval, { earliest, latest }: Interval): void {
     const both = rival && common(rival, interval)
     rival = both ? { ...both, count: rival!.count + 1 } : { ...interval, count: 1 }
-    isDoubtful = true
+    isDoubtful ||= Math.max(interval.earliest - latest, earliest - interval.latest) >= LATE_MS
     if (rival.count === CONTRADICTIONS) believe(rival)
   }
 
@@ -164,7 +170,7 @@ export function createClock ({ now: wall = Date.now, monotonic = () => performan
       if (!known) return believe(interval)
       known = { earliest: known.earliest - drift, latest: known.latest + drift }
       const both = common(known, interval)
-      if (!both) return contradict(interval)
+      if (!both) return contradict(interval, known)
       known = both
       settle()
     },

@@ -163,6 +163,30 @@ t.test('one odd server changes nothing but is asked about', async (t) => {
   t.ok(Math.abs(clock.now() - time() - 20_000) < 600, 'three that agree are')
 })
 
+t.test('a Date that a busy server made a moment before raises no doubt, but three that agree count', async (t) => {
+  const { clock, ask, time, wait } = measuring()
+  const settle = () => {
+    for (let count = 0; count < 9; count++) {
+      ask()
+      wait(317)
+    }
+  }
+  settle()
+  for (const late of [-900, 900]) {
+    for (let part = 0; part < 9; part++) {
+      ask(10, 0.5, late)
+      t.equal(clock.ready(), undefined)
+      t.ok(Math.abs(clock.now() - time()) < 60)
+      settle()
+    }
+  }
+  ask(10, 0.5, -5000)
+  t.ok(clock.ready(), 'one that is off by more does')
+  for (let count = 0; count < 3; count++) ask(10, 0.5, -1990)
+  t.equal(clock.ready(), undefined)
+  t.ok(Math.abs(clock.now() - time() + 1990) < 1010)
+})
+
 t.test('a store whose times contradict each other lets nothing be decided', async (t) => {
   const { clock, ask, asked } = measuring()
   ask()
