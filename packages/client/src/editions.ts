@@ -163,12 +163,10 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
    * again under the same key, three times in all and with pauses. The service saves once.
    */
   async function save<Body> (path: string, body: object, { ifMatch, idempotencyKey: key = String(crypto.getRandomValues(new Uint8Array(16))), signal }: Conditions = {}, method = 'POST'): Promise<Answer<Body>> {
-    let failure: unknown
-    for (let tries = 1; tries <= TRIES; tries++) {
+    for (let tries = 1; ; tries++) {
       try {
         return await http.send(method, path, { body, headers: { ...(key && { 'idempotency-key': `"${key}"` }), ...(ifMatch && { 'if-match': ifMatch }) }, signal })
       } catch (error) {
-        failure = error
         const { code, status, uuid, retryAfter } = { ...error as QuoinError }
         if (tries === 1 && code === 'STORE_UNAVAILABLE') {
           // Nothing was saved. Without its memory of keys the service can save all the same, but is asked once.
@@ -176,12 +174,11 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
           tries = TRIES - 1
         } else {
           // Nothing answered, or a proxy before Quoin did, or Quoin does not know the outcome, or is still at it.
-          if (tries === TRIES || !(status < 300 || code === 'IDEMPOTENCY_KEY_BUSY' || (status > 500 && (uuid || code === 'INVALID_RESPONSE')))) break
+          if (tries === TRIES || !(status < 300 || code === 'IDEMPOTENCY_KEY_BUSY' || (status > 500 && (uuid || code === 'INVALID_RESPONSE')))) throw error
           await unlessAborted(new Promise<void>((resolve) => { later(backoff(tries, retryAfter), resolve) }), signal)
         }
       }
     }
-    throw failure
   }
 
   /**
@@ -194,14 +191,14 @@ export function createEditions ({ http, feed, later, entityType = 'publisher_con
 
   /** The pages of a search, the newest editions first. A page is read when the loop asks for it. */
   async function * search ({ bundle = entityType, offset = 0, signal, ...filters }: Search = {}): AsyncGenerator<Page, void, undefined> {
-    let hasMore = true
-    while (hasMore) {
+    let step: number
+    do {
       const answer = await http.send<EditionPage>('GET', `/api/collections/${encodeURIComponent(bundle)}`, { query: { ...filters, offset }, signal })
       const { data, meta, links } = answer.body
       yield { editions: data, ...meta, ...ageIn(answer) }
-      hasMore = Boolean(links.next) && meta.limit > 0
-      offset += meta.limit
-    }
+      step = links.next ? meta.limit : 0
+      offset += step
+    } while (step)
   }
 
   /** A read of machine names and labels. */

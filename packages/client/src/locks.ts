@@ -92,22 +92,19 @@ export function createLocks ({ http, user, feed, later }: LocksDeps) {
    */
   async function acquire (field: Field, { payload, onLost, signal }: AcquireOptions = {}): Promise<Held> {
     let ownLock: LockRecord | undefined
-    let failure: unknown
-    for (let tries = 1; tries <= ATTEMPTS; tries++) {
+    for (let tries = 1; ; tries++) {
       const { payload: text = ownLock?.payload ?? payload, typedAt = ownLock?.userData['typedAt'] } = holds.get(keyOf(field))?.newerThan(ownLock) ?? {}
       const content = { payload: text, typedAt, timestamp: sinceOf(ownLock) }
       try {
         const grant = await take('POST', field, content, ownLock ? ifMatch(ownLock.version) : { 'if-none-match': '*' }, { signal, isOwn: ownLock !== undefined })
         return keep(field, grant, content, onLost, text === payload ? undefined : text)
       } catch (error) {
-        failure = error
-        if (tries === ATTEMPTS || !isChanged(error)) break
+        if (tries === ATTEMPTS || !isChanged(error)) throw error
         // By the time of the answer it may be another's.
         const mine = uid ?? (error as QuoinError).lock?.userData.uid
         ownLock = (await list(field, { signal })).find(({ userData }) => userData.uid === mine)
       }
     }
-    throw failure
   }
 
   /**
