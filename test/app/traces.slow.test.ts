@@ -104,7 +104,7 @@ t.test('a request is a span, below that of its caller, and each call to the CMS 
     t.ok(span.ms > 0 && span.ms <= listed.ms, `${span.ms} of ${listed.ms} ms`)
     t.equal(cms.seen[index]!['traceparent'], `00-${trace}-${span.spanId}-01`, 'the CMS is told whose call it is')
     t.equal(cms.seen[index]!['tracestate'], 'vendor=1')
-    t.strictSame(Object.keys(cms.seen[index]!).sort(), ['accept', 'authorization', 'connection', 'host', 'traceparent', 'tracestate', 'x-request-id'], 'and nothing else of the caller')
+    t.strictSame(Object.keys(cms.seen[index]!).sort(), ['accept', 'accept-encoding', 'authorization', 'connection', 'host', 'traceparent', 'tracestate', 'x-request-id'], 'and nothing else of the caller')
   }
 
   const found = spans.find(({ name }) => name === 'GET /api/cloud/data-state/:type/:id')!
