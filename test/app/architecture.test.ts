@@ -114,7 +114,7 @@ function cycles (sources: Sources, paths: string[]): string[] {
 }
 
 const house: Sources = new Map(
-  globSync(['*.ts', '{config,lib,packages/*,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'test/app/architecture.test.ts'] })
+  globSync(['*.ts', '{config,lib,packages/*,plugins,routes,dev,test}/**/*.{ts,cjs}'], { cwd: ROOT, exclude: ['test/drupal/site/**', 'packages/*/dist/**', 'test/app/architecture.test.ts'] })
     .map((path) => [path, readFileSync(`${ROOT}/${path}`, 'utf8')])
 )
 

@@ -34,6 +34,11 @@ const step = fc.oneof(
   }
 )
 
+/** An answer without the order of its members: a service shows them as Drupal did first, and Drupal's order changes. */
+function dataOf (answer: unknown): unknown {
+  return JSON.parse(JSON.stringify(answer), (_name, value) => typeof value === 'string' && value.startsWith('{') ? JSON.parse(value) : value)
+}
+
 t.test('whatever was asked and changed before, an answer is that of a service that has just started', async (t) => {
   const cms = createCms({ content: newspaper() })
   const cmsUrl = await cms.listen()
@@ -54,7 +59,7 @@ t.test('whatever was asked and changed before, an answer is that of a service th
       const ask = (editions: Editions) => one.does === 'read'
         ? editions.read(one.id, callers[one.as])
         : editions.search(one.bundle, { limit: one.limit, offset: 0, total: false }, callers[one.as])
-      assert.deepEqual(await outcome(ask(service)), await outcome(ask(start())))
+      assert.deepEqual(dataOf(await outcome(ask(service))), dataOf(await outcome(ask(start()))))
       compared++
     }
   }), { numRuns: 10 })
