@@ -3,7 +3,6 @@ import { newspaper } from '../../dev/content.ts'
 import { entitiesOf } from '../../lib/boards/entities.ts'
 import { integerId, mismatch } from '../../lib/editions/translate/verify.ts'
 import { sameItems } from '../../lib/editions/translate/canonical.ts'
-import { withinDepth } from '../../lib/editions/translate/depth.ts'
 import { isStale, lostReference, notIncludable, refusal, unknownProperties } from '../../lib/editions/translate/failures.ts'
 import { contentModel } from '../../lib/editions/model.ts'
 import { targetOf } from '../../lib/editions/translate/urls.ts'
@@ -105,7 +104,6 @@ t.test('values of the CMS are text, numbers or nothing', (t: Test) => {
   t.ok(Number.isNaN(integerId({ type: 'a', id: 'b' }, 'id')))
   t.ok(isSameUuid('AB', 'ab') && !isSameUuid('ab', 'ac'))
   t.match(mismatch('edition 5', { type: 'a--b', id: 'x y' }).message, 'The CMS was asked for edition 5 and answered with something else')
-  t.throws(() => withinDepth(() => { throw new TypeError('a defect') }), { message: 'a defect' }, 'a defect stays one')
   const target = urlsOf(new Map([['node--a', new Map([['u', {}], ['f', targetOf({ uri: { url: 'http://[' } })]])]]), model, new URL('http://cms.example'))
   const url = (id: string, given: unknown) => target({ type: 'node--a', id, meta: { drupal_internal__target_id: given } }, 'node')
   t.strictSame([url('u', 5), url('u', '$&'), url('u', { toString: 5 }), url('u', undefined), url('f', 5)], ['/node/5', '/node/%24%26', undefined, undefined, undefined])

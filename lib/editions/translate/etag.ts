@@ -3,7 +3,6 @@ import { tagsIn } from '../../http/entity-tag.ts'
 import { identifiers, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { publicNames, type ContentModel } from '../model.ts'
 import { withoutPadding } from './decimals.ts'
-import { withinDepth } from './depth.ts'
 
 /** How many characters of a digest a tag has: 96 bits. */
 const LENGTH = 16
@@ -59,7 +58,7 @@ function sorted (value: unknown): unknown {
 }
 
 function digest (value: object | (() => object)): string {
-  const text = withinDepth(() => JSON.stringify(typeof value === 'function' ? value() : value))
+  const text = JSON.stringify(typeof value === 'function' ? value() : value)
   return hash('sha256', text, 'base64url').slice(0, LENGTH)
 }
 

@@ -2,7 +2,6 @@ import { Failure } from '../../errors.ts'
 import { jsonText, type JsonText } from '../../json-text.ts'
 import { scalarText, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { publicName, type ContentModel } from '../model.ts'
-import { withinDepth } from './depth.ts'
 import type { EditionJson } from './edition-json.ts'
 import { etagOf, referencesByName } from './etag.ts'
 import type { Plans } from './plans.ts'
@@ -50,7 +49,7 @@ export function createTexts ({ model, planFor }: { model: ContentModel, planFor:
       urls.set(identifier, url)
       return url
     }
-    const text: TextEntry = { urlOf, json: withinDepth(() => jsonText(read(resource, model, recordingUrlOf, planFor(resource)))), urls }
+    const text: TextEntry = { urlOf, json: jsonText(read(resource, model, recordingUrlOf, planFor(resource))), urls }
     texts.set(resource, text)
     return text
   }

@@ -2,7 +2,6 @@ import { Failure, texts } from '../../errors.ts'
 import { isObject, scalarText, type NewResource, type Relationship, type Resource, type ResourceIdentifier } from '../../jsonapi/document.ts'
 import { internalName, publicName, type ContentModel } from '../model.ts'
 import { bareItems, COMPUTED, instant, sameItems, showsItems, targetName } from './canonical.ts'
-import { withinDepth } from './depth.ts'
 import type { EditionJson, FieldItem } from './edition-json.ts'
 import { invalid, unknownUuid } from './failures.ts'
 import { isProperty, read } from './read.ts'
@@ -129,7 +128,7 @@ function ownFields (entity: EditionJson, { keys: { uuid, bundle, revision } }: C
 /** The fields in which an edition differs from the body of its create. Drupal fills in what the body does not have. */
 export function differingFields (entity: EditionJson, resource: Resource, model: ContentModel): string[] {
   const shown: EditionJson = Object.assign(Object.create(null), read(resource, model))
-  return Object.entries(ownFields(entity, model)).filter(([field, items]) => !withinDepth(() => showsItems(field, shown[field] ?? [], items, model))).map(([field]) => field)
+  return Object.entries(ownFields(entity, model)).filter(([field, items]) => !showsItems(field, shown[field] ?? [], items, model)).map(([field]) => field)
 }
 
 /**
@@ -141,7 +140,7 @@ export function differingFields (entity: EditionJson, resource: Resource, model:
 export function difference (entity: EditionJson, current: Resource, model: ContentModel): EditionJson {
   const before: EditionJson = Object.assign(Object.create(null), read(current, model))
   const fields = Object.entries(entity).filter(([field]) => field !== model.keys.bundle && field !== model.keys.revision)
-  const differences = fields.filter(([field, items]) => !before[field] || !withinDepth(() => sameItems(field, before[field]!, items, model)))
+  const differences = fields.filter(([field, items]) => !before[field] || !sameItems(field, before[field]!, items, model))
   for (const [field, items] of differences) {
     if (field === model.keys.id) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity ID cannot be changed.`)
     if (field === model.keys.uuid) throw new Failure('CMS_FORBIDDEN', `Access denied on updating field '${field}'. The entity UUID cannot be changed.`)
