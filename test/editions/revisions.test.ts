@@ -222,6 +222,16 @@ t.test('an upsert of what Drupal still shows is sent too, and one of what the la
   t.strictSame(await push(), [200, 0])
 })
 
+t.test('an upsert of what both states have is not sent, and answered with the edition as it is then', async (t) => {
+  const { endpoint } = await startEngine(t, 'dynalite')
+  const { app, before, cms } = await openOld(t, { attributes: { field_page_count: 77 }, env: { DYNAMODB_ENDPOINT: endpoint } })
+  const { field_key: [{ value: key }], title: [{ value: old }] } = before.body
+  const from = cms.asked.length
+  const pushed = await app.inject({ method: 'PUT', url: `/api/collections/daily/by-key/${key}`, headers: basic('editor'), payload: title(old) })
+  const lines = cms.asked.slice(from).map(({ line }) => line)
+  t.strictSame([pushed.statusCode, sentIn(lines)], [200, 0], pushed.body)
+})
+
 t.test('of a type without revisions there is no further request', async (t) => {
   const file = join(t.testdir({ 'model.json': JSON.stringify({ keys: { revision: null } }) }), 'model.json')
   const { endpoint } = await startEngine(t, 'dynalite')

@@ -3,13 +3,13 @@ import { openHostile } from './hostile-cms.ts'
 import { basic } from './site.ts'
 
 /** A site whose editions have so many reference fields, before a server that takes lines of so many bytes. */
-async function openWide (t: Test, relationships: number, longest: number) {
+async function openWide (t: Test, relationships: number, longest: number, refuses = (_query: URLSearchParams) => false) {
   const { app, cms } = await openHostile(t, { env: { CMS_STALE_SECONDS: '0' } })
   const names = Array.from({ length: relationships }, (_, index) => `field_reference_number_${index}`)
   const target = (index: number) => ({ type: 'node--article', id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}` })
   let isWide = true
   cms.behave = async ({ path, method, query }, honest, { request }) => {
-    if (request.url!.length + method.length + ' HTTP/1.1'.length + 1 > longest) return { status: 414, headers: { 'content-type': 'text/html' }, body: '<title>414 Request-URI Too Long</title>' }
+    if (refuses(query) || request.url!.length + method.length + ' HTTP/1.1'.length + 1 > longest) return { status: 414, headers: { 'content-type': 'text/html' }, body: '<title>414 Request-URI Too Long</title>' }
     if (!isWide || !path.includes('/publisher_container/daily')) return undefined
     const asked = query.get('include')?.split(',') ?? []
     // The honest site does not have these fields.
@@ -52,4 +52,12 @@ t.test('a server that takes shorter URLs than most is asked by shorter ones', as
     t.equal(statusCode, 200, body.slice(0, 200))
     t.equal((await app.inject({ method: 'POST', url: '/api/collection/1', headers: basic('editor'), payload: { title: [{ value: `Other ${longest}` }] } })).statusCode, 200)
   }
+})
+
+t.test('where the request for the other references is refused, they have the urls without aliases', async (t) => {
+  const { ask } = await openWide(t, 380, 8190, (query) => [...query.keys()].some((name) => name.startsWith('fields[publisher_container')))
+  const { statusCode, body } = await ask('/api/collection/1')
+  t.equal(statusCode, 200, body.slice(0, 200))
+  const { field_reference_number_0: [first], field_reference_number_379: [last] } = JSON.parse(body)
+  t.strictSame([first.url, last.url], ['/alias/0', '/node/1379'])
 })
