@@ -41,24 +41,41 @@ const OF_ACCESS: typeof ANSWERS = [
   [502, 'Quoin cannot ask Drupal who may edit', 'CMS_READ_ONLY', texts.editorsUnknown(texts.cmsReadOnly)]
 ]
 
+/** What every route may answer with AUTH=none (plugins/trusted-network.ts). */
+const OF_NAMES: typeof ANSWERS = [
+  [421, 'The request names another host than this service has; see HOSTS', 'MISDIRECTED', 'This service does not go by the name "cms.example": call it by its address, or add the name to HOSTS']
+]
+
+/** What every route may answer with RATE_LIMIT (plugins/rate-limit.ts). */
+const OF_LIMITS: typeof ANSWERS = [
+  [429, 'The caller sends more requests a minute than RATE_LIMIT allows; see Retry-After', 'TOO_MANY_REQUESTS', 'More than 600 requests within a minute; try again in 12 s']
+]
+
 /** What asks the CMS on behalf of its caller. */
 const OF_EDITIONS = /^\/api\/(?:collections?|publisher-edition)(?:\/|$)/
 
-/** Shows in OpenAPI how callers are known. To be registered after the plugin auth, and before openapi and the routes. */
-async function authDocs (fastify: FastifyInstance, { config: { auth, cms } }: { config: Config }) {
-  if (!auth) {
-    if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
-    return
-  }
-  const schemes = SCHEMES[auth.kind]
-  fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
+/**
+ * Shows in OpenAPI how callers are known, and what any operation may answer before it begins. To be registered after the
+ * plugin auth, and before openapi and the routes.
+ */
+async function authDocs (fastify: FastifyInstance, { config: { auth, cms, rateLimit } }: { config: Config }) {
+  const schemes = auth && SCHEMES[auth.kind]
+  if (schemes) fastify.decorate('securitySchemes', { ...schemes, ...IN_QUERY })
+  else if (cms.auth.kind === 'passthrough') showPassthrough(fastify)
+
   fastify.addHook('onRoute', (route) => {
     const response = route.schema?.response as Record<number, DocumentedAnswer> | undefined
     const path = ownPath(fastify, route.url)
     if (!path.startsWith('/api/') || !response?.[400]) return
-    const names = [...Object.keys(schemes), ...(route.config?.tokenInQuery ? Object.keys(IN_QUERY) : [])]
-    route.schema = { ...route.schema as FastifySchema, security: names.map((name) => ({ [name]: [] })), response: { ...response, ...answersOf(path, response, auth.kind) } }
+    const answers = [...answersTo(path, auth?.kind), ...(rateLimit > 0 ? OF_LIMITS : [])]
+    const schema: FastifySchema = { ...route.schema, response: { ...response, ...documentedOf(answers, path, response) } }
+    route.schema = schemes ? { ...schema, security: securityOf(schemes, route.config?.tokenInQuery === true) } : schema
   })
+}
+
+function securityOf (schemes: object, isTokenInQuery: boolean): Array<Record<string, string[]>> {
+  const names = [...Object.keys(schemes), ...(isTokenInQuery ? Object.keys(IN_QUERY) : [])]
+  return names.map((name) => ({ [name]: [] }))
 }
 
 /** With AUTH=none the credentials, if there are any, go on to Drupal. */
@@ -70,8 +87,13 @@ function showPassthrough (fastify: FastifyInstance) {
   })
 }
 
-function answersOf (path: string, response: Record<number, DocumentedAnswer>, kind: AuthConfig['kind']): Record<number, DocumentedAnswer> {
-  const answers = kind === 'drupal' && path.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
+function answersTo (path: string, kind: AuthConfig['kind'] | undefined): typeof ANSWERS {
+  if (kind === undefined) return OF_NAMES
+  return kind === 'drupal' && path.startsWith('/api/cloud/data-state/') ? [...ANSWERS, ...OF_ACCESS] : ANSWERS
+}
+
+/** Answers as OpenAPI shows them, beside the operation's own with the same status. */
+function documentedOf (answers: typeof ANSWERS, path: string, response: Record<number, DocumentedAnswer>): Record<number, DocumentedAnswer> {
   return Object.fromEntries(answers.map(([status, description, code, message]) => {
     const own = response[status]
     const { schema } = response[400]!.content['application/json']

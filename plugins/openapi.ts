@@ -10,7 +10,7 @@ import { ownPath } from './mount.ts'
 import manifest from 'quoin/package.json' with { type: 'json' }
 
 /** What the HTTP server answers before a request gets as far as an operation. */
-const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 429 (its caller sends too many; see Retry-After) or 431 (its header fields are too large); except below /health also 421 (without authentication: its Host is not a name of this service) or 503 (this service is overloaded; see Retry-After).'
+const EVERYWHERE = 'Any request may also be answered 408 (it did not arrive in time), 414 (its path is too long), 431 (its header fields are too large), 501 (its transfer coding is not chunked) or 505 (its version of HTTP is neither 1.0 nor 1.1); except below /health also 503 (this service is overloaded; see Retry-After).'
 
 /** What the pages of /docs may load: their own scripts, styles and pictures, and this service to try things out on. */
 const DOCS_CSP = "default-src 'none'; base-uri 'none'; connect-src 'self'; form-action 'none'; frame-ancestors 'none'; img-src 'self' data:; script-src 'self'; style-src 'self' 'unsafe-inline'"

@@ -164,7 +164,7 @@ t.test('each operation has every status that it can answer', async (t) => {
     const locks = path.startsWith('/api/cloud/data-state/')
     const takesBody = operation.requestBody !== undefined || method === 'delete'
     const expected = [
-      400, 405, 500, 503,
+      400, 405, 421, 500, 503,
       ...(takesBody ? [413, 415] : []),
       ...(locks && method === 'get' ? [413] : []),
       ...(name === 'GET /api/cloud/data-state/{type}/{id}' ? [304] : []),
@@ -190,6 +190,31 @@ t.test('each operation has every status that it can answer', async (t) => {
     }
   }
   t.strictSame(Object.keys(document.paths['/health/ready']!['get']!.responses), ['200', '503'])
+})
+
+t.test('429 and 421 are documented wherever they can come, and nowhere else', async (t) => {
+  for (const [env, statuses] of [
+    [{}, ['421']],
+    [{ RATE_LIMIT: '2' }, ['421', '429']],
+    [{ RATE_LIMIT: '2', AUTH: 'drupal', CMS_URL: 'http://127.0.0.1:9' }, ['429']]
+  ] as Array<[Record<string, string>, string[]]>) {
+    const live = await build(t, env)
+    const { paths } = (await live.inject('/docs/json')).json<Document>()
+    for (const [path, item] of Object.entries(paths)) {
+      for (const [method, { responses }] of Object.entries(item)) {
+        const own = document.paths[path]![method]!.responses['429'] ? ['429'] : []
+        const expected = path.startsWith('/health/') ? [] : [...new Set([...statuses, ...own])].sort()
+        t.strictSame(['421', '429'].filter((status) => responses[status]), expected, `${method} ${path}`)
+        if (expected.includes('429')) t.ok(responses['429']!.headers!['Retry-After'], `${method} ${path}: when to try again`)
+      }
+    }
+  }
+  const wrongName = await documented(fastify, 'GET', '/api/collection/bundles', undefined, { host: 'cms.example' })
+  t.equal(wrongName, 421)
+  const limited = await build(t, { RATE_LIMIT: '1' })
+  await limited.inject('/api/cloud/data-state/node/1')
+  const { statusCode, headers } = await limited.inject('/api/cloud/data-state/node/1')
+  t.match([statusCode, headers], [429, { 'retry-after': /^\d+$/ }])
 })
 
 t.test('what is answered is as documented', async (t) => {
