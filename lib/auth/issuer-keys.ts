@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
+import { createLocalJWKSet, errors, type JSONWebKeySet, type JWK, type JWTVerifyGetKey } from 'jose'
 import { texts, type Failure } from '../errors.ts'
 import { createHttp } from '../http/client.ts'
 import type { HttpAnswer } from '../http/exchange.ts'
 import { createSingleFlight } from '../http/single-flight.ts'
-import { objectIn } from '../jsonapi/document.ts'
+import { isObject, objectIn } from '../jsonapi/document.ts'
 import { unavailable } from './identity.ts'
 
 /** The clock and the timer that keys are fetched by, for tests. */
@@ -111,7 +111,7 @@ function keysUnavailable (cause: unknown): Failure {
 }
 
 /**
- * Fetches the keys of an issuer.
+ * Fetches the keys of an issuer. An entry that is no object is left out: a token that names it finds no key.
  * @throws {Error} where no key set comes within FETCH_MS: undici's, or one that says what came instead
  */
 export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
@@ -120,7 +120,9 @@ export async function fetchKeySet (url: string): Promise<JSONWebKeySet> {
   if (body.length > LARGEST_SET) throw new Error(`the issuer answered with more than ${LARGEST_SET / 1024} KiB of keys`)
   const set = objectIn(body, 'The issuer')
   if (!set) throw new Error('the issuer answered with something that is not JSON when asked for its keys')
-  return set as unknown as JSONWebKeySet
+  const { keys } = set
+  if (!Array.isArray(keys)) throw new Error('the issuer answered without keys')
+  return { keys: keys.filter(isObject) as JWK[] }
 }
 
 async function get ({ origin, pathname, search }: URL): Promise<HttpAnswer> {

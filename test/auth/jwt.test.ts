@@ -372,6 +372,17 @@ t.test('only a published key of the right kind and purpose verifies', async (t) 
   }
 })
 
+t.test('an entry of the key set that is no key harms no other', async (t) => {
+  const { state, check, pass, exp } = await issuer(t, [null, 5, 'a', jwkOf(pairs.ES256, { kid: 'good' })] as object[])
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'good' }, { exp: exp() })), { uid: '7' })
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'a' }, { exp: exp() })), { code: 'UNAUTHENTICATED' })
+  state.keys = 'none' as never
+  pass(600_001)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'good' }, { exp: exp() })), { uid: '7' }, 'older keys go on')
+  pass(15 * 60_000)
+  t.match(await ask(check, signedBy(pairs.ES256, { kid: 'good' }, { exp: exp() })), { code: 'AUTH_UNAVAILABLE' })
+})
+
 /** How many signatures were verified while something was done. */
 async function verifications (t: Test, work: () => Promise<unknown>): Promise<number> {
   const verify = t.capture(crypto.subtle, 'verify', crypto.subtle.verify)
