@@ -18,7 +18,7 @@ export interface CmsAccessOptions {
   openTypes?: readonly string[]
   /** How many answers of each kind are remembered. */
   most?: number
-  /** Clock, in milliseconds. */
+  /** Milliseconds that no setting of a clock changes. */
   now?: () => number
 }
 
@@ -35,11 +35,14 @@ const REFUSED_MS = 60_000
  * Quoin asks the CMS with the caller's own credentials. An answer holds for a minute. While the CMS is away a permission
  * holds for 15 minutes (lib/auth/remember.ts).
  */
-export function createCmsAccess ({ questions, refusals = createRefusals(), editors = [], openTypes = [], ...memory }: CmsAccessOptions): Access {
-  const refused = createRefusalTimes(refusals, memory.now ?? (() => performance.now()))
+export function createCmsAccess (
+  { questions, refusals = createRefusals(), editors = [], openTypes = [], now = () => performance.now(), ...memory }: CmsAccessOptions
+): Access {
+  const refused = createRefusalTimes(refusals, now)
   const keyOf = ({ entity: { type, id }, caller }: Question) => `${fingerprint(caller)} ${type}-${id}`
   const options = {
     ...memory,
+    now,
     keyOf,
     refusedMs: () => REFUSED_MS,
     isRefused: ({ entity, caller }: Question, { id, uuid }: EntityLocation, askedAt: number) => refused.last(caller, entity.id, id, uuid) >= askedAt

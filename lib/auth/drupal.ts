@@ -19,7 +19,7 @@ export interface DrupalOptions {
   refusals?: Refusals
   /** How many callers are remembered. */
   most?: number
-  /** Clock, in milliseconds. */
+  /** Milliseconds that no setting of a clock changes. */
   now?: () => number
 }
 
@@ -48,6 +48,7 @@ export function drupalCheck (options: DrupalOptions): Check {
   const refused = createRefusalTimes(refusals, now)
   const identities = remembering<Caller, Identity>({
     ...options,
+    now,
     async ask (caller) {
       const identity = await ask(options, caller)
       if (!identity) refusals.tell(caller)

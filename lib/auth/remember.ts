@@ -9,11 +9,11 @@ export interface RememberOptions<Question, Answer> {
   /** How long a refusal is remembered, in milliseconds. */
   refusedMs: (question: Question) => number
   /** Whether what an answer says was refused since it was asked for, in milliseconds of the clock. Then it counts no more. */
-  isRefused?: (question: Question, answer: Answer, askedAt: number) => boolean
+  isRefused: (question: Question, answer: Answer, askedAt: number) => boolean
   /** How many of each kind are remembered; beyond it the least recently used are forgotten. */
   most?: number
   /** Milliseconds that no setting of a clock changes. */
-  now?: () => number
+  now: () => number
 }
 
 /** How long an answer is reused. A user who has logged out, or has lost a right, is let in for so long. */
@@ -31,7 +31,7 @@ const MOST = 10_000
  * Remembers answers about callers. Refusals have a memory of their own, so that made-up credentials push nobody out. Of many
  * who ask the same at once, only one sends the question.
  */
-export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused = () => false, most = MOST, now = () => performance.now() }: RememberOptions<Question, Answer>) {
+export function remembering<Question, Answer extends object> ({ ask, keyOf, refusedMs, isRefused, most = MOST, now }: RememberOptions<Question, Answer>) {
   const answers = new LRUCache<string, { answer: Answer, askedAt: number, until: number }>({ maxSize: most, sizeCalculation: () => 1 })
   const refusals = new LRUCache<string, number>({ maxSize: most, sizeCalculation: () => 1 })
   const { share } = createSingleFlight<Answer | undefined>()

@@ -7,6 +7,7 @@ import { drupalCheck } from '../../lib/auth/drupal.ts'
 import type { Failure } from '../../lib/errors.ts'
 import { createBreaker } from '../../lib/http/breaker.ts'
 import { createHttp } from '../../lib/http/client.ts'
+import { createRefusals } from '../../lib/jsonapi/refusals.ts'
 import { serving } from '../fixtures/loopback.ts'
 import { build } from '../helper.ts'
 
@@ -185,6 +186,22 @@ t.test('who was accepted and has logged out is not let in again while Drupal is 
   clock.now += 6000
   cms.settings.maintenance = true
   t.match(await who({ cookie }), { code: 'AUTH_UNAVAILABLE' })
+})
+
+t.test('who was refused something is asked about once more, and then remembered', async (t) => {
+  const { cms, url } = await sampleCms(t)
+  const http = createHttp({ url, timeoutMs: 2000 })
+  t.teardown(() => http.close())
+  const refusals = createRefusals()
+  // The clocks are those of the service.
+  const check = drupalCheck({ http, jsonapiPath: '/jsonapi', refusals })
+  const asked = () => cms.requestLines.filter((line) => line === 'GET /jsonapi 200').length
+  const caller = basic('editor')
+  for (let i = 0; i < 3; i++) await check(caller, 'id')
+  t.equal(asked(), 1)
+  refusals.tell(caller)
+  for (let i = 0; i < 3; i++) await check(caller, 'id')
+  t.equal(asked(), 2)
 })
 
 t.test('what Drupal answers otherwise is a refusal or a 503, and never a pass', async (t) => {
