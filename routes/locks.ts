@@ -63,7 +63,7 @@ const acquireSchema = (fastify: FastifyInstance) => ({
 const acquire: Handler<ReturnType<typeof acquireSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: ownUserData(user, body.userData) }
-  const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined }
+  const conditions = { ...versionIn(headers), alone: headers['if-none-match'] !== undefined, answer: reply.raw }
   await request.demandLock('edit', params)
   return report(this, reply, await this.locks.acquire(params, lock, conditions))
 }
@@ -82,7 +82,7 @@ const overwriteSchema = (fastify: FastifyInstance) => ({
 const overwrite: Handler<ReturnType<typeof overwriteSchema>> = async function (request, reply) {
   const { params, body, headers, identity: user } = request
   const lock = { ...body, userData: ownUserData(user, body.userData) }
-  const conditions = versionIn(headers)
+  const conditions = { ...versionIn(headers), answer: reply.raw }
   await request.demandLock('edit', params)
   return report(this, reply, await this.locks.overwrite(params, lock, conditions))
 }

@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises'
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { FENCE_SECONDS } from '../dynamodb/fence.ts'
 import { Failure, texts } from '../errors.ts'
+import { CALLER_GONE, type PendingAnswer } from '../http/calls.ts'
 import { createAnswerMemory, type AnswerMemory } from '../http/answer-memory.ts'
 import { createKeyedMutex } from '../keyed-mutex.ts'
 import { createDeadline, measured, type InTime } from './bounds.ts'
@@ -82,6 +83,14 @@ interface WriteTarget extends Entity { changes: Map<string, LockView | undefined
 
 export type Locks = ReturnType<typeof createLocks>
 
+/** What a request to lock a field depends on. */
+export interface WriteConditions {
+  /** The versions of the lock that it may replace. */
+  ifMatch?: Versions | undefined
+  /** Tells whether its caller has hung up. Then it is not tried again. */
+  answer?: Pick<PendingAnswer, 'destroyed'> | undefined
+}
+
 /**
  * The field locks of one environment, kept in a DynamoDB table. Every operation throws a Failure (STORE_UNAVAILABLE,
  * STORE_FAILED) when the store does not do its part.
@@ -116,13 +125,14 @@ export function createLocks ({ client, table: name, environment, memory = create
    * succeeds. It takes more requests to replace another user's expired lock with a text, or a lock that a clock ahead of this
    * one has written.
    * @param alone refuse the user's own lock too: it is another tab's
-   * @param ifMatch only if the lock is in one of these versions
-   * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
+   * @param conditions `ifMatch`: only if the lock is in one of these versions
+   * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE
    */
-  async function acquire (place: WriteTarget, request: LockRequest, { alone = false, ifMatch }: { alone?: boolean, ifMatch?: Versions | undefined } = {}): Promise<AcquiredOutcome | HeldOutcome | ChangedOutcome> {
+  async function acquire (place: WriteTarget, request: LockRequest, { alone = false, ...conditions }: WriteConditions & { alone?: boolean } = {}): Promise<AcquiredOutcome | HeldOutcome | ChangedOutcome> {
     const uid = String(request.userData.uid)
+    const { ifMatch } = conditions
     const quick = (write: Write) => isFree(write, alone ? undefined : uid)
-    return write(place, request, ifMatch, quick, (record) => {
+    return write(place, request, conditions, quick, (record) => {
       const hasExpired = record && isExpired(record, moment())
       if (record && !hasExpired && ownerOf(record) !== uid) return { outcome: 'held', lock: holderOf(record) }
       if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
@@ -133,15 +143,16 @@ export function createLocks ({ client, table: name, environment, memory = create
 
   /**
    * Locks a field for a user, whoever holds it.
-   * @param ifMatch only if the lock is in one of these versions, expired or not
-   * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf
+   * @param conditions `ifMatch`: only if the lock is in one of these versions, expired or not
+   * @throws {Failure} BAD_REQUEST, TOO_LARGE: see recordOf; CALLER_GONE
    */
-  async function overwrite (place: WriteTarget, request: LockRequest, { ifMatch }: { ifMatch?: Versions | undefined } = {}): Promise<AcquiredOutcome | ChangedOutcome> {
+  async function overwrite (place: WriteTarget, request: LockRequest, conditions: WriteConditions = {}): Promise<AcquiredOutcome | ChangedOutcome> {
     const uid = String(request.userData.uid)
+    const { ifMatch } = conditions
     // Only a record that fails the condition shows whose lock it was.
     const isNoted = notes?.concerns(place.type) === true
     const isQuick = isNoted ? isFree : isWithoutTextOfOthers
-    const result = await write(place, request, ifMatch, (write) => isQuick(write, uid), (record) => {
+    const result = await write(place, request, conditions, (write) => isQuick(write, uid), (record) => {
       if (ifMatch && !isAmong(ifMatch, record)) return changedOutcome(record)
       return record && ownerOf(record) !== uid ? 'displace' : 'again'
     }) as TakeoverOutcome | ChangedOutcome
@@ -156,7 +167,7 @@ export function createLocks ({ client, table: name, environment, memory = create
    * The put under `quick` is sent only once, since a second put could bring back a lock that was released meanwhile.
    */
   async function write (
-    place: WriteTarget, request: LockRequest, ifMatch: Versions | undefined, quick: (write: Write) => Condition,
+    place: WriteTarget, request: LockRequest, { ifMatch, answer }: WriteConditions, quick: (write: Write) => Condition,
     judge: (record: Item | undefined) => LockRefusal | 'again' | 'displace'
   ): Promise<TakeoverOutcome | LockRefusal> {
     const { userData: { uid, name }, fieldName } = request
@@ -283,6 +294,8 @@ export function createLocks ({ client, table: name, environment, memory = create
           result = await attempt(item)
           if ('outcome' in result) return result
           await pause(count)
+          // While an attempt may still create the lock, the request goes on for those who come after its caller.
+          if (open.length === 0 && answer?.destroyed) throw CALLER_GONE
           result = await look(await readPresent())
         }
         if ('outcome' in result) return result

@@ -267,6 +267,28 @@ t.test('a lock that is written again and again while its first attempt is looked
   await t.rejects(locks.acquire(at, { fieldName: 'title', userData: ada }), { code: 'STORE_UNAVAILABLE', message: /changes hands too fast/ })
 })
 
+t.test('a takeover whose caller has hung up is not tried again, and leaves no draft', async (t) => {
+  const store = memoryStore()
+  const options = { table: 'DataState', environment: 'test', wait: async () => {}, now: () => NOW * 1000 }
+  const owner = createLocks({ ...options, client: asClient(store) })
+  await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
+  let tries = 0
+  const racing = createLocks({
+    ...options,
+    client: asClient({
+      async send (command) {
+        const isTry = command.input['Item']?.['fieldName'] === 'title'
+        if (isTry && ++tries) await owner.acquire(at, { fieldName: 'title', userData: ada, payload: 'text' })
+        return store.send(command)
+      }
+    })
+  })
+  await t.rejects(racing.overwrite(at, { fieldName: 'title', userData: bob }, { answer: { get destroyed () { return tries === 3 } } }), { code: 'CALLER_GONE' })
+  t.equal(tries, 3)
+  t.match(await owner.list(at), { Items: [{ userData: ada, payload: 'text' }] })
+  t.strictSame((await owner.drafts.list(at)).Items, [])
+})
+
 t.test('the text of an expired lock whose writer may still be at it leaves a tombstone when it is discarded', async (t) => {
   const store = memoryStore()
   const clock = { now: NOW * 1000 }
