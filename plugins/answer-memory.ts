@@ -30,15 +30,17 @@ async function answerMemory (fastify: FastifyInstance, { memory, pace: leastPace
     if (!isLarge(payload)) return done(null, payload)
     const { raw } = reply
     const end = () => { raw.destroy() }
-    const bytes = Buffer.from(payload)
+    const size = Buffer.byteLength(payload)
     const pace = watchPace(leastPace, end)
-    const over = memory.send(bytes.length, end)
+    const over = memory.send(size, end)
     raw.once('close', () => {
       pace.end()
       over()
     })
-    reply.header('content-length', bytes.length)
-    done(null, inPieces(bytes, pace))
+    // A stream costs more than all else of an answer that is one piece.
+    if (size <= PIECE_BYTES) return done(null, payload)
+    reply.header('content-length', size)
+    done(null, inPieces(Buffer.from(payload), pace))
   }
 
   // The last of all, since others look at the answer as a text.
