@@ -1,11 +1,13 @@
 import { abortable, type Signal } from './http/aborter.ts'
 
-/** How long a loop tries, and how long it pauses between two tries, all in milliseconds. */
-export interface PatienceOptions {
-  waitMs: number
-  /** The first pause and the longest one. Each is twice the one before, less up to a half. */
-  firstPauseMs: number
-  lastPauseMs: number
+/** How long a loop tries, in milliseconds. */
+export const WAIT_MS = 10_000
+
+/** The first pause between two tries and the longest one, in milliseconds. Each is twice the one before, less up to a half. */
+const FIRST_PAUSE_MS = 25
+const LAST_PAUSE_MS = 500
+
+export interface PatienceDeps {
   /** Milliseconds that no setting of a clock changes. */
   monotonic: () => number
   wait: (ms: number) => Promise<unknown>
@@ -24,16 +26,15 @@ export interface Patience {
 }
 
 /** Gives a loop that tries again a bound, pauses that grow, and the signal of its caller. */
-export function createPatience (options: PatienceOptions): Patience {
-  const { waitMs, firstPauseMs, lastPauseMs, monotonic, wait, random } = options
-  const deadline = monotonic() + waitMs
-  let longest = firstPauseMs
+export function createPatience ({ monotonic, wait, random }: PatienceDeps): Patience {
+  const deadline = monotonic() + WAIT_MS
+  let longest = FIRST_PAUSE_MS
 
   async function pause (signal?: Signal): Promise<boolean> {
     if (signal?.aborted) throw signal.reason
     if (monotonic() + longest > deadline) return false
     const ms = longest * (1 - random() / 2)
-    longest = Math.min(2 * longest, lastPauseMs)
+    longest = Math.min(2 * longest, LAST_PAUSE_MS)
     await abortable(wait(ms), signal)
     return true
   }

@@ -8,17 +8,12 @@ import { CLOCKS_MS, createLeases } from '../locks/lease.ts'
 import { isOfVersion, type Item, type Key } from '../locks/record.ts'
 import { createLockTable, type LockCheck, type ClaimResult } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
-import { createPatience } from '../patience.ts'
+import { createPatience, WAIT_MS } from '../patience.ts'
 
 /** How long a ticket holds that is not renewed, in milliseconds. A crashed instance keeps the others from an edition for as long. */
 const LEASE_MS = 15_000
 /** How long a ticket is kept after a save that timed out, in milliseconds: Drupal may still be saving. */
 const SETTLE_MS = 8000
-/** How long a save waits for the ticket of another instance, in milliseconds. */
-const WAIT_MS = 10_000
-/** The first and the longest pause between two tries, in milliseconds; each is twice the one before, less up to a half. */
-const FIRST_PAUSE_MS = 25
-const LAST_PAUSE_MS = 500
 
 /** How long the store may take, and how long it is left alone when it took longer or failed, in milliseconds. */
 const STORE_MS = 1000
@@ -105,14 +100,7 @@ export function createTickets ({ client, table: name, environment, now, ready, r
   const keyOf = (uuid: string): Key => ({ env_entityType_entityId: `${environment}#save-${uuid}`, fieldName: 'save' })
 
   async function take (uuid: string, since: number, signal?: Signal): Promise<Ticket> {
-    const patience = createPatience({
-      waitMs: WAIT_MS,
-      firstPauseMs: FIRST_PAUSE_MS,
-      lastPauseMs: LAST_PAUSE_MS,
-      monotonic,
-      wait,
-      random
-    })
+    const patience = createPatience({ monotonic, wait, random })
     let hasWaited = false
     let last: unknown
     do {

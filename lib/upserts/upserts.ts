@@ -15,7 +15,7 @@ import { createLeases } from '../locks/lease.ts'
 import { isOfVersion, isNothing, type Item } from '../locks/record.ts'
 import { createLockTable } from '../locks/table.ts'
 import { createVersions } from '../locks/version.ts'
-import { createPatience } from '../patience.ts'
+import { createPatience, WAIT_MS } from '../patience.ts'
 import { isUuid } from '../patterns.ts'
 
 /** How long a reservation keeps the others away from creating the edition, in milliseconds, unless it is given back. */
@@ -24,10 +24,6 @@ const LEASE_MS = 30_000
 const SETTLE_MS = 8000
 /** How long it is remembered which edition was created for a key, in seconds; who looked for it longer ago has ended. */
 const REMEMBERED_SECONDS = 3600
-/** How long an upsert waits for the create of another one, and the first and the longest pause between two looks, in milliseconds. */
-const WAIT_MS = 10_000
-const FIRST_PAUSE_MS = 25
-const LAST_PAUSE_MS = 500
 
 export interface UpsertsDeps {
   client: DynamoDBDocumentClient
@@ -77,14 +73,7 @@ export function createUpserts ({ client, table: name, environment, editions, mod
   async function upsert (bundle: string, key: string, json: Record<string, unknown>, caller: Caller, options: UpdateOptions = {}): Promise<UpsertResult> {
     const body = await complete(bundle, key, json, caller)
     const recordKey = { env_entityType_entityId: `${environment}#key-${hash('sha256', JSON.stringify([bundle, key]), 'base64url')}`, fieldName: 'key' }
-    const patience = createPatience({
-      waitMs: WAIT_MS,
-      firstPauseMs: FIRST_PAUSE_MS,
-      lastPauseMs: LAST_PAUSE_MS,
-      monotonic,
-      wait,
-      random
-    })
+    const patience = createPatience({ monotonic, wait, random })
     const name = recordKey.env_entityType_entityId
     /** An earlier attempt at this request was about to create the edition. */
     const wasCreate = options.attempt?.earlier?.before === ''
