@@ -14,7 +14,7 @@ export interface Asker {
 
 /** The names that the CMS has for an entity. */
 export interface EntityIds {
-  /** Its integer id; empty where the caller may not see that. */
+  /** Its integer id; empty where its type has none, or the caller may not see it. */
   id: string
   uuid: string
 }

@@ -1,3 +1,4 @@
+import type { EntityIds } from '../access/access.ts'
 import type { ContentModel } from '../editions/model.ts'
 import type { EditionJson } from '../editions/translate/edition-json.ts'
 import { Failure } from '../errors.ts'
@@ -56,7 +57,7 @@ export function knownLockTypes (model: ContentModel): Set<string> {
  * @param isNamed whether entities of this type have both names
  * @throws {Failure} BAD_REQUEST with the right name, where that is known
  */
-export function checkLockName ({ type, id }: Entity, ids: EntityNames | undefined, isNamed: boolean, model: ContentModel): void {
+export function checkLockName ({ type, id }: Entity, ids: EntityIds | undefined, isNamed: boolean, model: ContentModel): void {
   // Where the caller may not see the integer id its absence says nothing.
   const isKnown = ids !== undefined && (ids.id !== '' || model.lockIds === 'uuid' || !isNamed)
   const own = isKnown ? ownName(id, ids, model) : undefined
@@ -67,14 +68,8 @@ export function checkLockName ({ type, id }: Entity, ids: EntityNames | undefine
   throw new Failure('BAD_REQUEST', `Nothing was done: locks of ${type} go by the ${kind}${here} (lockIds of the content model)`)
 }
 
-interface EntityNames {
-  /** The integer id; empty where the type has none, or the caller may not see it. */
-  id: string
-  uuid: string
-}
-
 /** What the locks of an entity are under. A type without integer ids goes by uuids. */
-function ownName (given: string, { id, uuid }: EntityNames, model: ContentModel): string {
+function ownName (given: string, { id, uuid }: EntityIds, model: ContentModel): string {
   const { language } = lockNameOf(given, model)
   const own = model.lockIds === 'id' && id !== '' ? id : uuid.toLowerCase()
   return language === undefined ? own : `${own}:${language}`
