@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Type, type Static, type TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { countSilent, createPeers, hearBeat, hearGoodbye, listenAnew } from './peers.ts'
+import { countSilent, createPeers, hearBeat, hearGoodbye, listenAnew, PATIENCE } from './peers.ts'
 
 /** What carries texts from each instance to all of them, this one too. */
 export interface Wire {
@@ -48,9 +48,6 @@ const LENGTH = 16_384
 
 /** Most messages that are on their way to the bus at once. */
 const UNDER_WAY = 1000
-
-/** After this many beats without an answer the bus counts as down. It counts as slow when it answers more than one beat late. */
-const PATIENCE = 3
 
 /** How long a goodbye may take, in milliseconds. */
 const GOODBYE_MS = 500
@@ -148,6 +145,7 @@ export function createBus ({ wire, beatMs = 1000, onChange = () => {}, onSilence
     if (sentAt === undefined) return false
     beats.delete(body as string)
     const ms = performance.now() - sentAt
+    // That slow it counts as no answer.
     if (ms > beatMs) return true
     heardAt = performance.now()
     roundTripMs = ms

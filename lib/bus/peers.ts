@@ -1,5 +1,5 @@
-/** After this many beats without one of its own a peer is silent. */
-const PATIENCE = 3
+/** After this many beats without an answer the bus is down, and after as many without one of its own a peer is silent. */
+export const PATIENCE = 3
 
 /** So many beats, one after the other, make a peer. One that was invented, or heard once, is none. */
 const ACQUAINTED = 3
