@@ -78,13 +78,7 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
     socket.destroy()
     return
   }
-  const failure = error.code === 'HPE_HEADER_OVERFLOW'
-    ? new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
-    : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
-      : error.code === 'HPE_INVALID_VERSION' && OTHER_VERSION.test(textOf(error))
-        ? new Failure('BAD_REQUEST', 'Only HTTP/1.1 and HTTP/1.0 are spoken here', { status: 505 })
-        : new Failure('BAD_REQUEST', 'The request is not valid HTTP (RFC 9112)')
+  const failure = connectionFailure(error)
   const reply = this?.newestReplies?.get(socket)
   if (reply && !reply.request.raw.complete) {
     // The hooks of a request whose header and wrong body came together have yet to add what every answer has.
@@ -99,6 +93,14 @@ export function refuse (this: FastifyInstance | void, error: ConnectionError, so
   const head = [`HTTP/1.1 ${statusCode} ${STATUS_CODES[statusCode]}`, 'Connection: close', `X-Request-Id: ${reqId}`, `Content-Type: ${JSON_TYPE}`, `Content-Length: ${text.length}`]
   const fields = Object.entries(SECURITY_HEADERS).map(([name, value]) => `${name}: ${value}`)
   socket.end(`${[...head, ...fields].join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())
+}
+
+function connectionFailure (error: ConnectionError): Failure {
+  if (error.code === 'HPE_HEADER_OVERFLOW') return new Failure('HEADERS_TOO_LARGE', texts.headersTooLarge)
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new Failure('REQUEST_TIMEOUT', 'The request did not arrive in time')
+  const isOtherVersion = error.code === 'HPE_INVALID_VERSION' && OTHER_VERSION.test(textOf(error))
+  if (isOtherVersion) return new Failure('BAD_REQUEST', 'Only HTTP/1.1 and HTTP/1.0 are spoken here', { status: 505 })
+  return new Failure('BAD_REQUEST', 'The request is not valid HTTP (RFC 9112)')
 }
 
 /** A request line of another version than those of Quoin. */
