@@ -5,9 +5,9 @@ import { Failure } from '../lib/errors.ts'
 import { ownPath } from './mount.ts'
 
 /**
- * How late the event loop may be for whoever comes at some moment of a sample, in milliseconds. A lock takes several turns of the loop and
- * an edition dozens, so beyond it the deadlines towards the store pass although the store has answered. 500 requests at
- * once make it 40 ms late, 200 for long lists 200 ms.
+ * How late the event loop may be for a request that comes at any moment of a sample, in milliseconds. A lock takes several
+ * turns of the loop and an edition dozens, so beyond it the deadlines towards the store pass although the store has answered.
+ * 500 requests at once make it 40 ms late, 200 for long lists 200 ms.
  */
 const LATE_MS = 500
 const SAMPLE_MS = 1000
@@ -45,8 +45,8 @@ async function overload (fastify: FastifyInstance, { lateMs = LATE_MS, sampleMs 
 }
 
 /**
- * The mean of all turns of the loop, each weighed by the time that it took: many short turns between two long ones do not
- * make the long ones shorter for who waits. That is the mean of the squares, divided by the mean.
+ * How late the loop is, in milliseconds: the mean of its turns, each weighed by the time that it took. So many short turns do
+ * not hide a few long ones. That is the mean of the squares, divided by the mean.
  */
 export function latenessOf ({ mean, stddev }: { mean: number, stddev: number }): number {
   return (mean + stddev ** 2 / mean) / 1e6 - RESOLUTION_MS

@@ -80,8 +80,7 @@ export const ReadinessHeaders = Type.Object({
   'x-user-uid': Type.Optional(Type.String({ description: 'With AUTH=none: the uid of the user who asks, percent-encoded unless it is visible ASCII, whose own locks neither block nor warn' }))
 })
 
-/** A String of RFC 9651 (section 3.3.3), of 1 to 255 characters. */
-/** In quotes as the draft has it, a string of RFC 8941; or bare, as most clients send it: then without spaces and commas. */
+/** 1 to 255 characters: a String of RFC 9651 (section 3.3.3), or the same without quotes, as most clients send it, and without spaces and commas. */
 const IDEMPOTENCY_KEY = String.raw`^(?:"(?:[ !#-\[\]-~]|\\["\\]){1,255}"|[!#-+\--\[\]-~]{1,255})$`
 
 export const CreateHeaders = Type.Object({

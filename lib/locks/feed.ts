@@ -305,8 +305,8 @@ export function createFeed ({ read, pollMs = 500, noticedPollMs = Math.max(pollM
   }
 
   /**
-   * Call this when notices have begun to come, or have stopped, of some instances or all. Every watched entity is then read once, as soon as the limit
-   * on reads allows, since notices may have been lost.
+   * Call this when notices of any instance have begun to come, or have stopped. Every watched entity is then read once, as
+   * soon as the limit on reads allows, since notices may have been lost.
    */
   function catchUp (): void {
     pace = undefined
