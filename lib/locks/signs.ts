@@ -46,8 +46,8 @@ interface Batch<Sign> { edits: Array<Edit<Sign>>, refusals: Promise<unknown[]> }
 
 /**
  * The signs of one kind: all of an entity are in one record, which has the form of a tombstone. Whatever reads or writes
- * locks leaves it alone, earlier releases too. Changes that come to this instance while it writes others of the entity wait,
- * and are then written together: of fifty users who come in one moment few cost a write, and instances seldom meet.
+ * locks leaves it alone. Changes that come while this instance writes others of the same entity wait, and are then written
+ * together. So fifty users who come in one moment cost a write or two, and two instances seldom write the record at once.
  * @param busy what to say where too many change them at once
  */
 export function createSigns<Sign extends StoredSign> (deps: SignsDeps, kind: SignKind<Sign>, busy: string) {
