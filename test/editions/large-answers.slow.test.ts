@@ -59,7 +59,8 @@ t.test(`callers who ask for lists of 23 MB and take nothing of them do not end a
   const { hostname, port } = new URL(url)
   const sockets = []
   const statuses: string[] = []
-  while (sockets.length < 20) {
+  // After ten seconds an answer that nobody takes makes room for others.
+  while (sockets.length < 20 && statuses.at(-1) !== '503') {
     const socket = connect(Number(port), hostname).on('error', () => {}).setEncoding('latin1').pause()
     socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${basic('editor').authorization}\r\n\r\n`)
     await once(socket, 'readable')
@@ -68,7 +69,6 @@ t.test(`callers who ask for lists of 23 MB and take nothing of them do not end a
   }
   t.comment(tally(statuses))
   t.equal(statuses.at(-1), '503')
-  t.equal(await get(path), 503)
   t.equal(await get('/health/live'), 200, quoin.output().stderr.slice(0, 500))
   for (const socket of sockets) socket.destroy()
   for (const end = Date.now() + 10_000; await get(path) !== 200 && Date.now() < end;) await sleep(100)
