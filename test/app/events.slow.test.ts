@@ -11,7 +11,7 @@ import { DEV, runNode } from './fixtures/processes.ts'
 
 const ENTITIES = 100
 const SUBSCRIBERS = 1000
-const WRITES = 200
+const WRITES = 100
 const AT_ONCE = 4
 const POLL_MS = 500
 

@@ -3,11 +3,13 @@ import { build } from '../helper.ts'
 import { readDocument } from './fixtures/document.ts'
 import { faultOf, fuzz } from './fixtures/fuzz.ts'
 
-t.test('20 000 generated requests are answered as documented, and none with a failure of the service', async (t) => {
-  const { requests, statuses } = await fuzz(t, 20_000)
-  t.ok(requests >= 20_000)
+const REQUESTS = 8000
+
+t.test(`${REQUESTS} generated requests are answered as documented, and none with a failure of the service`, async (t) => {
+  const { requests, statuses } = await fuzz(t, REQUESTS)
+  t.ok(requests >= REQUESTS)
   for (const status of [200, 201, 304, 400, 404, 405, 412, 415, 422, 423, 431]) t.ok(statuses.has(status), `the requests were of all kinds: ${status}`)
-  t.ok(statuses.get(200)! > 2000, 'many of them right')
+  t.ok(statuses.get(200)! > REQUESTS / 10, 'many of them right')
 })
 
 t.test('an answer that is not as documented is found', async (t) => {
