@@ -178,6 +178,8 @@ t.test('a pace does not count the time in which the process itself was busy', as
   }, 20)
   for (const end = performance.now() + 60; performance.now() < end;);
   for (const end = performance.now() + 5000; ends.length < 3 && performance.now() < end;) await sleep(5)
-  t.strictSame(ends, ['it is read', 'silent', 'busy'], 'and nobody saves up more than the grace')
+  const [first, ...others] = ends
+  t.equal(first, 'it is read')
+  t.strictSame(others.sort(), ['busy', 'silent'], 'and nobody saves up more than the grace')
   silent.end()
 })
