@@ -1,13 +1,23 @@
 import neostandard from 'neostandard'
 
 export default [
-  ...neostandard({ ts: true, ignores: ['.tap/**', '.data/**', '**/dist/**', 'test/drupal/site/**'] }),
+  // Prettier formats: .prettierrc.json.
+  ...neostandard({
+    ts: true,
+    noStyle: true,
+    ignores: ['.tap/**', '.data/**', '**/dist/**', 'test/drupal/site/**']
+  }),
   // A schema and its type share one name.
   { files: ['**/*.ts'], rules: { '@typescript-eslint/no-redeclare': 'off' } },
   // A run of the tests is the same every time: their fast-check has a seed.
   {
     files: ['test/**'],
     ignores: ['test/fixtures/property.ts'],
-    rules: { 'no-restricted-imports': ['error', { name: 'fast-check', message: 'Import test/fixtures/property.ts, which sets its seed.' }] }
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        { name: 'fast-check', message: 'Import test/fixtures/property.ts, which sets its seed.' }
+      ]
+    }
   }
 ]
